@@ -1,0 +1,26 @@
+"""The example data set that comes with the package; its source and licence are in README.md beside this file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: The example data: CSV with one header line, 569 rows, 30 columns.
+EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
+
+
+def load_example():
+    """Return the example data.
+
+    Returns
+    -------
+    pandas.DataFrame
+        float64, 569 rows (images of cell samples), 30 columns (measurements of the cell nuclei).
+
+    References
+    ----------
+    Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning
+    Repository, doi:10.24432/C5DW2B, CC BY 4.0.
+    """
+    import pandas as pd
+
+    return pd.read_csv(EXAMPLE, dtype="float64", float_precision="round_trip")

@@ -1,0 +1,130 @@
+"""Exports: every one says the same graph, and says which way its edges point.
+
+The graph of these tests has all three kinds of edge: a --> b, c --> b, c --- d, a <-> d, and e on its own.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from pycupc import exports
+
+LABELS = ["a", "b", "c", "d", "e"]
+
+
+@pytest.fixture
+def graph():
+    g = np.zeros((5, 5), np.int8)
+    g[0, 1] = 1
+    g[2, 1] = 1
+    g[2, 3] = g[3, 2] = 1
+    g[0, 3] = g[3, 0] = 2
+    return g
+
+
+def graph_of_edges(edges, labels=LABELS):
+    """The matrix that a list of (from, to, type) describes: how a reader of our files would rebuild it."""
+    g = np.zeros((len(labels), len(labels)), np.int8)
+    at = {label: i for i, label in enumerate(labels)}
+    for u, v, kind in edges:
+        g[at[u], at[v]] = {"directed": 1, "undirected": 1, "bidirected": 2}[kind]
+        if kind != "directed":
+            g[at[v], at[u]] = g[at[u], at[v]]
+    return g
+
+
+def test_edge_list_is_sorted_and_points_from_tail_to_head(graph):
+    tail, head, kind = exports.edge_list(graph)
+    assert list(zip(tail, head, kind, strict=True)) == [
+        (0, 1, "directed"),
+        (0, 3, "bidirected"),
+        (2, 1, "directed"),
+        (2, 3, "undirected"),
+    ]
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 1), (2, 0), (3, 3), (1, 2)])
+def test_edge_list_refuses_unknown_codes(a, b):
+    g = np.zeros((3, 3), np.int8)
+    g[0, 2], g[2, 0] = a, b
+    with pytest.raises(ValueError, match=rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge"):
+        exports.edge_list(g)
+
+
+def test_matrices_state_their_direction(graph):
+    matrix, amat = exports.row_to_column(graph, LABELS), exports.amat(graph, LABELS)
+    assert matrix.loc["a", "b"] == 1
+    assert matrix.loc["b", "a"] == 0
+    assert amat.loc["b", "a"] == 1
+    assert amat.loc["a", "b"] == 0
+    np.testing.assert_array_equal(amat.to_numpy(), matrix.to_numpy().T)
+    assert list(amat.index) == list(amat.columns) == LABELS
+
+
+def test_edges_table_round_trips(graph):
+    table = exports.edges(graph, LABELS, {"z_min": np.arange(4.0)})
+    assert list(table.columns) == ["from", "to", "type", "z_min"]
+    np.testing.assert_array_equal(graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)), graph)
+
+
+def test_attributes_must_fit_the_edges(graph):
+    with pytest.raises(
+        ValueError, match=r"attribute 'z' must have one value for each of the 4 edges, got shape \(3,\)"
+    ):
+        exports.edges(graph, LABELS, {"z": np.zeros(3)})
+
+
+def test_networkx_round_trips(graph):
+    g = exports.to_networkx(graph, LABELS, {"z_min": np.arange(4.0)})
+    assert sorted(g) == LABELS
+    assert g.edges["a", "b"] == {"type": "directed", "z_min": 0.0}
+    assert not g.has_edge("b", "a")
+    np.testing.assert_array_equal(graph_of_edges((u, v, d["type"]) for u, v, d in g.edges(data=True)), graph)
+
+
+def test_graphml_is_read_back_by_networkx(graph):
+    import networkx as nx
+
+    odd = ["a", 'b "<&>"', "c\x00", "d\u00e9", "e e"]
+    text = exports.to_graphml(graph, odd, {"z_min": np.arange(4.0)})
+    g = nx.read_graphml(io.BytesIO(text.encode()))
+    names = [g.nodes[f"n{i}"]["label"] for i in range(5)]
+    assert names == ["a", 'b "<&>"', "c?", "d\u00e9", "e e"]
+    edges = [(int(u[1:]), int(v[1:]), d["type"]) for u, v, d in g.edges(data=True)]
+    np.testing.assert_array_equal(graph_of_edges(edges, range(5)), graph)
+    assert g.edges["n2", "n3"]["z_min"] == 3.0
+
+
+def test_dot_tells_the_three_kinds_apart(graph):
+    lines = exports.to_dot(graph, ["a", 'b"', "c", "d", "e"]).splitlines()
+    assert '  "a" -> "b\\"";' in lines
+    assert '  "c" -> "d" [dir=none, style=dashed];' in lines
+    assert '  "a" -> "d" [dir=both, penwidth=2];' in lines
+    assert '  "e";' in lines
+
+
+def test_json_round_trips_and_has_no_nan(graph):
+    text = exports.to_json(graph, LABELS, {"z_min": np.array([1.5, np.inf, np.nan, 2.0])})
+    out = json.loads(text, parse_constant=lambda s: pytest.fail(f"{s} is not JSON"))
+    assert out["nodes"] == LABELS
+    assert out["edges"][1] == {"from": "a", "to": "d", "type": "bidirected", "z_min": None}
+    np.testing.assert_array_equal(graph_of_edges((e["from"], e["to"], e["type"]) for e in out["edges"]), graph)
+    assert "from --> to" in out["convention"]
+
+
+def test_wrong_shapes_are_named(graph):
+    with pytest.raises(ValueError, match=r"square matrix, got shape \(5, 4\)"):
+        exports.row_to_column(graph[:, :4], LABELS)
+    with pytest.raises(ValueError, match="name the 5 variables of the graph, got 4 labels"):
+        exports.edges(graph, LABELS[:4])
+
+
+def test_empty_graph_exports():
+    empty = np.zeros((2, 2), np.int8)
+    assert len(exports.edges(empty, ["x", "y"])) == 0
+    assert exports.to_dict(empty, ["x", "y"])["edges"] == []
+    assert exports.to_networkx(empty, ["x", "y"]).number_of_edges() == 0

@@ -1,0 +1,606 @@
+"""Numba kernels of the cpu engine: one row's tests in O(1) each, by Schur complements (design: "schur").
+
+Vocabulary. The graph of the level is in rows of neighbour lists (CSR): entry e = offsets[x] + i is the ordered pair
+(x, nbr[e]), i its *position*. The *lanes* of a row are the positions whose edge is tested here and still alive. A
+*prefix* is a conditioning set without its last member. For a prefix P the row's correlation matrix conditioned on P,
+M|P, is kept; adding k to P gives every test of lane y given P and k from entries of M|P alone:
+
+    r^2 = (M_xy M_kk - M_xk M_yk)^2 / ((M_xx M_kk - M_xk^2) (M_yy M_kk - M_yk^2))
+
+The walk visits prefixes in lexicographic order, so each lane meets its conditioning sets in pcalg's order and can stop at
+its first separating one. Each lane has a *bound*: the smallest r^2 met so far, but no less than the upper edge of the
+doubtful band around the squared cutoff. A test above its bound (nearly all) changes nothing; all others, and all tests
+whose pivots are doubtful, go one by one through `_decide`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from pycupc.citest import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.engines.canonical import partial_correlation
+
+BLOCK = 8  # lanes are padded to whole blocks, which compile to vector instructions without a scalar tail
+NEAR_ONE = 1.0 - PIVOT_FLOOR
+TINY = 1e-12  # r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def band_low(cut2):
+    return cut2 * (1.0 - CUTOFF_BAND) - TINY
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def band_high(cut2):
+    return cut2 * (1.0 + CUTOFF_BAND) + TINY
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def scan_rows(C, lo, hi, nan_count, facts):
+    """Look over rows lo..hi of C for what `MatrixFacts` holds.
+
+    facts, -1 on entry: [0:2] an asymmetric pair, [2:4] one beyond +-1, [4] a bad diagonal, [5] 1 if not exact.
+    """
+    p = C.shape[0]
+    tile = 64
+    for i0 in range(lo, hi, tile):
+        i1 = min(i0 + tile, hi)
+        for j0 in range(0, p, tile):
+            j1 = min(j0 + tile, p)
+            for i in range(i0, i1):
+                for j in range(j0, j1):
+                    v = C[i, j]
+                    if v != v:
+                        nan_count[i] += 1
+                        if facts[0] < 0 and C[j, i] == C[j, i]:
+                            facts[0], facts[1] = i, j
+                    elif i == j:
+                        if abs(v - 1.0) > 1e-8 and facts[4] < 0:
+                            facts[4] = i
+                    else:
+                        if not abs(v - C[j, i]) <= 1e-8 and facts[0] < 0:
+                            facts[0], facts[1] = i, j
+                        if abs(v) > 1.0 + 1e-8 and facts[2] < 0:
+                            facts[2], facts[3] = i, j
+                        if v != C[j, i]:
+                            facts[5] = 1
+                    if i == j and v == v and v != 1.0:
+                        facts[5] = 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def level0_count(C, cutoff, gaps, fixed, lo, hi, degree, tally):
+    """Neighbours left in each row lo..hi; tally[0] += tests, tally[1] += edges removed (both count x < y only)."""
+    p = C.shape[0]
+    has_gaps, has_fixed = gaps.shape[0] > 0, fixed.shape[0] > 0
+    for x in range(lo, hi):
+        d = 0
+        if not has_gaps and not has_fixed:
+            above = 0
+            for y in range(p):
+                d += abs(C[x, y]) > cutoff
+            d -= abs(C[x, x]) > cutoff
+            for y in range(x + 1, p):
+                above += abs(C[x, y]) > cutoff
+            tally[0] += (p - 1 - x) + above
+            tally[1] += (p - 1 - x) - above
+        else:
+            for y in range(p):
+                if y == x or (has_gaps and gaps[x, y]):
+                    continue
+                untested = has_fixed and fixed[x, y]
+                left = untested or abs(C[x, y]) > cutoff
+                d += left
+                if y > x and not untested:
+                    tally[0] += 2 if left else 1
+                    tally[1] += 0 if left else 1
+        degree[x] = d
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def level0_fill(C, cutoff, gaps, fixed, lo, hi, offsets, nbr, r, is_fixed):
+    """Write the neighbour lists that `level0_count` measured, with r = C[x, y] and which entries are fixed edges."""
+    p = C.shape[0]
+    has_gaps, has_fixed = gaps.shape[0] > 0, fixed.shape[0] > 0
+    for x in range(lo, hi):
+        e = offsets[x]
+        for y in range(p):
+            if y == x or (has_gaps and gaps[x, y]):
+                continue
+            untested = has_fixed and fixed[x, y]
+            if untested or abs(C[x, y]) > cutoff:
+                nbr[e] = y
+                r[e] = C[x, y]
+                is_fixed[e] = untested
+                e += 1
+
+
+@njit(cache=True, nogil=True)
+def mirror_entries(offsets, nbr):
+    """For each entry (x, y) the entry (y, x)."""
+    p = offsets.shape[0] - 1
+    cursor = offsets[:-1].copy()
+    mirror = np.empty(nbr.shape[0], dtype=np.int64)
+    for x in range(p):  # rows ascending, so each row y is met by its neighbours in its own order
+        for e in range(offsets[x], offsets[x + 1]):
+            y = nbr[e]
+            mirror[e] = cursor[y]
+            cursor[y] += 1
+    return mirror
+
+
+@njit(cache=True, nogil=True)
+def _rank(binomials, d, positions, size, skip):
+    """Rank of ascending `positions` among the size-subsets of d - 1 candidates: the d positions without `skip`."""
+    rank = 0
+    low = 0
+    for i in range(size):
+        m = positions[i] - (1 if positions[i] > skip else 0)
+        left = size - i - 1
+        # sum of C(d - 2 - j, left) for j in low..m-1, telescoped
+        rank += binomials[d - 1 - low, left + 1] - binomials[d - 1 - m, left + 1]
+        low = m + 1
+    return rank
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _decide(C, x, y, S, size, r2, certain, cutoff, cut2, A, V, state):
+    """One test, exactly. Returns (independent, r^2, canonical r or 2.0); counts canonical decisions in state[0]."""
+    if certain and (r2 < band_low(cut2) or r2 > band_high(cut2)) and r2 <= 1.0:
+        if r2 > cut2:
+            return False, r2, 2.0
+        return True, r2, partial_correlation(C, x, y, S, size, A, V)
+    state[0] += 1
+    r = partial_correlation(C, x, y, S, size, A, V)
+    return abs(r) <= cutoff, r * r, r
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _level1_block(row_y, nb, cx, vx, k0, k1, cxy, bound):
+    """Tests of k0..k1 that are not certainly above the bound."""
+    hits = 0
+    for k in range(k0, k1):
+        cyk = row_y[nb[k]]
+        vy = 1.0 - cyk * cyk
+        num = cxy - cx[k] * cyk
+        q = num * num
+        den = vx[k] * vy
+        hits += not ((q > bound * den) & (q < NEAR_ONE * den) & (vy > PIVOT_FLOOR) & (vx[k] > PIVOT_FLOOR))
+    return hits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def level1_rows(C, offsets, nbr, live, side_b, cutoff, lo, hi, state, rank_out, r_out, best_out):
+    """Level 1 of rows lo..hi: for each live pair the first k that separates it.
+
+    live : uint8 (E,), 1 = test this entry. side_b : test entries with x > nbr (else x < nbr).
+    rank_out, r_out : written for separated entries; rank_out is -1 on entry.
+    best_out : smallest r^2 of the tests of an entry that stays. state[1] != 0 stops.
+    """
+    cut2 = cutoff * cutoff
+    A, V = np.empty((3, 3)), np.empty((3, 3))
+    S = np.empty(1, dtype=np.int64)
+    block = 32
+    for x in range(lo, hi):
+        if state[1] != 0:
+            return
+        start, d = offsets[x], offsets[x + 1] - offsets[x]
+        if d < 2:
+            continue
+        nb = nbr[start : start + d]
+        cx = np.empty(d)
+        vx = np.empty(d)
+        for k in range(d):
+            cx[k] = C[x, nb[k]]
+            vx[k] = 1.0 - cx[k] * cx[k]
+        for i in range(d):
+            y = nb[i]
+            if not live[start + i] or (y < x) != side_b:
+                continue
+            best = math.inf
+            bound = math.inf
+            row_y = C[y]
+            cxy = cx[i]
+            done = False
+            for k0 in range(0, d, block):
+                k1 = min(k0 + block, d)
+                expected = 1 if k0 <= i < k1 else 0  # k = y always hits: its variance given itself is zero
+                if _level1_block(row_y, nb, cx, vx, k0, k1, cxy, bound) <= expected:
+                    continue
+                for k in range(k0, k1):
+                    if k == i:
+                        continue
+                    cyk = row_y[nb[k]]
+                    vy = 1.0 - cyk * cyk
+                    num = cxy - cx[k] * cyk
+                    q = num * num
+                    den = vx[k] * vy
+                    certain = q < NEAR_ONE * den and vy > PIVOT_FLOOR and vx[k] > PIVOT_FLOOR
+                    S[0] = nb[k]
+                    independent, r2, r = _decide(C, x, y, S, 1, q / den, certain, cutoff, cut2, A, V, state)
+                    if independent:
+                        rank_out[start + i] = k - (1 if k > i else 0)
+                        r_out[start + i] = r
+                        done = True
+                        break
+                    best = min(best, r2)
+                if done:
+                    break
+                bound = max(best, band_high(cut2))
+            if not done:
+                best_out[start + i] = best
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _sweep(row_k, u, a, v_k, m_xk, dxx, m_xy, m_yy, bound, lanes):
+    """Tests of all lanes given P and k that are not certainly above their bound; lanes is a multiple of BLOCK."""
+    hits = 0
+    floor = PIVOT_FLOOR * v_k
+    for j0 in range(0, lanes, BLOCK):
+        for j in range(j0, j0 + BLOCK):
+            w = row_k[j] - a * u[j]
+            num = m_xy[j] * v_k - m_xk * w
+            dyy = m_yy[j] * v_k - w * w
+            den = dxx * dyy
+            q = num * num
+            hits += not ((q > bound[j] * den) & (q < NEAR_ONE * den) & (dyy > floor))
+    return hits
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _push(W, Wn, rows, s, s_column, pivot, runs, n_runs, lanes, width):
+    """Wn = W given s for rows s+1..rows-1; runs = (from, to, length) pieces of columns that stay."""
+    u = W[s]
+    for k in range(s + 1, rows):
+        a = W[k, s_column] / pivot
+        for j in range(lanes, width):
+            Wn[k, j] = 0.0
+        for q in range(n_runs):
+            f, t, length = runs[q, 0], runs[q, 1], runs[q, 2]
+            src = W[k, f : f + length]
+            dst = Wn[k, t : t + length]
+            piece = u[f : f + length]
+            for j in range(length):
+                dst[j] = src[j] - a * piece[j]
+
+
+@njit(cache=True, nogil=True)
+def _layout(columns, lanes, ncol, s, alive, d, out_columns, out_of, runs):
+    """Columns after s: live lanes but s, padding, then the other positions beyond s. Returns (lanes, padded, ncol, runs)."""
+    n = 0
+    n_runs = 0
+    out_of[:d] = -1
+    last = -2
+    for j in range(lanes):
+        pos = columns[j]
+        if pos >= 0 and pos != s and alive[pos]:
+            if j == last + 1:
+                runs[n_runs - 1, 2] += 1
+            else:
+                runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = j, n, 1
+                n_runs += 1
+            last = j
+            out_columns[n] = pos
+            out_of[pos] = n
+            n += 1
+    padded = (n + BLOCK - 1) // BLOCK * BLOCK
+    for j in range(n, padded):
+        out_columns[j] = -1
+    m = padded
+    last = -2
+    for j in range(ncol):
+        pos = columns[j]
+        if pos > s and out_of[pos] < 0:
+            if j == last + 1 and m > padded:
+                runs[n_runs - 1, 2] += 1
+            else:
+                runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = j, m, 1
+                n_runs += 1
+            last = j
+            out_columns[m] = pos
+            out_of[pos] = m
+            m += 1
+    return n, padded, m, n_runs
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _base(C, x, nb, alive, first, W, of, columns, m_xy, m_yy, m_xk, v):
+    """Depth 0: the row's own correlations, rows `first`.., live lanes first. Returns (lanes, padded, ncol)."""
+    d = nb.shape[0]
+    n = 0
+    for i in range(d):
+        of[i] = -1
+        if alive[i]:
+            columns[n] = i
+            of[i] = n
+            n += 1
+    lanes = n
+    padded = (n + BLOCK - 1) // BLOCK * BLOCK
+    for j in range(n, padded):
+        columns[j] = -1
+    n = padded
+    for i in range(first, d):
+        if of[i] < 0:
+            columns[n] = i
+            of[i] = n
+            n += 1
+    for k in range(first, d):
+        row = C[nb[k]]
+        for j in range(n):
+            pos = columns[j]
+            W[k, j] = row[nb[pos]] if pos >= 0 else 0.0
+        m_xk[k] = C[x, nb[k]]
+        v[k] = row[nb[k]]
+    for j in range(padded):
+        pos = columns[j]
+        m_xy[j] = C[x, nb[pos]] if pos >= 0 else 0.0
+        m_yy[j] = C[nb[pos], nb[pos]] if pos >= 0 else 1.0
+    return lanes, padded, n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _walk(
+    C, x, nb, alive, T, level, first, count, binomials, state, W, of, columns, m_xy, m_yy, m_xk, v, hint, rank, r, best
+):
+    """Walk `count` prefixes of row x from number `first`; see the module's text. Outcomes go to rank, r and best.
+
+    alive, hint, rank, r, best are by position. hint is the number of a prefix that is known to separate the lane: a
+    walk that is beyond it drops the lane.
+    """
+    d = nb.shape[0]
+    cut2 = T * T
+    high = band_high(cut2)
+    depth = level - 2  # matrices are stored for prefixes of size 0..depth; the last member is folded into the sweep
+    size = level - 1
+    A, V = np.empty((level + 2, level + 2)), np.empty((level + 2, level + 2))
+    S = np.empty(level, dtype=np.int64)
+    chosen = np.empty(level, dtype=np.int64)  # positions of the conditioning set
+    n_lanes = np.zeros(level, dtype=np.int64)
+    padded = np.zeros(level, dtype=np.int64)
+    ncol = np.zeros(level, dtype=np.int64)
+    m_xx = np.zeros(level)
+    sound = np.zeros(level, dtype=np.bool_)  # every pivot up to here is above the floor
+    runs = np.empty((d + 2, 3), dtype=np.int64)
+    bound = np.full(d, math.inf)
+    width = W.shape[2]
+    txy, tyy, tb = np.empty(width), np.empty(width), np.empty(width)
+
+    # the first prefix, by its number
+    left_over = first
+    low = 0
+    for i in range(size):
+        while True:
+            block = binomials[d - 2 - low, size - i - 1]
+            if left_over < block:
+                break
+            left_over -= block
+            low += 1
+        chosen[i] = low
+        low += 1
+    n_alive = 0
+    for i in range(d):
+        n_alive += alive[i]
+    m_xx[0] = C[x, x]
+    sound[0] = True
+
+    changed = 0  # first index of the prefix that differs from the stored matrices
+    for step in range(count):
+        if state[1] != 0 or n_alive == 0:
+            return
+        if changed < depth or step % 64 == 0:
+            for i in range(d):
+                if alive[i] and 0 <= hint[i] < first + step:
+                    alive[i] = 0
+                    n_alive -= 1
+            if n_alive == 0:
+                return
+        if step == 0 or (changed == 0 and _mostly_dead(columns[0], n_lanes[0], alive)):
+            changed = 0
+            n_lanes[0], padded[0], ncol[0] = _base(
+                C, x, nb, alive, chosen[0], W[0], of[0], columns[0], m_xy[0], m_yy[0], m_xk[0], v[0]
+            )
+        for t in range(changed, depth):  # condition on chosen[t]: matrices of depth t -> t + 1
+            s = chosen[t]
+            pivot = v[t, s]
+            sound[t + 1] = sound[t] and pivot > PIVOT_FLOOR
+            if not sound[t + 1]:
+                continue
+            s_column = of[t, s]
+            n_lanes[t + 1], padded[t + 1], ncol[t + 1], n_runs = _layout(
+                columns[t], n_lanes[t], ncol[t], s, alive, d, columns[t + 1], of[t + 1], runs
+            )
+            _push(W[t], W[t + 1], d, s, s_column, pivot, runs, n_runs, n_lanes[t + 1], padded[t + 1])
+            f = m_xk[t, s] / pivot
+            m_xx[t + 1] = m_xx[t] - f * m_xk[t, s]
+            for k in range(s + 1, d):
+                m_xk[t + 1, k] = m_xk[t, k] - f * W[t, k, s_column]
+                v[t + 1, k] = v[t, k] - W[t, k, s_column] * W[t, k, s_column] / pivot
+            for j in range(padded[t + 1]):
+                pos = columns[t + 1, j]
+                m_xy[t + 1, j], m_yy[t + 1, j] = 0.0, 1.0
+                if pos >= 0:
+                    c = of[t, pos]
+                    m_xy[t + 1, j] = m_xy[t, c] - f * W[t, s, c]
+                    m_yy[t + 1, j] = m_yy[t, c] - W[t, s, c] * W[t, s, c] / pivot
+
+        # condition on the last member s of the prefix while sweeping the candidates k beyond it
+        t = depth
+        s = chosen[size - 1]
+        ok = sound[t]
+        lanes = n_lanes[t]
+        wide = padded[t]
+        s_column = of[t, s]
+        pivot = v[t, s]
+        v_x = 0.0
+        f = 0.0
+        u = W[t, s]
+        if ok and pivot > PIVOT_FLOOR:
+            f = m_xk[t, s] / pivot
+            v_x = m_xx[t] - f * m_xk[t, s]
+        ok = ok and pivot > PIVOT_FLOOR and v_x > PIVOT_FLOOR
+        if ok:
+            for j in range(wide):
+                pos = columns[t, j]
+                txy[j], tyy[j], tb[j] = 0.0, 1.0, -1.0  # padding and s itself: never below the bound
+                if pos >= 0 and pos != s:
+                    txy[j] = m_xy[t, j] - f * u[j]
+                    tyy[j] = m_yy[t, j] - u[j] * u[j] / pivot
+                    tb[j] = bound[pos] if alive[pos] else -1.0
+        for i in range(size):
+            S[i] = nb[chosen[i]]
+        for k in range(s + 1, d):
+            dxx = 0.0
+            v_k = 0.0
+            x_k = 0.0
+            a = 0.0
+            sure = ok
+            if ok:
+                a = W[t, k, s_column] / pivot
+                v_k = v[t, k] - a * W[t, k, s_column]
+                x_k = m_xk[t, k] - f * W[t, k, s_column]
+                dxx = v_x * v_k - x_k * x_k
+                sure = v_k > PIVOT_FLOOR and dxx > PIVOT_FLOOR * v_k
+                if sure:
+                    expected = 1 if of[t, k] < wide else 0  # lane y = k always hits: no variance given itself
+                    if _sweep(W[t, k], u, a, v_k, x_k, dxx, txy, tyy, tb, wide) <= expected:
+                        continue
+            # the rare way: one lane after the other
+            S[size] = nb[k]
+            chosen[size] = k
+            touched = False
+            for i in range(lanes if sure else d):
+                pos = columns[t, i] if sure else i
+                if pos < 0 or pos == k or not alive[pos]:
+                    continue
+                inside = False
+                for q in range(size):
+                    inside = inside or chosen[q] == pos
+                if inside:
+                    continue
+                r2 = 0.0
+                certain = False
+                if sure:
+                    w = W[t, k, i] - a * u[i]
+                    num = txy[i] * v_k - x_k * w
+                    dyy = tyy[i] * v_k - w * w
+                    certain = dyy > PIVOT_FLOOR * v_k and num * num < NEAR_ONE * (dxx * dyy)
+                    r2 = num * num / (dxx * dyy)
+                    if certain and r2 > bound[pos]:
+                        continue
+                independent, r2, rc = _decide(C, x, nb[pos], S, level, r2, certain, T, cut2, A, V, state)
+                if independent:
+                    rank[pos] = _rank(binomials, d, chosen, level, pos)
+                    r[pos] = rc
+                    if hint[pos] < 0 or first + step < hint[pos]:
+                        hint[pos] = first + step
+                    alive[pos] = 0
+                    n_alive -= 1
+                else:
+                    best[pos] = min(best[pos], r2)
+                    bound[pos] = max(best[pos], high)
+                touched = True
+            if touched and ok:
+                for j in range(lanes):
+                    pos = columns[t, j]
+                    if pos != s:
+                        tb[j] = bound[pos] if alive[pos] else -1.0
+                if n_alive == 0:
+                    return
+
+        # the next prefix in lexicographic order, over positions 0..d-2
+        i = size - 1
+        while i >= 0 and chosen[i] == d - 2 - (size - 1 - i):
+            i -= 1
+        if i < 0:
+            return
+        chosen[i] += 1
+        for q in range(i + 1, size):
+            chosen[q] = chosen[q - 1] + 1
+        changed = i
+        # lanes that died stay in the stored matrices; once a quarter of the level's own are dead, rebuild from there
+        if depth > 0 and changed == depth and _mostly_dead(columns[depth], n_lanes[depth], alive):
+            changed = depth - 1
+
+
+@njit(cache=True, nogil=True)
+def _mostly_dead(columns, lanes, alive):
+    dead = 0
+    for j in range(lanes):
+        dead += not alive[columns[j]]
+    return dead >= BLOCK and 4 * dead >= lanes
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_items(C, offsets, nbr, live, side_b, T, level, rows, firsts, counts, binomials, state, hint, out_entry, out_rank, out_r, out_best):
+    """Work through items (row, first prefix, number of prefixes) of a level >= 2; returns the number of outcomes.
+
+    An outcome is one lane of one item: its entry, rank and r of its first separating set here (rank -1 if none), and
+    its smallest r^2 here. hint (E,) holds prefixes that separate, from any item, -1 if none is known: it only serves to
+    stop early, never as an answer, so that it does not matter which thread wrote it when.
+    """
+    d_max = 0
+    for q in range(rows.shape[0]):
+        d_max = max(d_max, offsets[rows[q] + 1] - offsets[rows[q]])
+    stored = level - 1
+    width = d_max + BLOCK
+    W = np.empty((stored, d_max, width))
+    of = np.empty((stored, d_max), dtype=np.int64)
+    columns = np.empty((stored, width), dtype=np.int64)
+    m_xy, m_yy = np.empty((stored, width)), np.empty((stored, width))
+    m_xk, v = np.empty((stored, d_max)), np.empty((stored, d_max))
+    alive = np.empty(d_max, dtype=np.uint8)
+    rank = np.empty(d_max, dtype=np.int64)
+    r, best = np.empty(d_max), np.empty(d_max)
+    n_out = 0
+    for q in range(rows.shape[0]):
+        x = rows[q]
+        start = offsets[x]
+        d = offsets[x + 1] - start
+        some = False
+        for i in range(d):
+            e = start + i
+            alive[i] = live[e] and (nbr[e] < x) == side_b and not 0 <= hint[e] < firsts[q]
+            some = some or alive[i]
+            rank[i] = -1 if alive[i] else -2
+            best[i] = math.inf
+        if not some:
+            continue
+        _walk(
+            C, x, nbr[start : start + d], alive[:d], T, level, firsts[q], counts[q], binomials, state,
+            W, of, columns, m_xy, m_yy, m_xk, v, hint[start : start + d], rank[:d], r[:d], best[:d],
+        )  # fmt: skip
+        for i in range(d):
+            if rank[i] != -2:
+                out_entry[n_out] = start + i
+                out_rank[n_out] = rank[i]
+                out_r[n_out] = r[i]
+                out_best[n_out] = best[i]
+                n_out += 1
+    return n_out
+
+
+@njit(cache=True, nogil=True)
+def unrank_sets(entries, row, offsets, nbr, rank, level, binomials, out):
+    """Members of the separating set of each entry from its rank (algorithm 515, as `subsets.unrank`)."""
+    for q in range(entries.shape[0]):
+        e = entries[q]
+        start = offsets[row[e]]
+        d = offsets[row[e] + 1] - start
+        skip = e - start
+        left_over = rank[e]
+        low = 0
+        for i in range(level):
+            if level > 1:
+                while True:
+                    block = binomials[d - 2 - low, level - i - 1]
+                    if left_over < block:
+                        break
+                    left_over -= block
+                    low += 1
+            else:
+                low = left_over
+            out[q, i] = nbr[start + low + (1 if low >= skip else 0)]
+            low += 1

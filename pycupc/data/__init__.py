@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The example data: CSV with one header line, 569 rows, 30 columns.
 EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
 
 
-def load_example():
+def load_example() -> pd.DataFrame:
     """Return the example data.
 
     Returns
@@ -21,6 +25,6 @@ def load_example():
     Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning
     Repository, doi:10.24432/C5DW2B, CC BY 4.0.
     """
-    import pandas as pd
+    from pycupc.readers import read_data
 
-    return pd.read_csv(EXAMPLE, dtype="float64", float_precision="round_trip")
+    return read_data(EXAMPLE)

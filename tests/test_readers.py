@@ -1,0 +1,182 @@
+"""Readers: good files in every layout give the same table; bad ones are explained by file, row and column."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pycupc.data import EXAMPLE, load_example
+from pycupc.readers import DataError, read_correlation, read_data, read_pairs
+
+VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
+PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
+
+
+def write(path, content):
+    path.write_text(content, encoding="utf-8") if isinstance(content, str) else path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("d.csv", PLAIN),
+        ("d.csv", PLAIN.replace("\n", "\r\n")),
+        ("d.csv", PLAIN.replace(",", ", ")),
+        ("d.csv", PLAIN + "\n\n"),
+        ("d.csv", "\ufeff" + PLAIN),
+        ("d.csv", PLAIN.replace(",", ";")),
+        ("d.txt", PLAIN.replace(",", "\t")),
+        ("d.txt", PLAIN.replace(",", "  ")),
+        ("d.tsv", PLAIN.replace(",", "\t")),
+        ("d.csv.gz", gzip.compress(PLAIN.encode())),
+        ("d.tsv.bz2", bz2.compress(PLAIN.replace(",", "\t").encode())),
+        ("d.csv.xz", lzma.compress(PLAIN.encode())),
+        ("d.csv", PLAIN.replace("a,b,c", '"a","b","c"')),
+        # R: write.csv(row names), write.table(header one shorter)
+        ("d.csv", '"","a","b","c"\n' + "".join(f'"r{i}",{line}\n' for i, line in enumerate(PLAIN.split()[1:]))),
+        (
+            "d.txt",
+            "a b c\n" + "".join(f"{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
+        ),
+    ],
+)
+def test_every_layout_gives_the_same_table(tmp_path, name, content):
+    frame = read_data(write(tmp_path / name, content))
+    assert list(frame.columns) == ["a", "b", "c"]
+    np.testing.assert_array_equal(frame.to_numpy(), VALUES)  # digit for digit
+
+
+def test_random_numbers_are_read_digit_for_digit(tmp_path):
+    values = np.random.default_rng(0).standard_normal((500, 4)) * 10.0 ** np.arange(-200, 200, 100)
+    path = write(tmp_path / "d.csv", "\n".join(",".join(map(repr, row)) for row in values.tolist()))
+    np.testing.assert_array_equal(read_data(path).to_numpy(), values)
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(VALUES, columns=list("abc")).assign(n=[1, 2, 3]).to_parquet(tmp_path / "d.parquet")
+    frame = read_data(tmp_path / "d.parquet", drop=["n"])
+    assert list(frame.columns) == ["a", "b", "c"]
+    np.testing.assert_array_equal(frame.to_numpy(), VALUES)
+    pd.DataFrame({"a": [1.0, 2.0], "who": ["x", "y"]}).to_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(DataError, match="column 'who' is not numeric: row 1 holds 'x'"):
+        read_data(tmp_path / "bad.parquet")
+    with pytest.raises(DataError, match="not a readable Parquet file"):
+        read_data(write(tmp_path / "broken.parquet", b"PAR1 no"))
+
+
+def test_header_is_found_or_told(tmp_path):
+    bare = write(tmp_path / "d.csv", PLAIN.split("\n", 1)[1])
+    assert list(read_data(bare).columns) == ["V1", "V2", "V3"]
+    assert len(read_data(bare, header="yes")) == 2
+    with pytest.raises(
+        DataError, match=r"line 1 \(row 1 of the data\), column 1 \('V1'\): 'a' is not a number; is it a head"
+    ):
+        read_data(write(tmp_path / "e.csv", PLAIN), header="no")
+
+
+BAD = {
+    "text in a cell": (
+        PLAIN.replace("5.0", "five"),
+        r"line 4 \(row 3 of the data\), column 2 \('b'\): 'five' is not a number",
+    ),
+    "id column": ("id,a,b\nx1,1,2\nx2,3,4\n", r"line 2 .*column 1 \('id'\): 'x1' is not a number.*--drop id"),
+    "decimal comma": (
+        "a;b\n1,5;2\n3;4\n",
+        r"line 2 .*column 1 \('a'\): '1,5' is not a number; write it with a decimal point",
+    ),
+    "short row": (PLAIN + "7,8\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 2"),
+    "long row": (PLAIN + "7,8,9,10\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 4"),
+    "long first row": ("a,b,c\n1,2,3,4,5\n1,2,3\n", r"line 2 \(row 1 of the data\): expected 3 cells, got 5"),
+    "infinite": (PLAIN.replace("5.0", "-inf"), r"line 4 .*column 2 \('b'\): infinite value '-inf'"),
+    "too large": (PLAIN.replace("5.0", "1e999"), r"line 4 .*column 2 \('b'\): infinite value '1e999'"),
+    "missing": (
+        PLAIN.replace("5.0", ""),
+        r"1 missing values in 1 rows and 1 columns \(b\); the first in row 3, column 'b'",
+    ),
+    "missing at the end": (PLAIN.replace("6.0", "NA"), r"1 missing values .*the first in row 3, column 'c'"),
+    "duplicate names": ("a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
+    "no rows": ("a,b,c\n", "no rows of data"),
+    "one column": ("a\n1\n2\n", "needs at least 2 columns"),
+    "empty": ("", "the file is empty"),
+    "blank first line": ("\n1,2\n", "the first line is empty"),
+    "blank and word": (PLAIN.replace("5.0", "NA "), r"line 4 .*column 2 \('b'\): 'NA ' is not a number"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_files_are_explained(tmp_path, kind):
+    content, message = BAD[kind]
+    with pytest.raises(DataError, match=message) as caught:
+        read_data(write(tmp_path / "d.csv", content))
+    assert "d.csv" in str(caught.value)
+
+
+def test_unreadable_files_are_explained(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        read_data(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="is a directory"):
+        read_data(tmp_path)
+    with pytest.raises(DataError, match=r"cannot be read .*gzip"):
+        read_data(write(tmp_path / "d.csv.gz", PLAIN))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_data(write(tmp_path / "cut.csv.gz", gzip.compress(PLAIN.encode())[:-12]))
+    with pytest.raises(DataError, match="not UTF-8 text"):
+        read_data(write(tmp_path / "e.csv", b"a,b\n1,\xff\xfe\n"))
+
+
+def test_missing_rows_can_be_left_out_or_kept(tmp_path):
+    path = write(tmp_path / "d.csv", PLAIN.replace("0.1", "NA"))
+    np.testing.assert_array_equal(read_data(path, missing="drop-rows").to_numpy(), VALUES[[0, 2]])
+    assert np.isnan(read_data(path, missing="keep").to_numpy()[1, 0])
+    with pytest.raises(DataError, match="every row has a missing value"):
+        read_data(write(tmp_path / "e.csv", "a,b\n1,\n,2\n"), missing="drop-rows")
+
+
+def test_columns_can_be_left_out(tmp_path):
+    path = write(tmp_path / "d.csv", "id,a,b\nx1,1,2\n,3,4\n")
+    assert read_data(path, drop=["id"]).to_numpy().tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match="no column is named 'ID' to drop; the first are id, a, b"):
+        read_data(path, drop=["ID"])
+
+
+def test_correlation_matrix_with_and_without_names(tmp_path):
+    C = np.array([[1.0, 0.25, np.nan], [0.25, 1.0, -0.5], [np.nan, -0.5, 1.0]])
+    pd.DataFrame(C, index=list("abc"), columns=list("abc")).to_csv(tmp_path / "named.csv")
+    pd.DataFrame(C, columns=list("abc")).to_csv(tmp_path / "bare.csv", index=False, na_rep="NA")
+    for name in ("named.csv", "bare.csv"):
+        got, labels = read_correlation(tmp_path / name)
+        assert labels == ["a", "b", "c"]
+        np.testing.assert_array_equal(got, C)
+    with pytest.raises(DataError, match="row 2 is named 'x' but column 2 is named 'b'"):
+        read_correlation(write(tmp_path / "e.csv", ",a,b\na,1,0\nx,0,1\n"))
+    with pytest.raises(DataError, match="must be square, this has 3 rows and 2 columns"):
+        read_correlation(write(tmp_path / "f.csv", "a,b\n1,0\n0,1\n0,0\n"))
+
+
+def test_pairs(tmp_path):
+    labels = ["a", "b", "c d"]
+    got = read_pairs(write(tmp_path / "p.csv", "from,to\na,c d\nb , a\n"), labels)
+    assert np.argwhere(got).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+    for content, message in {
+        "a,b\na,q\n": "line 2: no variable is named 'q'",
+        "a\n": "line 1: expected two names",
+        "a,a\n": "line 1: 'a' is paired with itself",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            read_pairs(write(tmp_path / "p.csv", content), labels)
+
+
+def test_example_data():
+    frame = read_data(EXAMPLE)
+    assert frame.shape == (569, 30)
+    pd.testing.assert_frame_equal(frame, load_example())
+    assert frame.iloc[0, 0] == 17.99
+    assert frame.iloc[-1, -1] == 0.07039
+    assert (EXAMPLE.parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1

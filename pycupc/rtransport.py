@@ -1,0 +1,245 @@
+"""The Python half of the R package's transport: bytes, plain numbers and strings in, the same out.
+
+The R half is `r_wrapper/R/transport.R`. Between them stands reticulate, from 1.28 on, which cannot convert arrays of
+NumPy 2, knows no ints beyond 32 bits and must not meet rpy2. What travels:
+
+    array              R                         here                        index base on the wire
+    C, pMax            double, column-major      float64 (p, p), symmetric   -
+    fixedGaps,
+    fixedEdges         logical -> raw            uint8 -> bool (p, p)        -
+    n_edgetests        double                    float64 (levels,)           -
+    graph_from, _to    integer                   int32 (cells,)              0 (R adds 1)
+    graph_mark         integer                   int32 (cells,)              -
+    sepset_x, _y, _len,
+    _members           integer                   int32                       0 (R adds 1)
+    gap_x, gap_y       integer                   int32, x < y                0 (R adds 1)
+
+Separating sets: cells in row order, members concatenated. A pair x < y that is neither adjacent nor a gap and has no
+cell of its own is the empty set in cell (x, y); there may be millions of those, so they are not sent.
+
+A failure is an answer too: the reply then holds `error` (the name of the exception) and `message`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycupc import __version__ as VERSION
+
+if TYPE_CHECKING:
+    from pycupc.result import PcAlgo
+
+#: Must equal `protocol` of r_wrapper/R/python.R.
+PROTOCOL = 1
+
+__all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
+
+
+class Job:
+    """One computation: `put` the arrays, `run`, `take` the arrays of the answer.
+
+    Parameters
+    ----------
+    what : {"pc", "skeleton", "compare"}
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._in: dict[str, bytearray] = {}
+        self._out: dict[str, np.ndarray] = {}
+
+    def put(self, name: str, block: bytes | bytearray) -> None:
+        """Append a block to the array `name`."""
+        self._in.setdefault(name, bytearray()).extend(block)
+
+    def size(self, name: str) -> float:
+        """Bytes of an array of the answer (a float: R has no 64-bit integer)."""
+        return float(self._out[name].nbytes)
+
+    def take(self, name: str, start: float, count: float) -> bytearray:
+        """`count` bytes of an array of the answer, from byte `start` on."""
+        flat = self._out[name].reshape(-1).view(np.uint8)
+        return bytearray(flat[int(start) : int(start + count)])
+
+    def close(self) -> None:
+        """Forget all arrays."""
+        self._in.clear()
+        self._out.clear()
+
+    def run(self, options: dict[str, Any], tell: Callable | None = None, test: Callable | None = None) -> dict:
+        """Compute; returns plain values and never raises.
+
+        Parameters
+        ----------
+        options : dict
+            Arguments of `pycupc.pc` or `pycupc.skeleton` by name, and `n`.
+        tell : callable, optional
+            ``tell(level, done, at_most, edges)`` in floats; the core's progress hook.
+        test : callable, optional
+            ``test(x, y, [s, ...])`` with indices from 0, for another test than gaussCItest.
+        """
+        started = time.perf_counter()
+        with _caught() as reply:
+            fit = self._compute(options, tell, test)
+            reply["max_ord"] = int(fit.max_ord)
+            reply["engine"] = str(getattr(fit, "engine", "") or "")
+            self._out = answer_arrays(fit)
+        reply["seconds"] = time.perf_counter() - started
+        return reply
+
+    def _compute(self, options: dict[str, Any], tell: Callable | None, test: Callable | None) -> PcAlgo:
+        import pycupc
+
+        labels = [str(label) for label in options["labels"]]
+        common = {
+            "alpha": float(options["alpha"]),
+            "labels": labels,
+            "fixedGaps": self._mask("fixedGaps", len(labels)),
+            "fixedEdges": self._mask("fixedEdges", len(labels)),
+            "NAdelete": bool(options["NAdelete"]),
+            "m_max": float(options["m_max"]),
+            "numCores": None if options.get("numCores") is None else int(options["numCores"]),
+            "progress": None if tell is None else _hook(tell),
+        }
+        if test is None:
+            common["suffStat"] = {"C": self._square("C", len(labels)), "n": _whole(options["n"])}
+            common["engine"] = str(options["engine"])
+        else:
+            common["suffStat"] = None
+            common["indepTest"] = _called_back(test)
+        if self._what == "skeleton":
+            return pycupc.skeleton(**common)
+        return pycupc.pc(
+            **common,
+            u2pd=str(options["u2pd"]),
+            conservative=bool(options["conservative"]),
+            maj_rule=bool(options["maj_rule"]),
+            solve_confl=bool(options["solve_confl"]),
+        )
+
+    def _square(self, name: str, p: int) -> np.ndarray:
+        flat = np.frombuffer(self._in[name], dtype=np.float64)
+        return flat.reshape(p, p, order="F")
+
+    def _mask(self, name: str, p: int) -> np.ndarray | None:
+        if name not in self._in:
+            return None
+        return np.frombuffer(self._in[name], dtype=np.uint8).reshape(p, p) != 0
+
+
+def _hook(tell: Callable) -> Callable:
+    """The core's progress hook with floats only; at most ten calls a second and level, as R draws slowly."""
+    last = [-1, 0.0]
+
+    def progress(level: int, done: int, at_most: int, edges: int) -> None:
+        now = time.monotonic()
+        if level != last[0] or now - last[1] > 0.1:
+            last[:] = [level, now]
+            tell(float(level), float(done), float(at_most), float(edges))
+
+    return progress
+
+
+def _called_back(test: Callable) -> Callable:
+    def indepTest(x: int, y: int, S: Any, suffStat: Any) -> float:
+        p = test(int(x), int(y), [int(s) for s in S])
+        return math.nan if p is None else float(p)
+
+    return indepTest
+
+
+def _whole(n: float) -> int | float:
+    return int(n) if float(n).is_integer() else float(n)
+
+
+@contextlib.contextmanager
+def _caught() -> Iterator[dict[str, Any]]:
+    """Yield the reply; put what was raised, and what was warned of, into it."""
+    reply: dict[str, Any] = {"error": None, "message": "", "warnings": []}
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("default")
+        try:
+            yield reply
+        except (Exception, KeyboardInterrupt) as error:
+            reply["error"] = type(error).__name__
+            reply["message"] = str(error)
+    reply["warnings"] = [str(w.message) for w in heard if issubclass(w.category, (UserWarning, RuntimeWarning))]
+    return
+
+
+def answer_arrays(fit: PcAlgo) -> dict[str, np.ndarray]:
+    """The arrays of an answer, as the table above has them."""
+    graph = np.asarray(fit.graph)
+    start, end = np.nonzero(graph)
+    x, y, length, members, gap_x, gap_y = sepset_arrays(fit)
+    arrays = {
+        "graph_from": start,
+        "graph_to": end,
+        "graph_mark": graph[start, end],
+        "sepset_x": x,
+        "sepset_y": y,
+        "sepset_len": length,
+        "sepset_members": members,
+        "gap_x": gap_x,
+        "gap_y": gap_y,
+    }
+    flat = {name: np.ascontiguousarray(array, dtype=np.int32) for name, array in arrays.items()}
+    flat["n_edgetests"] = np.ascontiguousarray(fit.n_edgetests, dtype=np.float64)
+    flat["pMax"] = np.ascontiguousarray(fit.pMax, dtype=np.float64)
+    return flat
+
+
+def sepset_arrays(fit: PcAlgo) -> tuple[np.ndarray, ...]:
+    """x, y, len, members of the cells that are not implied, and the gaps (x < y): pairs without an edge or a set."""
+    cells = fit.sepset.cells()
+    kept = sorted(cell for cell, members in cells.items() if members or cell[0] > cell[1] or cell[::-1] in cells)
+    x = np.array([cell[0] for cell in kept], dtype=np.int32)
+    y = np.array([cell[1] for cell in kept], dtype=np.int32)
+    sets = [cells[cell] for cell in kept]
+    length = np.array([len(members) for members in sets], dtype=np.int32)
+    members = np.array([s for members in sets for s in members], dtype=np.int32)
+    gaps = np.triu(np.asarray(fit.graph) + np.asarray(fit.graph).T == 0, 1)
+    for a, b in cells:
+        gaps[min(a, b), max(a, b)] = False
+    gap_x, gap_y = np.nonzero(gaps)
+    return x, y, length, members, gap_x, gap_y
+
+
+def situation() -> dict[str, str]:
+    """What `cu_sitrep()` prints of the Python side: name to text, in order."""
+    import importlib.metadata
+    import platform
+    import sys
+
+    facts = {
+        "Python": f"{platform.python_version()} ({sys.executable})",
+        "pycupc": f"{VERSION} ({__file__.rsplit('rtransport', 1)[0]})",
+    }
+    for package in ("numpy", "numba", "scipy", "pandas"):
+        try:
+            facts[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            facts[package] = f"missing: {sys.executable} -m pip install {package}"
+    facts["engine cpu"] = "ready" if "missing" not in facts["numba"] else "needs numba"
+    facts["engine gpu"] = _gpu(sys.executable)
+    return facts
+
+
+def _gpu(python: str) -> str:
+    try:
+        import cupy
+    except ImportError:
+        return f"not ready: no CuPy; with an NVIDIA driver there: {python} -m pip install 'cupy-cuda12x[ctk]'"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+        names = [cupy.cuda.runtime.getDeviceProperties(i)["name"].decode() for i in range(count)]
+    except Exception as error:  # CuPy raises many kinds; each of them means that the GPU cannot be used
+        return f"not ready: CuPy {cupy.__version__} finds no device ({error}); check nvidia-smi"
+    return f"ready: {', '.join(names)}, CuPy {cupy.__version__}" if names else "not ready: no device; check nvidia-smi"

@@ -1,0 +1,131 @@
+# Argument checks. Where pcalg has the check, the text is pcalg's.
+
+check_labels <- function(labels, p) {
+  if (missing(labels)) {
+    if (missing(p)) stop("need to specify 'labels' or 'p'", call. = FALSE)
+    stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1L, p >= 2)
+    return(as.character(seq_len(p)))
+  }
+  stopifnot(is.character(labels))
+  if (!missing(p)) {
+    if (p != length(labels)) {
+      stop("'p' is not needed when 'labels' is specified, and must match length(labels)", call. = FALSE)
+    }
+    message("No need to specify 'p', when 'labels' is given")
+  }
+  stopifnot(length(labels) >= 2)
+  if (anyDuplicated(labels)) {
+    stop("`labels` must be unique; \"", labels[duplicated(labels)][[1]], "\" comes twice", call. = FALSE)
+  }
+  labels
+}
+
+check_orientation <- function(u2pd, conservative, maj.rule, solve.confl) {
+  if ((conservative || maj.rule) && u2pd != "relaxed") {
+    stop("Conservative PC and majority rule PC can only be run with 'u2pd = relaxed'", call. = FALSE)
+  }
+  if (solve.confl && u2pd != "relaxed") {
+    stop("Versions of PC using lists for the orientation rules (and possibly bi-directed edges)\n",
+      " can only be run with 'u2pd = relaxed'", call. = FALSE)
+  }
+  if (conservative && maj.rule) {
+    stop("Choose either conservative PC or majority rule PC!", call. = FALSE)
+  }
+}
+
+check_method <- function(method, instead) {
+  if (method == "original") {
+    stop("\"original\" depends on the order of the variables and cannot be computed in parallel with the same answer; ",
+      "use \"stable\", or call ", instead, " for it", call. = FALSE)
+  }
+}
+
+check_cores <- function(numCores) {
+  stopifnot((is.integer(numCores) || is.numeric(numCores)) && numCores > 0)
+  as.integer(numCores)
+}
+
+# `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1.
+check_fixed <- function(fixed, name, p) {
+  if (is.null(fixed)) {
+    return(NULL)
+  }
+  if (!identical(as.integer(dim(fixed)), c(p, p))) {
+    stop("Dimensions of the dataset and ", name, " do not agree.", call. = FALSE)
+  }
+  fixed <- unname(as.matrix(fixed)) != 0
+  if (anyNA(fixed)) {
+    stop("`", name, "` must not hold NA", call. = FALSE)
+  }
+  if (!identical(fixed, t(fixed))) {
+    stop(name, " must be symmetric", call. = FALSE)
+  }
+  fixed
+}
+
+# The correlation matrix and the number of observations, as plain doubles.
+check_gauss <- function(suffStat, p) {
+  if (!is.list(suffStat) || is.null(suffStat$C) || is.null(suffStat$n)) {
+    stop("`suffStat` must be a list with `C`, the correlation matrix, and `n`, the number of observations; got ",
+      describe(suffStat), call. = FALSE)
+  }
+  C <- as.matrix(suffStat$C) # also from package Matrix
+  if (!is.numeric(C) || !identical(dim(C), c(p, p))) {
+    stop(sprintf("`suffStat$C` must be a numeric matrix of %d x %d to match `labels` or `p`, not %s",
+      p, p, describe(suffStat$C)), call. = FALSE)
+  }
+  n <- suffStat$n
+  if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
+    stop("`suffStat$n` must be one positive number, the number of observations; got ", describe(n), call. = FALSE)
+  }
+  storage.mode(C) <- "double"
+  list(C = C, n = as.double(n))
+}
+
+check_number <- function(x, name, requirement, ok) {
+  if (!is.numeric(x) || length(x) != 1L || is.na(x) || !ok(x)) {
+    stop("`", name, "` must be ", requirement, "; got ", describe(x), call. = FALSE)
+  }
+  as.double(x)
+}
+
+check_flag <- function(x, name) {
+  if (!is.logical(x) && !is.numeric(x) || length(x) != 1L || is.na(x)) {
+    stop("`", name, "` must be TRUE or FALSE; got ", describe(x), call. = FALSE)
+  }
+  as.logical(x)
+}
+
+# What arrived, in a few words for an error message.
+describe <- function(x) {
+  if (is.null(x)) {
+    "NULL"
+  } else if (length(dim(x))) {
+    paste(paste(dim(x), collapse = " x "), class(x)[[1]])
+  } else if (is.list(x)) {
+    paste0("a list with ", if (length(names(x))) paste0("`", names(x), "`", collapse = ", ") else "no names")
+  } else if (is.atomic(x) && length(x) == 1L) {
+    deparse(unname(x))
+  } else {
+    paste(class(x)[[1]], "of length", length(x))
+  }
+}
+
+need_pcalg <- function(caller) {
+  if (!requireNamespace("pcalg", quietly = TRUE)) {
+    stop(caller, " returns pcalg's object and so needs the package pcalg: ",
+      "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
+      "Without it, cu_plain() returns the same answer as a plain list.", call. = FALSE)
+  }
+}
+
+# The engines compute gaussCItest themselves; any other test is called back. Returns NULL for gaussCItest.
+other_test <- function(indepTest) {
+  if (identical(indepTest, "gaussCItest")) {
+    return(NULL)
+  }
+  if (!is.function(indepTest)) {
+    stop("`indepTest` must be a function(x, y, S, suffStat), or \"gaussCItest\"; got ", describe(indepTest), call. = FALSE)
+  }
+  if (requireNamespace("pcalg", quietly = TRUE) && identical(indepTest, pcalg::gaussCItest)) NULL else indepTest
+}

@@ -1,0 +1,79 @@
+# Finding and starting Python. Nothing here runs before the first call that needs it.
+
+# Must equal PROTOCOL of pycupc/rtransport.py.
+protocol <- 1L
+
+state <- new.env(parent = emptyenv())
+
+# The Python module pycupc.rtransport, started at first use.
+python_side <- function() {
+  if (is.null(state$module)) {
+    state$module <- start_python()
+  }
+  state$module
+}
+
+start_python <- function() {
+  if (!requireNamespace("reticulate", quietly = TRUE)) {
+    stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
+  }
+  declare_requirement()
+  if (!reticulate::py_available(initialize = TRUE)) {
+    stop("reticulate found no Python. Make one (python3 -m venv ~/pycupc; ~/pycupc/bin/pip install pycupc) and name it ",
+      "before the first call: Sys.setenv(RETICULATE_PYTHON = \"~/pycupc/bin/python\")", call. = FALSE)
+  }
+  add_checkout()
+  module <- tryCatch(reticulate::import("pycupc.rtransport"), error = function(e) explain_import(conditionMessage(e)))
+  if (!identical(as.integer(module$PROTOCOL), protocol)) {
+    stop("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
+      ") are of different versions; install both from the same release", call. = FALSE)
+  }
+  module
+}
+
+# reticulate 1.41 and later can make a Python environment by itself. It is asked to only where the user said what to
+# install: a released version, a path or a URL, as options(pycupc.requirement = ) or PYCUPC_REQUIREMENT.
+declare_requirement <- function() {
+  wanted <- getOption("pycupc.requirement", Sys.getenv("PYCUPC_REQUIREMENT"))
+  can <- "py_require" %in% getNamespaceExports("reticulate")
+  if (can && nzchar(wanted) && !reticulate::py_available()) {
+    getExportedValue("reticulate", "py_require")(wanted)
+  }
+}
+
+# A checkout: the Python package lies beside r_wrapper/, or where PYCUPC_CHECKOUT says.
+add_checkout <- function() {
+  checkout <- getOption("pycupc.checkout", Sys.getenv("PYCUPC_CHECKOUT"))
+  if (nzchar(checkout) && dir.exists(file.path(checkout, "pycupc")) && !reticulate::py_module_available("pycupc")) {
+    reticulate::import("sys", convert = FALSE)$path$append(normalizePath(checkout))
+  }
+}
+
+python_path <- function() {
+  tryCatch(reticulate::py_config()$python, error = function(e) "an unknown Python")
+}
+
+explain_import <- function(text) {
+  python <- python_path()
+  missing <- regmatches(text, regexec("No module named '([^']+)'", text))[[1]][2]
+  if (identical(missing, "pycupc")) {
+    stop("the Python that reticulate uses (", python, ") has no package pycupc. Install it there (", python,
+      " -m pip install pycupc), or name another Python before the first call: ",
+      "Sys.setenv(RETICULATE_PYTHON = \"/path/to/python\") in a fresh R session", call. = FALSE)
+  }
+  if (!is.na(missing)) {
+    stop("pycupc in ", python, " lacks the Python package ", missing, ": ", python, " -m pip install ",
+      sub("\\..*", "", missing), call. = FALSE)
+  }
+  stop("pycupc could not be imported into ", python, ": ", text, call. = FALSE)
+}
+
+#' Is the Python side there?
+#'
+#' @return TRUE if reticulate, Python and the Python package pycupc can be used. Starts Python.
+#' @examples
+#' cu_available()
+#' @export
+cu_available <- function() {
+  tryCatch(is.environment(python_side()), error = function(e) FALSE)
+}

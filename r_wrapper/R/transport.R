@@ -1,0 +1,151 @@
+# The transport layer: plain R values to Python, plain R values back. Needs reticulate and base R only.
+#
+# reticulate 1.28 cannot convert arrays of NumPy 2, and turns whole numbers beyond 2^31 into 0. So arrays travel as raw
+# vectors (bytearray in Python) in blocks, counts as doubles, and everything else as single numbers and strings. The
+# other half, and the table of what travels, is pycupc/rtransport.py.
+
+block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 bytes at once
+
+# Runs `what` ("pc" or "skeleton") in Python; the answer as plain R lists, with indices from 1.
+transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
+                      m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
+                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE) {
+  p <- length(labels)
+  test <- other_test(indepTest)
+  options <- list(
+    labels = as.list(labels),
+    alpha = check_number(alpha, "alpha", "one number", function(x) x >= 0),
+    m_max = check_number(m.max, "m.max", "one number", function(x) TRUE),
+    NAdelete = check_flag(NAdelete, "NAdelete"),
+    u2pd = u2pd,
+    conservative = check_flag(conservative, "conservative"),
+    maj_rule = check_flag(maj.rule, "maj.rule"),
+    solve_confl = check_flag(solve.confl, "solve.confl"),
+    numCores = threads,
+    engine = engine
+  )
+  fixed <- list(
+    fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
+    fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
+  )
+  gauss <- if (is.null(test)) check_gauss(suffStat, p)
+  options$n <- gauss$n
+
+  job <- python_side()$Job(what)
+  on.exit(job$close())
+  if (!is.null(gauss)) send(job, "C", gauss$C)
+  for (name in names(fixed)) {
+    if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
+  }
+  reporter <- make_reporter(verbose, progress)
+  reply <- job$run(options, reporter$tell, call_back(test, suffStat))
+  reporter$close()
+  receive(job, checked(reply), labels, pMax)
+}
+
+# An R test for Python: indices from 1, the answer always a double (a logical NA would arrive as True).
+call_back <- function(test, suffStat) {
+  if (is.null(test)) {
+    return(NULL)
+  }
+  function(x, y, S) as.double(test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat))
+}
+
+# An error in Python becomes an R error with its text; a warning an R warning.
+checked <- function(reply) {
+  for (text in unlist(reply$warnings)) warning(text, call. = FALSE)
+  if (!is.null(reply$error)) {
+    text <- if (reply$error == "KeyboardInterrupt") {
+      paste0("interrupted", if (nzchar(reply$message)) paste0(" (", reply$message, ")"),
+        ": no result. Call again to start anew; a smaller `alpha` or `m.max` makes it quicker")
+    } else {
+      reply$message
+    }
+    stop(structure(
+      class = c(paste0("pycupc_", reply$error), "pycupc_error", "error", "condition"),
+      list(message = text, call = NULL)
+    ))
+  }
+  reply
+}
+
+# The only place where indices become R's.
+receive <- function(job, reply, labels, pMax = TRUE) {
+  p <- length(labels)
+  ints <- function(name) take(job, name, "integer", 4)
+  list(
+    labels = labels,
+    graph = list(from = ints("graph_from") + 1L, to = ints("graph_to") + 1L, mark = ints("graph_mark")),
+    n.edgetests = take(job, "n_edgetests", "double", 8),
+    max.ord = as.integer(reply$max_ord),
+    sepset = list(
+      p = p,
+      x = ints("sepset_x") + 1L, y = ints("sepset_y") + 1L,
+      length = ints("sepset_len"), members = ints("sepset_members") + 1L,
+      gap_x = ints("gap_x") + 1L, gap_y = ints("gap_y") + 1L
+    ),
+    pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric: rows or columns first is the same
+    engine = reply$engine,
+    seconds = reply$seconds
+  )
+}
+
+send <- function(job, name, x) {
+  size <- if (is.raw(x)) 1 else if (is.integer(x)) 4 else 8
+  step <- block_bytes / size
+  start <- 0
+  while (start < length(x)) {
+    stop <- min(start + step, length(x))
+    whole <- start == 0 && stop == length(x)
+    block <- if (whole) x else x[(start + 1):stop]
+    job$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw()))
+    start <- stop
+  }
+}
+
+take <- function(job, name, what, size) {
+  count <- job$size(name) / size
+  step <- block_bytes / size
+  if (count <= step) {
+    return(readBin(as.raw(job$take(name, 0, count * size)), what, count, size))
+  }
+  out <- vector(what, count)
+  start <- 0
+  while (start < count) {
+    stop <- min(start + step, count)
+    bytes <- job$take(name, start * size, (stop - start) * size)
+    out[(start + 1):stop] <- readBin(as.raw(bytes), what, stop - start, size)
+    start <- stop
+  }
+  out
+}
+
+#' The answer of `cu_pc()` or `cu_skeleton()` as a plain list
+#'
+#' For machines without pcalg, and for programs that do not need its object: nothing but reticulate and base R is used.
+#'
+#' @inheritParams cu_pc
+#' @param what `"pc"` or `"skeleton"`.
+#' @param ... Further arguments of [cu_pc()]: `fixedGaps`, `fixedEdges`, `NAdelete`, `m.max`, `u2pd` (not `"rand"`),
+#'   `conservative`, `maj.rule`, `solve.confl`, `verbose`, `engine`, `progress`; `threads`, the number of CPU threads;
+#'   `pMax = FALSE` leaves the p x p matrix of p-values out.
+#' @return A list. `labels`; `graph`, a list of `from`, `to` and `mark` with a row for every non-zero cell of the
+#'   adjacency matrix `[from, to]` (1 in one direction: from -> to; 1 in both: undirected; 2 in both: bi-directed);
+#'   `n.edgetests`; `max.ord`; `pMax`; `sepset`, the separating sets in sparse form, see [cu_sepset()]; `engine`;
+#'   `seconds`.
+#' @examples
+#' if (cu_available()) {
+#'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
+#'   answer <- cu_plain("pc", list(C = C, n = 100), alpha = 0.05, p = 3)
+#'   answer$graph
+#' }
+#' @export
+cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCItest", alpha, labels, p, ...) {
+  what <- match.arg(what)
+  labels <- check_labels(labels, p)
+  more <- list(...)
+  if (identical(more$u2pd, "rand")) {
+    stop("u2pd = \"rand\" is oriented by pcalg with R's generator; use cu_pc()", call. = FALSE)
+  }
+  transport(what, suffStat, indepTest, alpha, labels, ...)
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(pycupc)
+
+test_check("pycupc")

@@ -1,0 +1,44 @@
+# Every recorded case, slot by slot, against pcalg's recorded answer. The plain lists need no pcalg.
+
+test_that("the plain answer of every recorded case is pcalg's", {
+  skip_if_no_python()
+  for (file in golden_cases()) {
+    case <- read_case(file)
+    plain <- suppressWarnings(do.call(cu_plain, c("skeleton", case_arguments(case))))
+    expect_identical(graph_cells(plain) == 1L, case$skeleton, label = paste(case$name, "skeleton"))
+    expect_identical(plain$max.ord, case$max_ord, label = paste(case$name, "max.ord"))
+    expect_identical(plain$n.edgetests, case$n_edgetests, label = paste(case$name, "n.edgetests"))
+    expect_equal(plain$pMax, case$pMax, tolerance = 1e-6, label = paste(case$name, "pMax"))
+    expect_identical(expand_sepset(plain), case_sepset(case), label = paste(case$name, "sepset"))
+  }
+})
+
+test_that("the CPDAG of every recorded variant is pcalg's", {
+  skip_if_no_python()
+  for (file in golden_cases()) {
+    case <- read_case(file)
+    for (variant in names(variants)) {
+      recorded <- case[[paste0("cpdag_", variant)]]
+      if (is.null(recorded)) next
+      plain <- suppressWarnings(do.call(cu_plain, c("pc", case_arguments(case), variants[[variant]])))
+      expect_identical(graph_cells(plain), recorded, label = paste(case$name, variant))
+    }
+  }
+})
+
+test_that("the S4 object of a recorded case holds the recorded answer in pcalg's types", {
+  skip_if_no_python()
+  skip_if_no_pcalg()
+  for (file in golden_cases()) {
+    case <- read_case(file)
+    fit <- suppressWarnings(do.call(cu_pc, case_arguments(case)))
+    expect_s4_class(fit, "pcAlgo")
+    amat <- methods::as(fit@graph, "matrix")
+    expect_identical(unname(amat) + 0, case$cpdag_relaxed + 0, label = paste(case$name, "graph"))
+    expect_identical(fit@sepset, case_sepset(case), label = paste(case$name, "sepset"))
+    expect_identical(fit@n, integer(0))
+    expect_type(fit@max.ord, "integer")
+    expect_type(fit@n.edgetests, "double")
+    expect_identical(fit@zMin, matrix(NA, 1, 1))
+  }
+})

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Install what the R tests need from Debian or Ubuntu, where that can be done: run by root, with apt at hand.
+# Anything else is said and skipped; the tests that need it are then skipped too. Safe to run again.
+set -euo pipefail
+
+packages=(
+  r-base-core r-base-dev r-cran-reticulate r-cran-testthat r-cran-knitr r-cran-rmarkdown r-cran-jsonlite
+  r-bioc-graph r-bioc-rbgl r-cran-igraph
+)
+
+skip() {
+  echo "setup_r: skipped ($1); R tests whose packages are missing will be skipped"
+  exit 0
+}
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+  for package in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")
+  done
+else
+  skip "not a Debian system; install R with the packages reticulate, testthat, knitr, rmarkdown and graph by hand"
+fi
+
+if [ "${#missing[@]}" -eq 0 ]; then
+  echo "setup_r: all R packages from Debian are there"
+else
+  command -v apt-get >/dev/null || skip "no apt-get; missing: ${missing[*]}"
+  [ "$(id -u)" -eq 0 ] || skip "not root; run: sudo apt-get install ${missing[*]}"
+  echo "setup_r: installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq || skip "apt-get update failed"
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || skip "apt-get install failed"
+fi
+
+Rscript -e 'p <- c("reticulate", "testthat", "graph", "pcalg")
+for (x in p) cat("setup_r:", x, if (requireNamespace(x, quietly = TRUE)) format(packageVersion(x)) else "not installed", "\n")'

@@ -1,0 +1,148 @@
+"""Where to put the nodes of a drawing: stress layout a component, boxes pushed apart, components packed in rows.
+
+Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
+Method of the stress layout: Gansner, Koren and North (2005), Graph Drawing by Stress Majorization, LNCS 3383.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def layout(
+    tail: np.ndarray, head: np.ndarray, directed: np.ndarray, sizes: np.ndarray, *, spacing: float = 1.0
+) -> np.ndarray:
+    """Place boxes so that neighbours lie near each other, arrows tend to point down and no two boxes overlap.
+
+    Parameters
+    ----------
+    tail, head : int (m,)
+        Edges.
+    directed : bool (m,)
+        Which of them point from tail to head.
+    sizes : float (p, 2)
+        Width and height of the box of each node.
+    spacing : float
+        Distance between neighbours.
+
+    Returns
+    -------
+    float (p, 2)
+        Centres of the boxes; nodes without edges stand in rows below the others.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    p, m = len(sizes), len(tail)
+    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
+    _, component = connected_components(pattern, directed=False)
+    blocks, lonely = [], []
+    for c in np.unique(component):
+        nodes = np.flatnonzero(component == c)
+        if len(nodes) == 1:
+            lonely.append(nodes[0])
+            continue
+        inside = np.isin(tail, nodes)
+        local = np.full(p, -1)
+        local[nodes] = np.arange(len(nodes))
+        xy = _stress(pattern[nodes][:, nodes]) * spacing
+        xy = _arrows_down(xy, local[tail[inside & directed]], local[head[inside & directed]])
+        xy[:, 0] *= 1.0 + 0.6 * min(1.0, float(sizes[nodes, 0].mean()))  # labels are wider than high
+        blocks.append((nodes, _push_apart(xy, sizes[nodes])))
+    blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
+    positions = np.zeros((p, 2))
+    widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
+    width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
+    bottom = _rows(positions, blocks, sizes, width, top=0.0, gap=0.35)
+    singles = [(np.array([k]), np.zeros((1, 2))) for k in lonely]
+    _rows(positions, singles, sizes, width, top=bottom - 0.25, gap=0.15)
+    return positions
+
+
+def _extent(xy: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lower left corner and width and height of what the boxes cover."""
+    low = (xy - sizes / 2).min(axis=0)
+    return low, (xy + sizes / 2).max(axis=0) - low
+
+
+def _rows(positions, blocks, sizes, width: float, top: float, gap: float) -> float:
+    """Set blocks side by side in rows no wider than `width`, downward from `top`; return the y below the last row."""
+    x, row_height = 0.0, 0.0
+    for nodes, xy in blocks:
+        low, (w, h) = _extent(xy, sizes[nodes])
+        if x > 0 and x + w > width:
+            x, top, row_height = 0.0, top - row_height - gap, 0.0
+        positions[nodes] = xy - low + (x, top - h)
+        x, row_height = x + w + gap, max(row_height, h)
+    return top - row_height
+
+
+def _stress(pattern) -> np.ndarray:
+    """Positions (k, 2) of a connected graph whose distances come near the graph's own, unit length an edge."""
+    from scipy.sparse.csgraph import shortest_path
+
+    D = shortest_path(pattern, unweighted=True)
+    k = len(D)
+    if k == 2:
+        return np.array([[0.0, 0.5], [0.0, -0.5]])
+    # start: classical scaling; signs fixed by the largest entry, so that no library's choice shows
+    J = D**2 - (D**2).mean(axis=0) - (D**2).mean(axis=1)[:, None] + (D**2).mean()
+    values, vectors = np.linalg.eigh(-J / 2)
+    start = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 1e-6))
+    start *= np.sign(start[np.abs(start).argmax(axis=0), [0, 1]])
+    xy = start + 1e-3 * np.column_stack([np.sin(np.arange(k)), np.cos(2.0 * np.arange(k))])  # part coinciding nodes
+    off = ~np.eye(k, dtype=bool)
+    W = np.zeros_like(D)
+    W[off] = D[off] ** -2.0
+    total = W.sum(axis=1)
+    last = np.inf
+    for _ in range(300 if k <= 100 else 60):
+        square = (xy**2).sum(axis=1)
+        distance = np.sqrt(np.maximum(square[:, None] + square[None, :] - 2 * xy @ xy.T, 0.0))
+        stress = (W * (distance - D) ** 2).sum()
+        if last - stress < 1e-5 * stress:
+            break
+        last = stress
+        ratio = W * D / np.maximum(distance, 1e-9)
+        # Jacobi form of the majorising step; halved steps keep it from swinging
+        wanted = (W @ xy + ratio.sum(axis=1)[:, None] * xy - ratio @ xy) / total[:, None]
+        xy = 0.5 * (xy + wanted)
+    return xy - xy.mean(axis=0)
+
+
+def _arrows_down(xy: np.ndarray, tail: np.ndarray, head: np.ndarray) -> np.ndarray:
+    """Turn the drawing so that the arrows' mean direction is downward."""
+    if len(tail) == 0:
+        return xy
+    step = (xy[head] - xy[tail]) / np.maximum(np.linalg.norm(xy[head] - xy[tail], axis=1), 1e-9)[:, None]
+    dx, dy = step.sum(axis=0)
+    angle = -np.pi / 2 - np.arctan2(dy, dx)
+    c, s = np.cos(angle), np.sin(angle)
+    return xy @ np.array([[c, s], [-s, c]])
+
+
+def _push_apart(xy: np.ndarray, sizes: np.ndarray, gap: tuple[float, float] = (0.25, 0.3)) -> np.ndarray:
+    """Spread the drawing, then move boxes until none overlaps another."""
+    need = (sizes[:, None, :] + sizes[None, :, :]) / 2 + np.array(gap)
+    upper = np.triu(np.ones((len(xy), len(xy)), dtype=bool), 1)
+    # factor by which everything would have to grow to part each pair; most pairs are parted by growing, the rest moved
+    with np.errstate(divide="ignore"):
+        factor = (need / np.abs(xy[:, None, :] - xy[None, :, :])).min(axis=2)[upper]
+    crowded = np.sort(factor)[::-1][: max(1, len(xy) // 3)]
+    xy = xy * float(np.clip(crowded[-1], 1.0, 1.7))
+    order = np.sign(np.subtract.outer(np.arange(len(xy)), np.arange(len(xy))))[:, :, None]
+    steps = 400 if len(xy) <= 100 else 60
+    for step in range(steps):
+        delta = xy[:, None, :] - xy[None, :, :]
+        overlap = need - np.abs(delta)
+        both = (overlap > 1e-3).all(axis=2)
+        np.fill_diagonal(both, False)
+        if not both.any():
+            break
+        side = np.where(delta == 0, order, np.sign(delta))
+        cheaper = overlap / need  # relative to what is needed, lest wide boxes be stacked in columns
+        along_x = cheaper[:, :, 0] <= cheaper[:, :, 1]
+        move = np.where(both[:, :, None], overlap * side, 0.0) * np.stack([along_x, ~along_x], axis=2)
+        count = np.maximum(both.sum(axis=1), 1)[:, None]
+        xy += move.sum(axis=1) / (2.0 * count if step < 0.75 * steps else 2.0)
+    return xy

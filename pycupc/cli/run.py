@@ -1,0 +1,115 @@
+"""``pycupc run``: data in, a folder of results out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+import warnings
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pycupc.cli import inputs
+from pycupc.cli.folder import refuse_existing, whole_folder
+from pycupc.cli.progress import LevelBar
+
+if TYPE_CHECKING:
+    from pycupc.result import PcAlgo
+
+_DESCRIPTION = """\
+Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
+
+    edges.csv        one line an edge: from, to, type (directed, undirected, bidirected), evidence
+    sepsets.csv      for each pair parted by a non-empty set: the set, partial correlation, p-value, margin
+    amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i
+    graph.graphml, graph.dot, graph.json       the graph for other programs
+    graph.png        a picture (see --plot)
+    result.npz       everything, for pycupc.PcAlgo.load
+    summary.txt      what a person wants to know first
+    manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
+
+The folder appears only when it is complete.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="find the graph of a table of data, write a folder of results",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    inputs.add_arguments(parser)
+    tests = parser.add_argument_group("tests")
+    inputs.add_test_arguments(tests)
+    tests.add_argument(
+        "--m-max", type=inputs.level, default=float("inf"), metavar="L",
+        help="largest conditioning set (default: no limit)",
+    )  # fmt: skip
+    turn = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
+    turn.add_argument(
+        "--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG fits the colliders"
+    )
+    turn.add_argument(
+        "--conservative", action="store_true", help="orient a triple only if all its separating sets agree"
+    )
+    turn.add_argument("--maj-rule", action="store_true", help="orient a triple as most of its separating sets say")
+    turn.add_argument("--solve-confl", action="store_true", help="mark contradicting arrows as bidirected edges")
+    turn.add_argument("--seed", type=int, metavar="K", help="random state of --u2pd rand")
+    out = parser.add_argument_group("output")
+    out.add_argument("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
+    out.add_argument("--force", action="store_true", help="replace the folder of an earlier run")
+    out.add_argument(
+        "--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)"
+    )
+    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    out.add_argument("--no-progress", action="store_true", help="no progress bars (off anyway when not on a terminal)")
+    parser.set_defaults(main=lambda args: main(args, parser))
+
+
+def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run with parsed arguments; returns the exit code."""
+    inputs.check(args, parser)
+    for flag in ("conservative", "maj_rule", "solve_confl"):
+        if getattr(args, flag) and args.u2pd != "relaxed":
+            parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
+    if args.conservative and args.maj_rule:
+        parser.error("choose one of --conservative and --maj-rule")
+    target = args.out or Path("example-pycupc" if args.example else _stem(args.data) + "-pycupc")
+    refuse_existing(target, args.force)
+    formats = sorted(set(args.plot or ["png"]) - {"none"})
+    _check_plot(formats, asked=bool(args.plot))
+
+    import pycupc
+
+    said: list[str] = []
+    times: dict[str, float] = {}
+    began = datetime.now(timezone.utc)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = lambda message, *_: _warn(str(message), said)
+        clock = time.perf_counter()
+        suff_stat, source = inputs.read(args)
+        options = _options(args, suff_stat.labels)
+        times["read"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
+        try:
+            fit = pycupc.pc(suff_stat, alpha=args.alpha, engine=args.engine, progress=bar, **options)
+        finally:
+            if bar is not None:
+                bar.close()
+        times["pc"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        with whole_folder(target, force=args.force) as folder:
+            files = _write(fit, folder, _available(formats, said, asked=bool(args.plot)))
+            times["write"] = time.perf_counter() - clock
+            manifest = _manifest(args, fit, source, files, times, began, said)
+            _text(folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    if not args.quiet:
+        print(fit.summary())
+        print(f"\nResults are in {target}/")
+    return 0

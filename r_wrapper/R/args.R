@@ -3,7 +3,7 @@
 check_labels <- function(labels, p) {
   if (missing(labels)) {
     if (missing(p)) stop("need to specify 'labels' or 'p'", call. = FALSE)
-    stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1L, p >= 2)
+    stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1, p >= 2)
     return(as.character(seq_len(p)))
   }
   stopifnot(is.character(labels))

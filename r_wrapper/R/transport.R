@@ -40,7 +40,8 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   reporter <- make_reporter(verbose, progress)
   reply <- job$run(options, reporter$tell, call_back(test, suffStat))
   reporter$close()
-  receive(job, checked(reply), labels, pMax)
+  reply <- checked(reply)
+  receive(job, reply, labels, pMax)
 }
 
 # An R test for Python: indices from 1, the answer always a double (a logical NA would arrive as True).

@@ -1,0 +1,381 @@
+"""Two results side by side: are they equal, and if not, at which test, triple or rule did they part?
+
+    compare(a, b)                        two PcAlgo objects
+    run("pcalg-stable", ...)             a result by the name of its method, or from a file
+    add_arguments(parser), main(args)    `pycupc compare A B`; exit code 0 equal, 1 different
+
+Results part at the first level at which one removed an edge that the other kept. Everything later may only follow from
+that, so the first one is explained in full: the test, both p-values, the conditioning of its matrix, and the exactly
+collinear columns among its variables, which are the usual reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycupc.parting import GAP, Parting, Side, collinear_pairs, first_triple, partings, shown_set
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pycupc.result import PcAlgo
+
+__all__ = ["METHODS", "Comparison", "Parting", "add_arguments", "compare", "main", "run"]
+
+METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
+
+#: How many differing edges a report lists.
+LISTED = 20
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found. True in a condition when the results are equal; its `str` is the report.
+
+    Attributes
+    ----------
+    equal : bool
+        Skeleton, graph, separating sets, numbers of tests, last level and p-values are all equal.
+    parts : dict of str to bool
+        Which of these are.
+    partings : tuple of Parting
+        Pairs of variables on which the skeletons differ, by level and then by variables.
+    triple : tuple of (x, y, z) or None
+        The first unshielded triple x - y - z that only one of two results with equal skeletons calls a collider.
+    edge : tuple of (x, y) or None
+        The first edge whose direction differs, in results with equal skeletons.
+    collinear : tuple of (int, int)
+        All exactly collinear pairs of columns, where `suffStat` was given.
+    text : str
+        The report.
+    """
+
+    equal: bool
+    parts: dict[str, bool]
+    partings: tuple[Parting, ...]
+    triple: tuple[int, int, int] | None
+    edge: tuple[int, int] | None
+    collinear: tuple[tuple[int, int], ...]
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def compare(
+    a: PcAlgo,
+    b: PcAlgo,
+    *,
+    suffStat: Any = None,
+    alpha: float | None = None,
+    names: Sequence[str] = ("a", "b"),
+    rtol: float = 1e-6,
+) -> Comparison:
+    """Compare two results of the same data.
+
+    Parameters
+    ----------
+    a, b : PcAlgo
+    suffStat : SuffStat or mapping with "C" and "n", optional
+        The data of both; with it the test at which the results part is computed again and its matrix looked at.
+    alpha : float, optional
+        Significance level, for the report only.
+    names : sequence of two str
+        What the report calls them.
+    rtol : float
+        Relative tolerance of the p-values; everything else is compared exactly.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If the two are of different variables, or `suffStat` is of another number of variables.
+    """
+    labels = list(a.labels)
+    _check_labels(labels, list(b.labels), names)
+    one, two = Side(a, names[0]), Side(b, names[1])
+    C, n = _data(suffStat, len(labels))
+    skeleton = np.array_equal(one.adjacent, two.adjacent)
+    parts = {
+        "skeleton": skeleton,
+        "graph": np.array_equal(one.graph, two.graph),
+        "separating sets": one.cells_equal(two),
+        "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
+        "last level": int(a.max_ord) == int(b.max_ord),
+        "p-values": bool(np.allclose(one.p_max, two.p_max, rtol=rtol, atol=1e-300)),
+    }
+    apart = () if skeleton else partings(one, two, C, n)
+    triple = edge = None
+    if skeleton and not parts["graph"]:
+        triple = first_triple(one, two)
+        edge = tuple(int(v) for v in np.argwhere(one.graph != two.graph)[0])
+    collinear = () if C is None else collinear_pairs(C, range(len(C)))
+    lines = [_headline(one, two, parts)]
+    if not skeleton:
+        lines += _skeleton_lines(one, two, apart, collinear, labels, alpha)
+    elif not parts["graph"]:
+        lines += _orientation_lines(one, two, triple, edge, labels)
+    if skeleton and not all(parts.values()):
+        lines += _bookkeeping_lines(one, two, parts, labels)
+    return Comparison(all(parts.values()), parts, apart, triple, edge, collinear, "\n".join(lines) + "\n")
+
+
+def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:
+    if a == b:
+        return
+    if len(a) != len(b):
+        raise ValueError(f"{names[0]} has {len(a)} variables, {names[1]} has {len(b)}; compare results of the same data")
+    k = next(i for i in range(len(a)) if a[i] != b[i])
+    order = "in another order" if sorted(a) == sorted(b) else "by other names"
+    raise ValueError(f"{names[0]} and {names[1]} have their variables {order}: number {k + 1} is {a[k]!r} and {b[k]!r}")
+
+
+def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, int]:
+    if suffStat is None:
+        return None, 0
+    C, n = (suffStat["C"], suffStat["n"]) if isinstance(suffStat, dict) else (suffStat.C, suffStat.n)
+    C = np.asarray(C, dtype=np.float64)
+    if C.shape != (p, p):
+        raise ValueError(f"suffStat C must have shape ({p}, {p}) to match the results, got {C.shape}")
+    return C, int(n)
+
+
+def _headline(one: Side, two: Side, parts: dict[str, bool]) -> str:
+    if all(parts.values()):
+        return f"{one.name} and {two.name} are equal: {', '.join(parts)}."
+    differ = [part for part, same in parts.items() if not same]
+    agree = [part for part, same in parts.items() if same]
+    text = f"{one.name} and {two.name} differ in: {', '.join(differ)}."
+    return text + (f" Equal: {', '.join(agree)}." if agree else "")
+
+
+def _skeleton_lines(
+    one: Side,
+    two: Side,
+    apart: Sequence[Parting],
+    collinear: Sequence[tuple[int, int]],
+    labels: Sequence[str],
+    alpha: float | None,
+) -> list[str]:
+    only = [int(np.triu(mine.adjacent & ~theirs.adjacent).sum()) for mine, theirs in ((one, two), (two, one))]
+    edges = [int(np.triu(side.adjacent).sum()) for side in (one, two)]
+    lines = [
+        f"{sum(only)} edges differ: {only[0]} only in {one.name} (of {edges[0]}), {only[1]} only in {two.name} "
+        f"(of {edges[1]})."
+    ]
+    if (one.level == GAP).sum() != (two.level == GAP).sum():
+        lines.append("They have other gaps (fixedGaps): the questions were not the same.")
+    if not apart:
+        return lines
+    lines += ["", "They part first here:", *_parting_lines(apart[0], one, two, labels, alpha)]
+    singular = [f for f in apart if f.singular]
+    if singular:
+        lines += [
+            "",
+            f"{len(singular)} of the {len(apart)} pairs that part do so at a test whose correlation matrix is singular: "
+            "its outcome hangs on how a program inverts such a matrix, not on the data.",
+        ]
+    if collinear:
+        shown = ", ".join(f"{labels[i]} = {labels[j]}" for i, j in collinear[:LISTED])
+        more = f" and {len(collinear) - LISTED} more" if len(collinear) > LISTED else ""
+        lines.append(f"Exactly collinear columns of the data: {shown}{more}. Leave out one of each pair.")
+    lines += ["", "All pairs that part, by level:" if len(apart) <= LISTED else f"The first {LISTED} by level:"]
+    for f in apart[:LISTED]:
+        kept = "kept" if f.other_level < 0 else f"removed at level {f.other_level}"
+        lines.append(
+            f"  level {f.level}: {labels[f.x]} - {labels[f.y]}, removed by {(one, two)[f.remover].name} given "
+            f"{shown_set(f.S, labels)}, {kept} by {(one, two)[1 - f.remover].name}"
+            + (", singular" if f.singular else "")
+        )
+    return lines
+
+
+def _parting_lines(f: Parting, one: Side, two: Side, labels: Sequence[str], alpha: float | None) -> list[str]:
+    remover, other = (one, two) if f.remover == 0 else (two, one)
+    removed, kept = f.p if f.remover == 0 else f.p[::-1]
+    level = f" (alpha {alpha:g})" if alpha is not None else ""
+    fate = "kept it" if f.other_level < 0 else f"removed it at level {f.other_level}"
+    lines = [
+        f"  level {f.level}, edge {labels[f.x]} - {labels[f.y]}",
+        f"  {remover.name} removed it given {shown_set(f.S, labels)}: p = {removed:.6g}{level}",
+        f"  {other.name} {fate}: largest p of its tests {kept:.6g}",
+    ]
+    if np.isfinite(f.again):
+        lines.append(
+            f"  this test again, by pcalg's formula: p = {f.again:.6g}; condition number of its matrix {f.condition:.3g}"
+        )
+    for i, j in f.collinear:
+        lines.append(f"  {labels[i]} and {labels[j]} are exactly collinear (|r| = 1)")
+    return lines
+
+
+def _orientation_lines(
+    one: Side, two: Side, triple: tuple[int, int, int] | None, edge: tuple[int, int], labels: Sequence[str]
+) -> list[str]:
+    x, y = edge
+    n_edges = int(np.triu((one.graph != two.graph) | (one.graph != two.graph).T).sum())
+    lines = [f"The skeletons are equal; {n_edges} edges are directed differently."]
+    if triple is not None:
+        a, b, c = triple
+        collider, plain = (two, one) if one.explains(a, b, c) else (one, two)
+        lines.append(
+            f"They part at the triple {labels[a]} - {labels[b]} - {labels[c]}: {labels[b]} separates {labels[a]} and "
+            f"{labels[c]} in {plain.name} ({_set_text(plain, a, c, labels)}), not in {collider.name} "
+            f"({_set_text(collider, a, c, labels)}), which therefore makes it a collider."
+        )
+    else:
+        lines.append("Every unshielded triple has the same separating sets, so they part at a rule or an option of it.")
+    lines.append(
+        f"First edge: {labels[x]} {_mark(one, x, y)} {labels[y]} in {one.name}{_why(one, x, y)}, "
+        f"{labels[x]} {_mark(two, x, y)} {labels[y]} in {two.name}{_why(two, x, y)}."
+    )
+    return lines
+
+
+def _bookkeeping_lines(one: Side, two: Side, parts: dict[str, bool], labels: Sequence[str]) -> list[str]:
+    lines = []
+    if not parts["separating sets"]:
+        same_sets = {tuple(sorted(cell)): sorted(one.members_at(*cell)) for cell in one.at}
+        other_sets = {tuple(sorted(cell)): sorted(two.members_at(*cell)) for cell in two.at}
+        pairs = sorted(k for k in same_sets.keys() | other_sets.keys() if same_sets.get(k) != other_sets.get(k))
+        if pairs:
+            x, y = pairs[0]
+            lines.append(
+                f"{len(pairs)} pairs have other separating sets; first {labels[x]}, {labels[y]}: "
+                f"{_set_text(one, x, y, labels)} in {one.name}, {_set_text(two, x, y, labels)} in {two.name}."
+            )
+        else:
+            lines.append("The separating sets are equal, but stored in other cells ([x][y] instead of [y][x]).")
+    if not parts["numbers of tests"]:
+        for side in (one, two):
+            counts = " ".join(f"{count:.0f}" for count in np.asarray(side.fit.n_edgetests))
+            lines.append(f"Tests per level in {side.name}: {counts}")
+    if not parts["p-values"]:
+        with np.errstate(invalid="ignore"):
+            gap = np.nan_to_num(np.abs(one.p_max - two.p_max), nan=0.0, posinf=np.inf)
+        x, y = np.unravel_index(np.argmax(gap), gap.shape)
+        lines.append(
+            f"Largest difference of pMax: {labels[x]}, {labels[y]}: {one.p_max[x, y]:.6g} in {one.name}, "
+            f"{two.p_max[x, y]:.6g} in {two.name}."
+        )
+    return lines
+
+
+def _set_text(side: Side, x: int, y: int, labels: Sequence[str]) -> str:
+    return "an edge" if side.adjacent[x, y] else shown_set(side.separating(x, y)[2], labels)
+
+
+def _mark(side: Side, x: int, y: int) -> str:
+    return {(1, 0): "-->", (0, 1): "<--", (1, 1): "---", (2, 2): "<->"}.get(
+        (int(side.graph[x, y]), int(side.graph[y, x])), "?"
+    )
+
+
+def _why(side: Side, x: int, y: int) -> str:
+    try:
+        reason = side.fit.why(x, y)
+    except (AttributeError, KeyError, ValueError, IndexError):
+        return ""  # a loaded or foreign result does not know
+    return f" ({reason})" if reason else ""
+
+
+def run(
+    source: str | Path,
+    suffStat: Any = None,
+    alpha: float | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    skeleton: bool = False,
+    **options: Any,
+) -> PcAlgo:
+    """A result: loaded from a file, or computed by the method of this name.
+
+    Parameters
+    ----------
+    source : str or Path
+        One of `METHODS`, or a file that ``PcAlgo.save`` wrote.
+    suffStat, alpha, labels
+        As for `pycupc.pc`; needed unless `source` is a file.
+    skeleton : bool
+        Stop before the edges are directed.
+    **options
+        Further arguments of `pycupc.pc`, which pcalg's ``pc`` has too.
+
+    Returns
+    -------
+    PcAlgo
+
+    Raises
+    ------
+    ValueError
+        If `source` is neither, or there are no data for a method.
+    RBridgeError
+        If pcalg is asked for and R, pcalg or rpy2 is missing.
+    """
+    if str(source) not in METHODS:
+        if not Path(source).is_file():
+            raise ValueError(f"{str(source)!r} is neither a file nor one of the methods {', '.join(METHODS)}")
+        from pycupc.result import PcAlgo
+
+        return PcAlgo.load(source)
+    if suffStat is None or alpha is None:
+        raise ValueError(f"the method {source} needs data and alpha")
+    if source == "pycupc":
+        import pycupc
+
+        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, labels=labels, **options)
+    from pycupc.rbridge import pcalg_pc, pcalg_skeleton
+
+    method = str(source).removeprefix("pcalg-")
+    chosen = {"method": method} if skeleton else {"skel_method": method}
+    return (pcalg_skeleton if skeleton else pcalg_pc)(suffStat, alpha=alpha, labels=labels, **chosen, **options)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `pycupc compare`."""
+    parser.add_argument("a", metavar="A", help=f"a result file, or a method: {', '.join(METHODS)}")
+    parser.add_argument("b", metavar="B", help="the same")
+    parser.add_argument("--data", metavar="FILE", help="observations: needed by a method, and to look into a difference")
+    parser.add_argument("--alpha", type=float, help="significance level of the tests, needed by a method")
+    parser.add_argument("--m-max", type=float, default=np.inf, metavar="L", help="largest conditioning set")
+    parser.add_argument("--skeleton", action="store_true", help="methods stop before the edges are directed")
+    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run `pycupc compare`; 0: equal, 1: different, 2: wrong usage, 3: something wrong with the data."""
+    from pycupc.rbridge import RBridgeError
+    from pycupc.readers import DataError, read_data
+    from pycupc.suffstat import SuffStat
+
+    try:
+        suffStat = SuffStat.from_data(read_data(args.data)) if args.data else None
+        labels = None if suffStat is None else suffStat.labels
+        fits = [
+            run(source, suffStat, args.alpha, labels=labels, skeleton=args.skeleton, m_max=args.m_max)
+            for source in (args.a, args.b)
+        ]
+        names = [Path(s).name if s not in METHODS else s for s in (args.a, args.b)]
+        if names[0] == names[1]:
+            names = [f"A ({args.a})", f"B ({args.b})"]
+        found = compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
+    except DataError as error:
+        sys.stderr.write(f"pycupc compare: {error}\n")
+        return 3
+    except (ValueError, OSError, RBridgeError) as error:
+        sys.stderr.write(f"pycupc compare: {error}\n")
+        return 2
+    sys.stdout.write(found.text)
+    return 0 if found else 1

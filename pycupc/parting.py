@@ -1,0 +1,188 @@
+"""Where two results part: edges by level, the test of each, the first triple. `pycupc.compare` puts it into words.
+
+A result tells at which level each pair was removed (the size of its separating set), so no run has to be watched:
+the first parting is the lowest level at which one result removed what the other still had afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycupc.rtransport import sepset_arrays
+
+if TYPE_CHECKING:
+    from pycupc.result import PcAlgo
+
+#: A test is called singular when the condition number of the correlation matrix of its variables is above this.
+SINGULAR = 1e12
+
+#: Two columns are called exactly collinear when 1 - |r| is below this.
+COLLINEAR = 1e-12
+
+#: Values of `Side.level` for pairs that no test removed.
+KEPT, GAP = -1, -2
+
+
+@dataclass(frozen=True)
+class Parting:
+    """One edge that one result removed and the other kept, or removed at a later level.
+
+    Attributes
+    ----------
+    x, y : int
+        The variables; the test that removed the edge was of the pair in this order.
+    level : int
+        Level at which one result removed the edge.
+    S : tuple of int
+        The set that separated x and y.
+    remover : int
+        Which result removed it at `level`: 0 or 1.
+    other_level : int
+        Level at which the other removed it, or -1 if it kept it.
+    p : tuple of two float
+        The p-value each result recorded in pMax: of the separating test, or the largest of all tests of a kept edge.
+    again : float
+        The p-value of this test by pcalg's formula; NaN without the data.
+    condition : float
+        Condition number of the correlation matrix of x, y, S; NaN without the data.
+    collinear : tuple of (int, int)
+        Pairs among x, y, S that are exactly collinear.
+    """
+
+    x: int
+    y: int
+    level: int
+    S: tuple[int, ...]
+    remover: int
+    other_level: int
+    p: tuple[float, float]
+    again: float = np.nan
+    condition: float = np.nan
+    collinear: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def singular(self) -> bool:
+        """Is the matrix of this test singular, so that its outcome hangs on the last digits?"""
+        return self.condition > SINGULAR
+
+
+class Side:
+    """One of the two results, laid out for comparing."""
+
+    def __init__(self, fit: PcAlgo, name: str) -> None:
+        self.fit = fit
+        self.name = name
+        self.graph = np.asarray(fit.graph)
+        self.adjacent = (self.graph + self.graph.T) != 0
+        x, y, length, members, gap_x, gap_y = sepset_arrays(fit)
+        end = np.cumsum(length, dtype=np.int64)
+        #: Where the set of a cell that is not implied lies in `members`.
+        self.at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(x, y, strict=True))}
+        self.x, self.y, self.length, self.members, self.start = x, y, length, members, end - length
+        self.gaps = gap_x, gap_y
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        """Level at which each pair was removed, int16 (p, p), symmetric; KEPT or GAP where no test removed it."""
+        level = np.where(self.adjacent, KEPT, 0).astype(np.int16)
+        level[self.gaps] = level[self.gaps[::-1]] = GAP
+        order = np.argsort(-self.length, kind="stable")  # where both cells hold a set, the smaller one counts
+        x, y = self.x[order], self.y[order]
+        level[x, y] = level[y, x] = self.length[order]
+        return level
+
+    @cached_property
+    def p_max(self) -> np.ndarray:
+        """pMax, symmetric: stable.fast of pcalg fills the upper triangle only."""
+        p_max = np.array(self.fit.pMax, dtype=np.float64)
+        p_max = np.fmax(p_max, p_max.T)
+        p_max[p_max < 0] = -np.inf
+        np.fill_diagonal(p_max, 1.0)
+        return p_max
+
+    def members_at(self, x: int, y: int) -> tuple[int, ...] | None:
+        """The set stored in the cell (x, y), 0-based, unless it is the implied empty set or nothing."""
+        k = self.at.get((x, y))
+        if k is None:
+            return None
+        return tuple(int(s) for s in self.members[self.start[k] : self.start[k] + self.length[k]])
+
+    def separating(self, x: int, y: int) -> tuple[int, int, tuple[int, ...]]:
+        """The pair in the order of its separating test, and the set."""
+        found = [(a, b, S) for a, b in ((x, y), (y, x)) if (S := self.members_at(a, b)) is not None]
+        return min(found, key=lambda cell: len(cell[2]), default=(min(x, y), max(x, y), ()))
+
+    def explains(self, x: int, y: int, z: int) -> bool:
+        """Is y in the set that separated x and z, so that x - y - z is no collider?"""
+        return any(y in (self.members_at(a, b) or ()) for a, b in ((x, z), (z, x)))
+
+    def cells_equal(self, other: Side) -> bool:
+        """Do both hold the same sets in the same cells?"""
+        return np.array_equal(self.adjacent, other.adjacent) and all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip((*self._flat, *self.gaps), (*other._flat, *other.gaps), strict=True)
+        )
+
+    @property
+    def _flat(self) -> tuple[np.ndarray, ...]:
+        return self.x, self.y, self.length, self.members
+
+
+def partings(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> tuple[Parting, ...]:
+    """Pairs that the two removed at different levels, or that one kept; by level, then by variables."""
+    differ = np.triu(one.level != two.level, 1)
+    found = []
+    for i, j in np.argwhere(differ):
+        levels = int(one.level[i, j]), int(two.level[i, j])
+        removers = [side for side in (0, 1) if levels[side] >= 0]
+        if not removers:
+            continue  # a gap in one, an edge in the other: not the doing of a test
+        remover = min(removers, key=lambda side: levels[side])
+        side = (one, two)[remover]
+        x, y, S = side.separating(int(i), int(j))
+        recorded = float(one.p_max[x, y]), float(two.p_max[x, y])
+        found.append(
+            Parting(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_look(x, y, S, C, n))
+        )
+    return tuple(sorted(found, key=lambda f: (f.level, min(f.x, f.y), max(f.x, f.y))))
+
+
+def _look(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> dict[str, Any]:
+    """The test again, literally as pcalg does it, and the matrix it inverts."""
+    if C is None:
+        return {}
+    from pycupc.citest import gaussCItest
+
+    among = [x, y, *S]
+    matrix = C[np.ix_(among, among)]
+    condition = float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else np.inf
+    again = float(gaussCItest(x, y, list(S), {"C": C, "n": n}))
+    return {"again": again, "condition": condition, "collinear": collinear_pairs(C, among)}
+
+
+def collinear_pairs(C: np.ndarray, among: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Pairs of columns with \\|r\\| = 1 up to rounding."""
+    columns = np.asarray(sorted(among))
+    found = np.argwhere(np.triu(1.0 - np.abs(C[np.ix_(columns, columns)]) < COLLINEAR, 1))
+    return tuple((int(columns[i]), int(columns[j])) for i, j in found)
+
+
+def first_triple(one: Side, two: Side) -> tuple[int, int, int] | None:
+    """The first unshielded triple x - y - z of an equal skeleton that the separating sets call a collider in one only."""
+    for y in range(len(one.adjacent)):
+        neighbours = np.flatnonzero(one.adjacent[y]).tolist()
+        for k, x in enumerate(neighbours):
+            for z in neighbours[k + 1 :]:
+                if not one.adjacent[x, z] and one.explains(x, y, z) != two.explains(x, y, z):
+                    return x, y, z
+    return None
+
+
+def shown_set(S: Sequence[int], labels: Sequence[str]) -> str:
+    """A separating set by names."""
+    return "{" + ", ".join(labels[s] for s in S) + "}"

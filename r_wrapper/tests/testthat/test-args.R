@@ -1,0 +1,89 @@
+# Argument checks: pcalg's own texts where pcalg has the check, and ours where it has none.
+
+S <- list(C = diag(8), n = 100)
+m <- matrix(FALSE, 8, 8)
+lopsided <- m
+lopsided[1, 2] <- TRUE
+
+test_that("the arguments are pcalg's, in its order and with its defaults, then ours", {
+  skip_if_no_pcalg()
+  for (pair in list(list(cu_pc, pcalg::pc), list(cu_skeleton, pcalg::skeleton))) {
+    theirs <- formals(pair[[2]])
+    expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
+    expect_identical(names(formals(pair[[1]]))[-seq_along(theirs)], c("engine", "progress", "sepset"))
+  }
+})
+
+test_that("errors have pcalg's text", {
+  skip_if_no_pcalg()
+  gauss <- pcalg::gaussCItest
+  bad <- list(
+    list(S, gauss, 0.05),
+    list(S, gauss, 0.05, labels = 1:8),
+    list(S, gauss, 0.05, labels = letters[1:8], p = 7),
+    list(S, gauss, 0.05, p = 1),
+    list(S, gauss, 0.05, p = "8"),
+    list(S, gauss, 0.05, p = c(8, 8)),
+    list(S, gauss, 0.05, p = 8, fixedGaps = m[-1, -1]),
+    list(S, gauss, 0.05, p = 8, fixedEdges = m[-1, -1]),
+    list(S, gauss, 0.05, p = 8, fixedGaps = lopsided),
+    list(S, gauss, 0.05, p = 8, fixedEdges = lopsided),
+    list(S, gauss, 0.05, p = 8, numCores = 0),
+    list(S, gauss, 0.05, p = 8, numCores = "2"),
+    list(S, gauss, p = 8),
+    list(S, alpha = 0.05, p = 8)
+  )
+  pc_only <- list(
+    list(S, gauss, 0.05, p = 8, u2pd = "rand", conservative = TRUE),
+    list(S, gauss, 0.05, p = 8, u2pd = "retry", maj.rule = TRUE),
+    list(S, gauss, 0.05, p = 8, u2pd = "retry", solve.confl = TRUE),
+    list(S, gauss, 0.05, p = 8, conservative = TRUE, maj.rule = TRUE),
+    list(S, gauss, 0.05, p = 8, u2pd = "other"),
+    list(S, gauss, 0.05, p = 8, skel.method = "other")
+  )
+  text <- function(f, args) tryCatch({
+    do.call(f, args)
+    "no error"
+  }, error = conditionMessage)
+  for (args in c(bad, pc_only)) expect_identical(text(cu_pc, args), text(pcalg::pc, args))
+  for (args in c(bad, list(list(S, gauss, 0.05, p = 8, method = "other")))) {
+    expect_identical(text(cu_skeleton, args), text(pcalg::skeleton, args))
+  }
+})
+
+test_that("giving labels and p is a message, as in pcalg", {
+  expect_message(expect_identical(check_labels(letters[1:3], 3), letters[1:3]), "No need to specify 'p'")
+})
+
+test_that("u2pd and skel.method may be abbreviated, as match.arg allows", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  fit <- cu_pc(small_problem(), pcalg::gaussCItest, 0.05, p = 8, u2pd = "relax", skel.method = "stable.f")
+  expect_s4_class(fit, "pcAlgo")
+})
+
+test_that("the order-dependent method is refused with the way out", {
+  expect_error(check_method("original", "pcalg::pc()"), "call pcalg::pc\\(\\) for it")
+})
+
+test_that("a suffStat that cannot be used is an error that says what came", {
+  plain <- function(suffStat, p = 8, ...) cu_plain("pc", suffStat, alpha = 0.05, p = p, ...)
+  expect_error(plain(NULL), "`suffStat` must be a list with `C`.*got NULL")
+  expect_error(plain(diag(8)), "got 8 x 8 matrix")
+  expect_error(plain(list(dm = 1)), "got a list with `dm`")
+  expect_error(plain(list(C = diag(8))), "`n`, the number of observations; got a list with `C`")
+  expect_error(plain(list(C = diag(7), n = 100)), "must be a numeric matrix of 8 x 8.*not 7 x 7 matrix")
+  expect_error(plain(list(C = matrix("a", 8, 8), n = 100)), "must be a numeric matrix")
+  expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one positive number.*got NA")
+  expect_error(plain(list(C = diag(8), n = 1:2)), "got integer of length 2")
+  expect_error(cu_plain("pc", S, alpha = "a", p = 8), "`alpha` must be one number; got \"a\"")
+  expect_error(cu_plain("pc", S, alpha = 0.05, labels = rep("a", 8)), "\"a\" comes twice")
+  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, m.max = NA), "`m.max` must be one number; got NA")
+  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, NAdelete = NA), "`NAdelete` must be TRUE or FALSE; got NA")
+  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, u2pd = "rand"), "use cu_pc\\(\\)")
+  expect_error(cu_plain("pc", S, "disCItest", 0.05, p = 8), "`indepTest` must be a function")
+})
+
+test_that("an argument that does not exist is an error, never ignored", {
+  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, mmax = 3), "unused argument")
+})

@@ -1,0 +1,165 @@
+# Against the pcalg that is installed: the whole object, and what pcalg's own functions make of it.
+
+problems <- function() {
+  simulated <- function(p, n, degree, seed) {
+    set.seed(seed)
+    X <- pcalg::rmvDAG(n, pcalg::randomDAG(p, degree / (p - 1)))
+    list(suffStat = list(C = stats::cor(X), n = n), labels = paste0("v", seq_len(p)), data = X)
+  }
+  list(simulated(10, 200, 4, 1), simulated(15, 60, 4, 2), simulated(20, 1000, 5, 3), simulated(12, 5000, 6, 4))
+}
+
+same_object <- function(ours, theirs) {
+  theirs@call <- ours@call
+  expect_equal(ours@pMax, theirs@pMax, tolerance = 1e-8)
+  theirs@pMax <- ours@pMax # the only slot that may differ, in the last digits
+  expect_identical(ours, theirs)
+}
+
+test_that("cu_skeleton() gives the object of pcalg::skeleton()", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (d in problems()) {
+    for (extra in list(list(), list(m.max = 1), list(NAdelete = FALSE))) {
+      args <- c(list(d$suffStat, pcalg::gaussCItest, 0.05, labels = d$labels), extra)
+      same_object(do.call(cu_skeleton, args), do.call(pcalg::skeleton, args))
+    }
+  }
+})
+
+test_that("cu_pc() gives the object of pcalg::pc() in every variant", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (d in problems()) {
+    for (variant in variants) {
+      args <- c(list(d$suffStat, pcalg::gaussCItest, 0.05, labels = d$labels), variant)
+      same_object(do.call(cu_pc, args), do.call(pcalg::pc, args))
+    }
+  }
+})
+
+test_that("gaps and fixed edges, an empty graph, a complete graph", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  d <- problems()[[1]]
+  fixed <- matrix(FALSE, 10, 10)
+  fixed[1, 2] <- fixed[2, 1] <- fixed[4, 9] <- fixed[9, 4] <- TRUE
+  cases <- list(
+    list(d$suffStat, alpha = 0.05, fixedGaps = fixed),
+    list(d$suffStat, alpha = 0.05, fixedEdges = fixed),
+    list(d$suffStat, alpha = 0.05, fixedEdges = fixed, fixedGaps = t(fixed)),
+    list(list(C = diag(10), n = 100), alpha = 0.05),
+    list(d$suffStat, alpha = 1e-300),
+    list(d$suffStat, alpha = 1)
+  )
+  for (case in cases) {
+    args <- c(case, list(indepTest = pcalg::gaussCItest, p = 10))
+    same_object(do.call(cu_pc, args), do.call(pcalg::pc, args))
+    same_object(do.call(cu_skeleton, args), do.call(pcalg::skeleton, args))
+  }
+})
+
+test_that("the call is the user's", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- small_problem()
+  fit <- cu_pc(S, pcalg::gaussCItest, p = 8, alpha = 0.05)
+  expect_identical(fit@call, quote(cu_pc(suffStat = S, indepTest = pcalg::gaussCItest, alpha = 0.05, p = 8)))
+})
+
+test_that("u2pd = \"rand\" draws from R's generator: set.seed() gives pcalg's graph", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  differ <- 0
+  for (seed in 1:12) {
+    set.seed(seed)
+    p <- 15
+    X <- matrix(rnorm(40 * p), 40) %*% matrix(rnorm(p * p), p) # dense and noisy: orientations conflict
+    args <- list(list(C = stats::cor(X), n = 40), pcalg::gaussCItest, 0.2, p = p, u2pd = "rand")
+    set.seed(100 + seed)
+    ours <- do.call(cu_pc, args)
+    after <- runif(1)
+    set.seed(100 + seed)
+    theirs <- do.call(pcalg::pc, args)
+    expect_identical(after, runif(1)) # the generator stands where pcalg leaves it
+    same_object(ours, theirs)
+    set.seed(200 + seed)
+    differ <- differ + !identical(do.call(cu_pc, args)@graph, ours@graph)
+  }
+  expect_gt(differ, 0) # else nothing random was tried
+})
+
+test_that("another indepTest is called back and gives pcalg's object", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  set.seed(1)
+  dag <- pcalg::randomDAG(6, 0.5)
+  X <- (pcalg::rmvDAG(500, dag) > 0) + 0L
+  same <- function(...) {
+    args <- list(...)
+    same_object(do.call(cu_pc, args), do.call(pcalg::pc, args))
+  }
+  same(list(dm = X, adaptDF = FALSE), pcalg::binCItest, alpha = 0.05, p = 6)
+  same(list(dm = X, nlev = rep(2, 6), adaptDF = FALSE), pcalg::disCItest, alpha = 0.05, p = 6)
+  same(list(dm = X, adaptDF = FALSE), pcalg::binCItest, alpha = 0.05, p = 6, conservative = TRUE)
+  same(list(g = dag, jp = RBGL::johnson.all.pairs.sp(dag)), pcalg::dsepTest, alpha = 0.05, p = 6)
+  my_test <- function(x, y, S, suffStat) if (x + y > 7) NA else pcalg::gaussCItest(x, y, S, suffStat)
+  d <- problems()[[1]]
+  for (NAdelete in c(TRUE, FALSE)) same(d$suffStat, my_test, alpha = 0.05, p = 10, NAdelete = NAdelete)
+  drawn <- list(d$suffStat, function(...) pcalg::gaussCItest(...), 0.05, p = 10, u2pd = "rand")
+  set.seed(7)
+  ours <- do.call(cu_pc, drawn)
+  set.seed(7)
+  same_object(ours, do.call(pcalg::pc, drawn))
+})
+
+test_that("an error in the indepTest is the R error that the user sees", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  expect_error(cu_pc(list(), function(x, y, S, suffStat) stop("my own trouble"), 0.05, p = 4), "my own trouble")
+})
+
+test_that("pcalg's functions give on our object what they give on pcalg's", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (d in problems()[c(1, 3)]) {
+    args <- list(d$suffStat, pcalg::gaussCItest, 0.01, labels = d$labels)
+    ours <- do.call(cu_pc, args)
+    theirs <- do.call(pcalg::pc, args)
+    theirs@call <- ours@call
+    covariance <- stats::cov(d$data)
+    same <- function(f) {
+      ask <- function(fit) {
+        set.seed(1)
+        tryCatch(f(fit), error = conditionMessage)
+      }
+      expect_identical(ask(ours), ask(theirs))
+    }
+    true_dag <- pcalg::randomDAG(length(d$labels), 0.3)
+    graph::nodes(true_dag) <- d$labels
+    from <- which(methods::as(ours@graph, "matrix") == 1, arr.ind = TRUE)[1, ]
+    same(function(fit) methods::as(fit, "amat"))
+    same(function(fit) methods::as(fit, "matrix"))
+    same(function(fit) utils::capture.output(print(fit)))
+    same(function(fit) utils::capture.output(pcalg::summary(fit)))
+    same(function(fit) utils::capture.output(methods::show(fit)))
+    same(function(fit) pcalg::ida(1, 5, covariance, fit@graph, method = "local"))
+    same(function(fit) pcalg::ida(1, 5, covariance, fit@graph, method = "global"))
+    same(function(fit) pcalg::idaFast(2, c(4, 5), covariance, fit@graph))
+    same(function(fit) pcalg::jointIda(c(1, 2), 6, covariance, graphEst = fit@graph, technique = "RRC"))
+    same(function(fit) pcalg::shd(true_dag, fit@graph))
+    same(function(fit) pcalg::shd(true_dag, fit))
+    same(function(fit) pcalg::compareGraphs(fit@graph, true_dag))
+    same(function(fit) pcalg::addBgKnowledge(fit@graph, x = d$labels[from[[1]]], y = d$labels[from[[2]]]))
+    same(function(fit) pcalg::pdag2allDags(methods::as(fit, "amat")))
+    same(function(fit) pcalg::pdag2dag(fit@graph))
+    same(function(fit) utils::capture.output(pcalg::showAmat(fit)))
+    same(function(fit) utils::capture.output(pcalg::showEdgeList(fit)))
+    same(function(fit) {
+      grDevices::pdf(NULL)
+      on.exit(grDevices::dev.off())
+      pcalg::iplotPC(fit)
+      "drawn"
+    })
+  }
+})

@@ -1,0 +1,50 @@
+# Building the S4 object, and the sparse form of the separating sets.
+
+test_that("sets of all sizes are laid out in their cells", {
+  s <- list(p = 4L, x = c(1L, 2L, 4L), y = c(2L, 4L, 1L), length = c(1L, 2L, 0L), members = c(3L, 1L, 3L),
+    gap_x = 1L, gap_y = 3L)
+  plain <- list(labels = letters[1:4], graph = list(from = 2L, to = 3L, mark = 1L), sepset = s)
+  expected <- lapply(1:4, function(x) vector("list", 4))
+  expected[[1]][[2]] <- 3L
+  expected[[2]][[4]] <- c(1L, 3L)
+  expected[[4]][[1]] <- integer(0) # a stored empty set, against the diagonal
+  expected[[3]][[4]] <- integer(0) # implied: not adjacent, no gap, no set of its own
+  expect_identical(expand_sepset(plain), expected)
+  for (x in 1:4) for (y in 1:4) expect_identical(cu_sepset(plain, x, y), expected[[x]][[y]])
+  expect_error(cu_sepset(plain, 5, 1), "positions from 1 to 4; got 5")
+})
+
+test_that("the sparse object answers as the full one", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- small_problem(p = 12, n = 100)
+  full <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 12)
+  sparse <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 12, sepset = "sparse")
+  expect_identical(sparse@sepset, list())
+  expect_identical(sparse@graph, full@graph)
+  for (x in 1:12) for (y in 1:12) {
+    expect_identical(cu_sepset(sparse, x, y), full@sepset[[x]][[y]])
+    expect_identical(cu_sepset(full, x, y), full@sepset[[x]][[y]])
+  }
+})
+
+test_that("an object for p = 2,810 is built in under 3 seconds", {
+  skip_if_no_pcalg()
+  p <- 2810L
+  set.seed(1)
+  n_sets <- 400000L
+  cell <- sort(sample.int(p * p, n_sets))
+  x <- (cell - 1L) %/% p + 1L
+  y <- (cell - 1L) %% p + 1L
+  size <- sample(1:5, n_sets, TRUE, c(80, 12, 5, 2, 1))
+  from <- sample.int(p, 5000L, TRUE)
+  plain <- list(
+    labels = as.character(seq_len(p)), n.edgetests = c(1, 2, 3), max.ord = 2L, pMax = matrix(0.5, p, p),
+    graph = list(from = from, to = from %% p + 1L, mark = rep(1L, 5000L)),
+    sepset = list(p = p, x = x, y = y, length = size, members = sample.int(p, sum(size), TRUE), gap_x = integer(0),
+      gap_y = integer(0))
+  )
+  seconds <- system.time(fit <- as_pcalgo(plain, quote(f())))[["elapsed"]]
+  expect_length(fit@sepset, p)
+  expect_lt(seconds, 3 * as.numeric(Sys.getenv("PYCUPC_SLOW_MACHINE", 1)))
+})

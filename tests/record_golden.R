@@ -1,0 +1,56 @@
+# Runs pcalg on the cases that record_golden.py laid out, and writes its answers: Rscript record_golden.R FOLDER
+#
+# FOLDER/<case>/: `scalars` (p, n, alpha, m_max, NAdelete as doubles), `C`, optionally `fixedGaps` and `fixedEdges`
+# (doubles), `variants` (one name a line). Answers go beside them, as raw numbers, indices from 0.
+
+suppressPackageStartupMessages(library(pcalg))
+
+folder <- commandArgs(TRUE)[[1]]
+
+numbers <- function(path) readBin(path, "double", file.size(path) / 8)
+integers <- function(x, path) writeBin(as.integer(x), path)
+
+arguments <- list(
+  relaxed = list(),
+  solve_confl = list(solve.confl = TRUE),
+  conservative = list(conservative = TRUE),
+  conservative_solve_confl = list(conservative = TRUE, solve.confl = TRUE),
+  majority = list(maj.rule = TRUE),
+  majority_solve_confl = list(maj.rule = TRUE, solve.confl = TRUE),
+  retry = list(u2pd = "retry")
+)
+
+record <- function(case) {
+  at <- function(name) file.path(folder, case, name)
+  s <- numbers(at("scalars"))
+  p <- s[[1]]
+  square <- function(name) if (file.exists(at(name))) matrix(numbers(at(name)), p, p)
+  fixed <- lapply(list(fixedGaps = "fixedGaps", fixedEdges = "fixedEdges"), function(name) {
+    m <- square(name)
+    if (!is.null(m)) m != 0
+  })
+  args <- c(
+    list(suffStat = list(C = square("C"), n = s[[2]]), indepTest = gaussCItest, alpha = s[[3]], p = p, m.max = s[[4]],
+      NAdelete = s[[5]] != 0),
+    fixed
+  )
+  fit <- do.call(skeleton, c(args, method = "stable"))
+  cells <- do.call(c, fit@sepset)
+  stored <- which(!vapply(cells, is.null, NA))
+  integers((stored - 1) %/% p, at("sepset_x"))
+  integers((stored - 1) %% p, at("sepset_y"))
+  integers(lengths(cells[stored]), at("sepset_len"))
+  integers(unlist(cells[stored]) - 1, at("sepset_members"))
+  integers(as(fit@graph, "matrix"), at("skeleton"))
+  integers(fit@max.ord, at("max_ord"))
+  writeBin(as.double(fit@n.edgetests), at("n_edgetests"))
+  writeBin(as.double(fit@pMax), at("pMax"))
+  for (variant in readLines(at("variants"))) {
+    fit <- do.call(pc, c(args, arguments[[variant]]))
+    integers(as(fit@graph, "matrix"), at(paste0("cpdag_", variant)))
+  }
+  cat(case, "\n")
+}
+
+writeLines(c(as.character(packageVersion("pcalg")), R.version.string), file.path(folder, "versions"))
+invisible(lapply(list.dirs(folder, full.names = FALSE, recursive = FALSE), record))

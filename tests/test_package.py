@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pycupc.doctor import version_of
+
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("cupy", "rpy2", "numba", "scipy", "matplotlib", "networkx", "pandas", "pyarrow")
 
@@ -40,6 +42,8 @@ def test_public_names():
 def test_wheel_holds_every_file(tmp_path):
     """Built without isolation from a copy: the build must not need a network nor write into the checkout."""
     pytest.importorskip("build", reason="the package `build` is not installed")
+    if int((version_of("setuptools") or "0").split(".")[0]) < 77:
+        pytest.skip("no setuptools from 77 on, which pyproject.toml asks for")
     source = tmp_path / "source"
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -48,8 +52,6 @@ def test_wheel_holds_every_file(tmp_path):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True)
-    if "Missing dependencies" in done.stdout + done.stderr:
-        pytest.skip("the installed setuptools is older than pyproject.toml asks for")
     assert done.returncode == 0, done.stderr[-2000:]
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         held = set(wheel.namelist())

@@ -1,0 +1,101 @@
+"""Parts of the command line that need no run: output folders, progress bars, numbers of an estimate."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+
+from pycupc import estimate
+from pycupc.cli import folder, progress
+
+
+def files(path):
+    return sorted(str(f.relative_to(path)) for f in path.rglob("*"))
+
+
+def test_folder_appears_only_when_whole(tmp_path):
+    target = tmp_path / "deep" / "out"
+    with folder.whole_folder(target) as work:
+        (work / "manifest.json").write_text("1")
+        assert not target.exists()
+        assert work.parent == target.parent  # the same file system, so that the last step is one rename
+    assert files(tmp_path) == ["deep", "deep/out", "deep/out/manifest.json"]
+    assert target.stat().st_mode & 0o077 == 0o777 & ~folder._umask() & 0o077
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_folder_leaves_nothing_behind_on_failure(tmp_path, error):
+    with pytest.raises(error), folder.whole_folder(tmp_path / "out") as work:  # noqa: PT012
+        (work / "half").write_text("written")
+        raise error
+    assert files(tmp_path) == []
+
+
+def test_folder_is_replaced_only_when_forced_and_ours(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    with folder.whole_folder(target) as work:  # an empty folder is no loss
+        (work / "manifest.json").write_text("1")
+    with pytest.raises(folder.FolderExists, match="out exists; choose another --out, or --force"):
+        folder.refuse_existing(target, force=False)
+    with pytest.raises(ValueError, match="stop"), folder.whole_folder(target, force=True) as work:
+        raise ValueError("stop")
+    assert (target / "manifest.json").read_text() == "1"  # a failed run keeps the old one
+    with folder.whole_folder(target, force=True) as work:
+        (work / "manifest.json").write_text("2")
+    assert (target / "manifest.json").read_text() == "2"
+    assert files(tmp_path) == ["out", "out/manifest.json"]
+    (target / "manifest.json").rename(target / "thesis.tex")
+    with pytest.raises(folder.FolderExists, match="not written by pycupc"):
+        folder.refuse_existing(target, force=True)
+    with pytest.raises(folder.FolderExists, match="is no folder"):
+        folder.refuse_existing(target / "thesis.tex", force=True)
+
+
+def test_bar_shows_one_line_a_level(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    bar = progress.LevelBar(out)
+    for level, done, at_most, edges in [
+        (0, 0, 10, 45),
+        (0, 10, 10, 30),
+        (1, 0, 200, 30),
+        (1, 50, 200, 25),
+        (1, 150, 200, 20),
+    ]:
+        now[0] += 2.0
+        bar(level, done, at_most, edges)
+    bar.close()
+    lines = [line.split("\r")[-1].rstrip() for line in out.getvalue().split("\n")[:-1]]
+    assert lines == ["level  0  10 tests  30 edges left  4.0 s", "level  1  150 tests  20 edges left  4.0 s"]
+    assert "level  1 [######                  ]  25%  25 edges left  at most 0:06 left" in out.getvalue()
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (7265, "2:01:05"), (1e7, "115 days")])
+def test_clock(seconds, text):
+    assert progress.clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (999_999_999, "999,999,999"), (10**9, "1.00e09"), (12345 * 10**40, "1.23e44")]
+)
+def test_counts_are_short(value, text):
+    assert estimate.count(value) == text
+
+
+def test_sizes_are_short():
+    assert estimate.size(5_000_000) == "5 MiB"
+    assert estimate.size(3 * 2**30 + 2**29) == "3.5 GiB"
+
+
+def test_stage_counts_are_exact():
+    """A star of 4 leaves: the centre tests 4 edges against C(3, l) sets, each leaf none at level 1."""
+    degrees = np.array([4, 1, 1, 1, 1])
+    stage = estimate._stage(0, degrees, degrees, list("cabde"), 10, 0.1, math.inf)
+    assert (stage.edges, stage.max_degree, stage.busiest) == (4, 4, "c")
+    assert stage.most_tests == (4 * 3, 4 * 3, 4 * 1)
+    assert estimate._stage(0, degrees, degrees, list("cabde"), 10, 0.1, 1).most_tests == (12,)

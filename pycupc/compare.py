@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.parting import GAP, Parting, Side, collinear_pairs, first_triple, partings, shown_set
+from pycupc.compare_report import Report
+from pycupc.parting import Parting, Side, collinear_pairs, first_triple, partings
 
 if TYPE_CHECKING:
     import argparse
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Comparison", "Parting", "add_arguments", "compare", "main", "run"]
 
 METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
-
-#: How many differing edges a report lists.
-LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -122,21 +120,16 @@ def compare(
         triple = first_triple(one, two)
         edge = tuple(int(v) for v in np.argwhere(one.graph != two.graph)[0])
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
-    lines = [_headline(one, two, parts)]
-    if not skeleton:
-        lines += _skeleton_lines(one, two, apart, collinear, labels, alpha)
-    elif not parts["graph"]:
-        lines += _orientation_lines(one, two, triple, edge, labels)
-    if skeleton and not all(parts.values()):
-        lines += _bookkeeping_lines(one, two, parts, labels)
-    return Comparison(all(parts.values()), parts, apart, triple, edge, collinear, "\n".join(lines) + "\n")
+    report = Report(one, two, labels, alpha)
+    text = report.text(parts, apart, triple, edge, collinear)
+    return Comparison(all(parts.values()), parts, apart, triple, edge, collinear, text)
 
 
 def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:
     if a == b:
         return
     if len(a) != len(b):
-        raise ValueError(f"{names[0]} has {len(a)} variables, {names[1]} has {len(b)}; compare results of the same data")
+        raise ValueError(f"{names[0]} has {len(a)} variables, {names[1]} has {len(b)}; compare two of the same data")
     k = next(i for i in range(len(a)) if a[i] != b[i])
     order = "in another order" if sorted(a) == sorted(b) else "by other names"
     raise ValueError(f"{names[0]} and {names[1]} have their variables {order}: number {k + 1} is {a[k]!r} and {b[k]!r}")
@@ -150,145 +143,6 @@ def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, int]:
     if C.shape != (p, p):
         raise ValueError(f"suffStat C must have shape ({p}, {p}) to match the results, got {C.shape}")
     return C, int(n)
-
-
-def _headline(one: Side, two: Side, parts: dict[str, bool]) -> str:
-    if all(parts.values()):
-        return f"{one.name} and {two.name} are equal: {', '.join(parts)}."
-    differ = [part for part, same in parts.items() if not same]
-    agree = [part for part, same in parts.items() if same]
-    text = f"{one.name} and {two.name} differ in: {', '.join(differ)}."
-    return text + (f" Equal: {', '.join(agree)}." if agree else "")
-
-
-def _skeleton_lines(
-    one: Side,
-    two: Side,
-    apart: Sequence[Parting],
-    collinear: Sequence[tuple[int, int]],
-    labels: Sequence[str],
-    alpha: float | None,
-) -> list[str]:
-    only = [int(np.triu(mine.adjacent & ~theirs.adjacent).sum()) for mine, theirs in ((one, two), (two, one))]
-    edges = [int(np.triu(side.adjacent).sum()) for side in (one, two)]
-    lines = [
-        f"{sum(only)} edges differ: {only[0]} only in {one.name} (of {edges[0]}), {only[1]} only in {two.name} "
-        f"(of {edges[1]})."
-    ]
-    if (one.level == GAP).sum() != (two.level == GAP).sum():
-        lines.append("They have other gaps (fixedGaps): the questions were not the same.")
-    if not apart:
-        return lines
-    lines += ["", "They part first here:", *_parting_lines(apart[0], one, two, labels, alpha)]
-    singular = [f for f in apart if f.singular]
-    if singular:
-        lines += [
-            "",
-            f"{len(singular)} of the {len(apart)} pairs that part do so at a test whose correlation matrix is singular: "
-            "its outcome hangs on how a program inverts such a matrix, not on the data.",
-        ]
-    if collinear:
-        shown = ", ".join(f"{labels[i]} = {labels[j]}" for i, j in collinear[:LISTED])
-        more = f" and {len(collinear) - LISTED} more" if len(collinear) > LISTED else ""
-        lines.append(f"Exactly collinear columns of the data: {shown}{more}. Leave out one of each pair.")
-    lines += ["", "All pairs that part, by level:" if len(apart) <= LISTED else f"The first {LISTED} by level:"]
-    for f in apart[:LISTED]:
-        kept = "kept" if f.other_level < 0 else f"removed at level {f.other_level}"
-        lines.append(
-            f"  level {f.level}: {labels[f.x]} - {labels[f.y]}, removed by {(one, two)[f.remover].name} given "
-            f"{shown_set(f.S, labels)}, {kept} by {(one, two)[1 - f.remover].name}"
-            + (", singular" if f.singular else "")
-        )
-    return lines
-
-
-def _parting_lines(f: Parting, one: Side, two: Side, labels: Sequence[str], alpha: float | None) -> list[str]:
-    remover, other = (one, two) if f.remover == 0 else (two, one)
-    removed, kept = f.p if f.remover == 0 else f.p[::-1]
-    level = f" (alpha {alpha:g})" if alpha is not None else ""
-    fate = "kept it" if f.other_level < 0 else f"removed it at level {f.other_level}"
-    lines = [
-        f"  level {f.level}, edge {labels[f.x]} - {labels[f.y]}",
-        f"  {remover.name} removed it given {shown_set(f.S, labels)}: p = {removed:.6g}{level}",
-        f"  {other.name} {fate}: largest p of its tests {kept:.6g}",
-    ]
-    if np.isfinite(f.again):
-        lines.append(
-            f"  this test again, by pcalg's formula: p = {f.again:.6g}; condition number of its matrix {f.condition:.3g}"
-        )
-    for i, j in f.collinear:
-        lines.append(f"  {labels[i]} and {labels[j]} are exactly collinear (|r| = 1)")
-    return lines
-
-
-def _orientation_lines(
-    one: Side, two: Side, triple: tuple[int, int, int] | None, edge: tuple[int, int], labels: Sequence[str]
-) -> list[str]:
-    x, y = edge
-    n_edges = int(np.triu((one.graph != two.graph) | (one.graph != two.graph).T).sum())
-    lines = [f"The skeletons are equal; {n_edges} edges are directed differently."]
-    if triple is not None:
-        a, b, c = triple
-        collider, plain = (two, one) if one.explains(a, b, c) else (one, two)
-        lines.append(
-            f"They part at the triple {labels[a]} - {labels[b]} - {labels[c]}: {labels[b]} separates {labels[a]} and "
-            f"{labels[c]} in {plain.name} ({_set_text(plain, a, c, labels)}), not in {collider.name} "
-            f"({_set_text(collider, a, c, labels)}), which therefore makes it a collider."
-        )
-    else:
-        lines.append("Every unshielded triple has the same separating sets, so they part at a rule or an option of it.")
-    lines.append(
-        f"First edge: {labels[x]} {_mark(one, x, y)} {labels[y]} in {one.name}{_why(one, x, y)}, "
-        f"{labels[x]} {_mark(two, x, y)} {labels[y]} in {two.name}{_why(two, x, y)}."
-    )
-    return lines
-
-
-def _bookkeeping_lines(one: Side, two: Side, parts: dict[str, bool], labels: Sequence[str]) -> list[str]:
-    lines = []
-    if not parts["separating sets"]:
-        same_sets = {tuple(sorted(cell)): sorted(one.members_at(*cell)) for cell in one.at}
-        other_sets = {tuple(sorted(cell)): sorted(two.members_at(*cell)) for cell in two.at}
-        pairs = sorted(k for k in same_sets.keys() | other_sets.keys() if same_sets.get(k) != other_sets.get(k))
-        if pairs:
-            x, y = pairs[0]
-            lines.append(
-                f"{len(pairs)} pairs have other separating sets; first {labels[x]}, {labels[y]}: "
-                f"{_set_text(one, x, y, labels)} in {one.name}, {_set_text(two, x, y, labels)} in {two.name}."
-            )
-        else:
-            lines.append("The separating sets are equal, but stored in other cells ([x][y] instead of [y][x]).")
-    if not parts["numbers of tests"]:
-        for side in (one, two):
-            counts = " ".join(f"{count:.0f}" for count in np.asarray(side.fit.n_edgetests))
-            lines.append(f"Tests per level in {side.name}: {counts}")
-    if not parts["p-values"]:
-        with np.errstate(invalid="ignore"):
-            gap = np.nan_to_num(np.abs(one.p_max - two.p_max), nan=0.0, posinf=np.inf)
-        x, y = np.unravel_index(np.argmax(gap), gap.shape)
-        lines.append(
-            f"Largest difference of pMax: {labels[x]}, {labels[y]}: {one.p_max[x, y]:.6g} in {one.name}, "
-            f"{two.p_max[x, y]:.6g} in {two.name}."
-        )
-    return lines
-
-
-def _set_text(side: Side, x: int, y: int, labels: Sequence[str]) -> str:
-    return "an edge" if side.adjacent[x, y] else shown_set(side.separating(x, y)[2], labels)
-
-
-def _mark(side: Side, x: int, y: int) -> str:
-    return {(1, 0): "-->", (0, 1): "<--", (1, 1): "---", (2, 2): "<->"}.get(
-        (int(side.graph[x, y]), int(side.graph[y, x])), "?"
-    )
-
-
-def _why(side: Side, x: int, y: int) -> str:
-    try:
-        reason = side.fit.why(x, y)
-    except (AttributeError, KeyError, ValueError, IndexError):
-        return ""  # a loaded or foreign result does not know
-    return f" ({reason})" if reason else ""
 
 
 def run(
@@ -347,7 +201,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `pycupc compare`."""
     parser.add_argument("a", metavar="A", help=f"a result file, or a method: {', '.join(METHODS)}")
     parser.add_argument("b", metavar="B", help="the same")
-    parser.add_argument("--data", metavar="FILE", help="observations: needed by a method, and to look into a difference")
+    parser.add_argument("--data", metavar="FILE", help="observations: for a method, and to look into a difference")
     parser.add_argument("--alpha", type=float, help="significance level of the tests, needed by a method")
     parser.add_argument("--m-max", type=float, default=np.inf, metavar="L", help="largest conditioning set")
     parser.add_argument("--skeleton", action="store_true", help="methods stop before the edges are directed")

@@ -6,7 +6,7 @@ the first parting is the lowest level at which one result removed what the other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,11 @@ class Side:
         found = [(a, b, S) for a, b in ((x, y), (y, x)) if (S := self.members_at(a, b)) is not None]
         return min(found, key=lambda cell: len(cell[2]), default=(min(x, y), max(x, y), ()))
 
+    @cached_property
+    def sets(self) -> dict[tuple[int, int], list[int]]:
+        """The set of each pair (smaller, larger) that is not the implied empty one, sorted."""
+        return {(min(cell), max(cell)): sorted(self.separating(*cell)[2]) for cell in self.at}
+
     def explains(self, x: int, y: int, z: int) -> bool:
         """Is y in the set that separated x and z, so that x - y - z is no collider?"""
         return any(y in (self.members_at(a, b) or ()) for a, b in ((x, z), (z, x)))
@@ -146,9 +151,7 @@ def partings(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> t
         side = (one, two)[remover]
         x, y, S = side.separating(int(i), int(j))
         recorded = float(one.p_max[x, y]), float(two.p_max[x, y])
-        found.append(
-            Parting(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_look(x, y, S, C, n))
-        )
+        found.append(Parting(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_look(x, y, S, C, n)))
     return tuple(sorted(found, key=lambda f: (f.level, min(f.x, f.y), max(f.x, f.y))))
 
 
@@ -173,7 +176,7 @@ def collinear_pairs(C: np.ndarray, among: Iterable[int]) -> tuple[tuple[int, int
 
 
 def first_triple(one: Side, two: Side) -> tuple[int, int, int] | None:
-    """The first unshielded triple x - y - z of an equal skeleton that the separating sets call a collider in one only."""
+    """The first unshielded triple x - y - z of an equal skeleton that is a collider by the sets of one only."""
     for y in range(len(one.adjacent)):
         neighbours = np.flatnonzero(one.adjacent[y]).tolist()
         for k, x in enumerate(neighbours):
@@ -181,8 +184,3 @@ def first_triple(one: Side, two: Side) -> tuple[int, int, int] | None:
                 if not one.adjacent[x, z] and one.explains(x, y, z) != two.explains(x, y, z):
                     return x, y, z
     return None
-
-
-def shown_set(S: Sequence[int], labels: Sequence[str]) -> str:
-    """A separating set by names."""
-    return "{" + ", ".join(labels[s] for s in S) + "}"

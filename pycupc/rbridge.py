@@ -1,14 +1,14 @@
 """R objects in, R objects out, and pcalg itself for comparison. The only module that touches rpy2, and lazily.
 
-    R                                      Python                              type there -> here, index base
-    suffStat list(C, n)                    SuffStat                            double p x p -> float64, dimnames -> labels
-    pcAlgo @graph                          PcAlgo.graph                        graphNEL -> int8 (p, p), [i, j] = 1: i -> j
-    pcAlgo @sepset                         PcAlgo.sepset                       p lists of p integer or NULL, 1 -> 0-based
-    pcAlgo @pMax                           PcAlgo.pMax                         double -> float64
-    pcAlgo @n.edgetests                    PcAlgo.n_edgetests                  double: R's integers end at 2^31
-    pcAlgo @max.ord                        PcAlgo.max_ord                      integer -> int
-    pcAlgo @call                           PcAlgo.call                         language -> RCall, a str that keeps the object
-    pcAlgo @n, @zMin                       -                                   always integer(0) and matrix(NA, 1, 1)
+    R                      Python                what becomes of it, index base
+    suffStat list(C, n)    SuffStat              double p x p to float64; dimnames to labels
+    pcAlgo @graph          PcAlgo.graph          graphNEL to int8 (p, p), [i, j] = 1: i -> j
+    pcAlgo @sepset         PcAlgo.sepset         p lists of p integers or NULL; 1 to 0-based
+    pcAlgo @pMax           PcAlgo.pMax           double to float64
+    pcAlgo @n.edgetests    PcAlgo.n_edgetests    double: R's integers end at 2^31
+    pcAlgo @max.ord        PcAlgo.max_ord        integer to int
+    pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the object
+    pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
 
 R to Python to R is `identical()`. Use it from the main thread: R is single-threaded, and its interrupts go there.
 Never in a process that R started (reticulate): there the R package `r_wrapper/` is the way.

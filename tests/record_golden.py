@@ -115,9 +115,15 @@ def main(args: list[str] | None = None) -> int:
     rscript = shutil.which("Rscript")
     if rscript is None:
         parser.exit(2, "record_golden: no Rscript on the path\n")
-    files = {options.add[0]: Path(options.add[1])} if options.add else {
-        path.stem: path for path in sorted(options.golden.glob("*.npz")) if path.stem in (options.cases or [path.stem])
-    }
+    files = (
+        {options.add[0]: Path(options.add[1])}
+        if options.add
+        else {
+            path.stem: path
+            for path in sorted(options.golden.glob("*.npz"))
+            if path.stem in (options.cases or [path.stem])
+        }
+    )
     if not files:
         parser.exit(2, f"record_golden: no such cases in {options.golden}\n")
     cases = {name: dict(np.load(path)) for name, path in files.items()}

@@ -1,0 +1,2 @@
+class TripleCheck: pass
+def check_triples(*a, **k): raise NotImplementedError

@@ -20,7 +20,7 @@ VERSIONS = ((3, 10), (3, 13))  # first and last
 
 
 def main() -> int:
-    """Set up, lint, test; returns the exit code of the first step that failed."""
+    """Set up, lint, test; returns 0 only if all of it went well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="virtual environment (default: .venv)")
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
@@ -40,14 +40,14 @@ def main() -> int:
         set_up_r(python)
 
     say("ruff check")
-    if code := run(python, "-m", "ruff", "check", "."):
-        return code
+    lint = run(python, "-m", "ruff", "check", ".")
     without = [word for word, wanted in (("slow", args.slow), ("gpu", args.gpu)) if not wanted]
     selected = " and ".join(f"not {word}" for word in without)
     say(f"pytest{f' -m {selected!r}' if selected else ''}")
     code = run(python, "-m", "pytest", *(["-m", selected] if selected else []), *args.pytest, env=environment)
-    say(f"{'passed' if code == 0 else 'failed'} after {time.monotonic() - started:.0f} s")
-    return code
+    failed = [name for name, bad in (("ruff", lint), ("pytest", code)) if bad]
+    say(f"{' and '.join(failed) + ' failed' if failed else 'passed'} after {time.monotonic() - started:.0f} s")
+    return code or lint
 
 
 def virtual_environment(folder: Path) -> Path:

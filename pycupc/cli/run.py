@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
-import platform
+import os
 import sys
 import time
 import warnings
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pycupc.cli import inputs
+from pycupc.cli import inputs, output
 from pycupc.cli.folder import refuse_existing, whole_folder
 from pycupc.cli.progress import LevelBar
-
-if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
@@ -78,12 +74,9 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
     if args.conservative and args.maj_rule:
         parser.error("choose one of --conservative and --maj-rule")
-    target = args.out or Path("example-pycupc" if args.example else _stem(args.data) + "-pycupc")
+    target = args.out or Path(f"{'example' if args.example else _stem(args.data)}-pycupc")
     refuse_existing(target, args.force)
-    formats = sorted(set(args.plot or ["png"]) - {"none"})
-    _check_plot(formats, asked=bool(args.plot))
-
-    import pycupc
+    pictures = output.picture_formats(args.plot)
 
     said: list[str] = []
     times: dict[str, float] = {}
@@ -93,23 +86,57 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         warnings.showwarning = lambda message, *_: _warn(str(message), said)
         clock = time.perf_counter()
         suff_stat, source = inputs.read(args)
-        options = _options(args, suff_stat.labels)
         times["read"] = time.perf_counter() - clock
         clock = time.perf_counter()
-        bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
-        try:
-            fit = pycupc.pc(suff_stat, alpha=args.alpha, engine=args.engine, progress=bar, **options)
-        finally:
-            if bar is not None:
-                bar.close()
+        fit = _fit(args, suff_stat)
         times["pc"] = time.perf_counter() - clock
         clock = time.perf_counter()
         with whole_folder(target, force=args.force) as folder:
-            files = _write(fit, folder, _available(formats, said, asked=bool(args.plot)))
+            files = output.write(fit, folder, pictures)
             times["write"] = time.perf_counter() - clock
-            manifest = _manifest(args, fit, source, files, times, began, said)
-            _text(folder / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+            arguments = {key: _plain(value) for key, value in vars(args).items() if key != "main"}
+            output.write_manifest(folder, fit, arguments, source, files, times, began, said)
     if not args.quiet:
         print(fit.summary())
-        print(f"\nResults are in {target}/")
+        print(f"\nResults are in {target}{os.sep}")
     return 0
+
+
+def _fit(args: argparse.Namespace, suff_stat: Any) -> Any:
+    import pycupc
+
+    bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
+    try:
+        return pycupc.pc(
+            suff_stat,
+            alpha=args.alpha,
+            m_max=args.m_max,
+            u2pd=args.u2pd,
+            conservative=args.conservative,
+            maj_rule=args.maj_rule,
+            solve_confl=args.solve_confl,
+            numCores=args.threads,
+            engine=args.engine,
+            progress=bar,
+            random_state=args.seed,
+            **inputs.pairs(args, suff_stat.labels),
+        )
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _stem(path: Path) -> str:
+    """File name without its endings: data for data.csv.gz."""
+    return path.name.split(".")[0] or "data"
+
+
+def _warn(text: str, said: list[str]) -> None:
+    said.append(text)
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return "inf" if value == float("inf") else value

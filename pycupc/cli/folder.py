@@ -38,7 +38,7 @@ def refuse_existing(target: Path, force: bool) -> None:
 
 @contextmanager
 def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
-    """Yield an empty folder beside `target`; it takes that name when the block ends well, and vanishes when it does not.
+    """Yield an empty folder beside `target`; it takes that name when the block ends well, else it vanishes.
 
     Raises
     ------

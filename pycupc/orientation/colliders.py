@@ -46,7 +46,7 @@ def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Tripl
 
 
 def conflicts(graph: MixedGraph, sepset: Any) -> dict[tuple[int, int], tuple[tuple, tuple]]:
-    """Edges (a, b), a < b ascending, that colliders want in both directions, each with a reason for a -> b and b -> a."""
+    """Edges (a, b), a < b, ascending, that colliders want both ways, with a reason for a -> b and one for b -> a."""
     heads = MixedGraph(graph.p, graph.adjacent)
     orient_colliders(heads, sepset, (), solve_confl=True)
     both = sorted((a, b) for a, b in heads.trace if a < b and (b, a) in heads.trace)

@@ -100,7 +100,7 @@ def orient_extendable(
     graph = MixedGraph(p, adjacent)
     orient_colliders(graph, sepset, (), solve_confl=False)
     if is_extendable(graph):
-        MeekRules(graph).run()
+        MeekRules(graph, arrow_is_gap=True).run()
         return graph, "extendable", 0
     tries = 0
     if u2pd == "retry":
@@ -116,7 +116,7 @@ def orient_extendable(
                     else:
                         graph.direct(a, b, ab)
             if is_extendable(graph):
-                MeekRules(graph).run()
+                MeekRules(graph, arrow_is_gap=True).run()
                 return graph, "reoriented", code
         order = sink_order(graph)
         if order is not None:

@@ -34,10 +34,20 @@ class MeekRules:
         Triples that no rule may use as colliders or non-colliders.
     solve_confl : bool
         Let arrows that disagree become bidirected.
+    arrow_is_gap : bool
+        Rule 3 also takes c1, c2 with an arrow between them for not adjacent. So does pcalg's version of the rules for
+        "rand" and "retry"; it shows only where earlier colliders were overwritten.
     """
 
-    def __init__(self, graph: MixedGraph, ambiguous: Collection[Triple] = (), solve_confl: bool = False) -> None:
+    def __init__(
+        self,
+        graph: MixedGraph,
+        ambiguous: Collection[Triple] = (),
+        solve_confl: bool = False,
+        arrow_is_gap: bool = False,
+    ) -> None:
         self.graph = graph
+        self.arrow_is_gap = arrow_is_gap
         self.ambiguous = ambiguous
         self.solve_confl = solve_confl
         graph.arrows = graph.directed()  # everything is new to every rule
@@ -98,14 +108,18 @@ class MeekRules:
         graph = self.graph
 
         def concerned(u: int, v: int, listed: _Listed) -> Iterator[tuple[int, int]]:
-            """Listed (a, b = v) with u -> v as one of the two arrows."""
+            """Listed (a, b) with u -> v as one of the two arrows, so b = v."""
             for a in listed(u) & listed(v):
                 yield a, v
+                if self.arrow_is_gap:  # u -> v may as well be the gap between c1 and c2
+                    for b in graph.children[u] & graph.children[v] & listed(a):
+                        yield a, b
 
         def reason(a: int, b: int, listed: _Listed) -> tuple | None:
             both = (listed(a) - listed(b) if self.solve_confl else graph.undirected[a]) & graph.parents[b]
+            close = graph.undirected if self.arrow_is_gap else graph.adjacent
             for c1 in sorted(both):
-                for c2 in sorted(both - graph.adjacent[c1]):
+                for c2 in sorted(both - close[c1]):
                     if c2 > c1 and not is_ambiguous(self.ambiguous, c1, a, c2):
                         return "R3", a, c1, c2, b
             return None

@@ -170,12 +170,12 @@ def to_graphml(graph: np.ndarray, labels: Sequence[str], attributes: Mapping[str
     refuse or ignore files that mix directed and undirected edges. The label is the node's attribute ``label``.
     """
     graph, labels = _checked(graph, labels)
-    numbers = sorted(attributes or {})
+    columns = _aligned(attributes, len(edge_list(graph)[0]))
+    kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}
     keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
     keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
-    keys += [
-        f'  <key id="a{k}" for="edge" attr.name={quoteattr(n)} attr.type="double"/>' for k, n in enumerate(numbers)
-    ]
+    for k, (name, kind) in enumerate(kinds.items()):
+        keys.append(f'  <key id="a{k}" for="edge" attr.name={quoteattr(name)} attr.type="{kind}"/>')
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<!-- pycupc: {_comment(BOTH_WAYS)} -->",
@@ -184,12 +184,17 @@ def to_graphml(graph: np.ndarray, labels: Sequence[str], attributes: Mapping[str
         '  <graph edgedefault="directed">',
     ]
     for i, label in enumerate(labels):
-        lines.append(f'    <node id="n{i}"><data key="label">{escape(_NOT_XML.sub("?", label))}</data></node>')
+        lines.append(f'    <node id="n{i}"><data key="label">{_xml(label)}</data></node>')
     for u, v, data in _arcs(graph, attributes):
-        more = "".join(f'<data key="a{k}">{float(data[n])!r}</data>' for k, n in enumerate(numbers))
+        told = (repr(float(data[name])) if kind == "double" else _xml(data[name]) for name, kind in kinds.items())
+        more = "".join(f'<data key="a{k}">{value}</data>' for k, value in enumerate(told))
         lines.append(f'    <edge source="n{u}" target="n{v}"><data key="type">{data["type"]}</data>{more}</edge>')
     lines += ["  </graph>", "</graphml>"]
     return "\n".join(lines) + "\n"
+
+
+def _xml(text: object) -> str:
+    return escape(_NOT_XML.sub("?", str(text)))
 
 
 def _comment(text: str) -> str:

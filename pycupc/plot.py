@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from pycupc.layout import layout
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from pycupc.result import PcAlgo
 
 #: Most variables drawn with labels.
 MAX_LABELLED = 60
@@ -34,6 +36,11 @@ _STYLE = {
 }
 _FONT_POINTS = 9.0
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.42, -0.42, 0.55, -0.55)
+
+
+def plot(fit: PcAlgo, **options: Any) -> Axes:
+    """Draw the graph of a result; `options` are those of `draw`."""
+    return draw(fit.graph, fit.labels, **options)
 
 
 def draw(

@@ -88,13 +88,15 @@ def test_graphml_is_read_back_by_networkx(graph):
     import networkx as nx
 
     odd = ["a", 'b "<&>"', "c\x00", "d\u00e9", "e e"]
-    text = exports.to_graphml(graph, odd, {"z_min": np.arange(4.0)})
+    why = np.array(["", "R1 <a>", "", "collider"], dtype=object)
+    text = exports.to_graphml(graph, odd, {"z_min": np.arange(4.0), "set_by": why})
     g = nx.read_graphml(io.BytesIO(text.encode()))
     names = [g.nodes[f"n{i}"]["label"] for i in range(5)]
     assert names == ["a", 'b "<&>"', "c?", "d\u00e9", "e e"]
     edges = [(int(u[1:]), int(v[1:]), d["type"]) for u, v, d in g.edges(data=True)]
     np.testing.assert_array_equal(graph_of_edges(edges, range(5)), graph)
-    assert g.edges["n2", "n3"]["z_min"] == 3.0
+    assert g.edges["n2", "n3"] == {"type": "undirected", "z_min": 3.0, "set_by": "collider"}
+    assert g.edges["n0", "n3"]["set_by"] == "R1 <a>"
 
 
 def test_dot_tells_the_three_kinds_apart(graph):

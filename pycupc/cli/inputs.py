@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out this column, say an identifier; may be given several times",
     )  # fmt: skip
     data.add_argument(
-        "--missing", choices=("error", "drop-rows", "keep"), default="error",
-        help="what to do about empty and NA cells; 'keep' leaves such variables without correlations (default: error)",
+        "--missing", choices=("error", "drop-rows"), default="error",
+        help="what to do about rows with empty or NA cells (default: error)",
     )  # fmt: skip
 
 
@@ -80,7 +80,10 @@ def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
         frame = readers.read_data(
             args.data, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
         )
-        suff_stat = SuffStat.from_data(frame)
+        try:
+            suff_stat = SuffStat.from_data(frame)
+        except (TypeError, ValueError) as error:
+            raise readers.DataError(f"{args.data}: {error}") from error
     facts.update(
         sha256=sha256(args.data), bytes=args.data.stat().st_size, variables=suff_stat.p, observations=suff_stat.n
     )

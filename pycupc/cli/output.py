@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pycupc import exports
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Most variables for which the p x p matrix is written as text.
 MAX_MATRIX = 5000
@@ -52,9 +56,9 @@ def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
     text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
     if len(labels) <= MAX_MATRIX:
         text("amat.csv", exports.amat(graph, labels).to_csv(lineterminator="\n"), exports.PCALG_AMAT)
-    text("graph.graphml", exports.to_graphml(graph, labels, evidence), exports.BOTH_WAYS)
-    text("graph.dot", exports.to_dot(graph, labels), exports.EDGE_LIST)
-    text("graph.json", exports.to_json(graph, labels, evidence), exports.EDGE_LIST)
+    text("graph.graphml", fit.to_graphml(), exports.BOTH_WAYS)
+    text("graph.dot", fit.to_dot(), exports.EDGE_LIST)
+    text("graph.json", fit.to_json(), exports.EDGE_LIST)
     text("summary.txt", fit.summary() + "\n", "what a person wants to know first")
     fit.save(folder / "result.npz")
     files["result.npz"] = "everything; pycupc.PcAlgo.load reads it"
@@ -67,19 +71,32 @@ def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
 
 
 _SEPSETS = (
-    "pairs that a non-empty set separates: x, y in pcalg's order, level, set (names parted by ' | '), r, z, p, margin; "
-    "a pair that is neither here nor in edges.csv was separated by the empty set (or is a fixed gap)"
+    "pairs that a non-empty set separated: x, y in pcalg's order, level, set (names parted by ' | '), partial correlation "
+    "r, Fisher's z, p-value, and margin = cutoff - |r|; the sets are those of the tests, before --conservative or "
+    "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set or is a fixed gap"
 )
 
 
-def edge_evidence(fit: Any) -> dict[str, np.ndarray]:
-    """Columns about each edge, in the order of `exports.edge_list`."""
-    raise NotImplementedError
+def sepsets(fit: Any) -> pd.DataFrame:
+    """Table of the separating sets of levels from 1 on, with the evidence of each."""
+    import pandas as pd
 
+    from pycupc import citest
 
-def sepsets(fit: Any) -> Any:
-    """Table of the separating sets of levels from 1 on."""
-    raise NotImplementedError
+    gone, names = fit._removals, np.array(fit.labels, dtype=object)
+    x, y, length, members = fit.sepset.original().arrays()
+    order = np.lexsort((gone.y, gone.x))  # row order, as the cells are in
+    r = gone.r[order]
+    kept_r = np.clip(np.nan_to_num(r), -citest.R_MAX, citest.R_MAX)
+    z, cutoff = np.zeros(len(x)), np.zeros(len(x))
+    for level in np.unique(length).tolist():
+        at = length == level
+        z[at] = np.copysign(citest.fisher_z(kept_r[at], fit.n, level), kept_r[at])
+        cutoff[at] = citest.cutoff(fit.alpha, fit.n, level)
+    flat, ends = names[members].tolist(), np.cumsum(length, dtype=np.int64).tolist()
+    sets = [" | ".join(flat[end - size : end]) for size, end in zip(length.tolist(), ends, strict=True)]
+    columns = {"x": names[x], "y": names[y], "level": length, "set": sets}
+    return pd.DataFrame({**columns, "r": r, "z": z, "p": citest.z_to_p(z), "margin": cutoff - np.abs(kept_r)})
 
 
 def write_manifest(
@@ -108,7 +125,11 @@ def write_manifest(
         "arguments": arguments,
         "input": source,
         "seconds": {name: round(seconds, 3) for name, seconds in times.items()},
-        "levels": levels(fit),
+        "engine": fit.engine,
+        "alpha": fit.alpha,
+        "edges": dict(zip(("directed", "undirected", "bidirected"), fit.edge_counts(), strict=True)),
+        "levels": [asdict(level) for level in fit.levels],
+        "notes": fit.notes,
         "warnings": list(said),
         "files": files,
     }
@@ -120,8 +141,3 @@ def _version() -> str:
     import pycupc
 
     return pycupc.__version__
-
-
-def levels(fit: Any) -> list[dict[str, Any]]:
-    """One entry a level: tests, edges removed, edges left, seconds."""
-    raise NotImplementedError

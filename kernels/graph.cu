@@ -1,0 +1,367 @@
+// graph.cu -- everything between the tests: look over C, level 0, neighbour lists by parallel scan, bookkeeping of a level.
+#include "engine.cuh"
+
+// facts[0]: smallest index of an asymmetric pair, [1]: of |C| > 1, [2]: of a diagonal entry other than 1; ~0 = none.
+// nan_column[j] = 1: column j holds a NaN off the diagonal.
+//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8): tiles of 32 x 32, the mirrored tile through shared memory
+extern "C" __global__ void inspect(const double* __restrict__ C, const int p, const double tolerance,
+                                   u64* facts, unsigned char* nan_column) {
+    __shared__ double mirror[32][33];
+    const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32;
+    if (x0 < y0) return;                                  // pairs i <= j only
+    for (int r = threadIdx.y; r < 32; r += 8) {
+        const int i = x0 + r, j = y0 + threadIdx.x;
+        if (i < p && j < p) mirror[r][threadIdx.x] = C[(i64)i * p + j];
+    }
+    __syncthreads();
+    for (int r = threadIdx.y; r < 32; r += 8) {
+        const int i = y0 + r, j = x0 + threadIdx.x;
+        if (i >= p || j >= p || i > j) continue;
+        const i64 at = (i64)i * p + j;
+        const double a = C[at], b = mirror[threadIdx.x][r];
+        if (i == j) {
+            if (!(fabs(a - 1.0) <= tolerance)) atomicMin(&facts[2], (u64)i);
+            continue;
+        }
+        const bool na = a != a, nb = b != b;
+        if (na || nb) nan_column[i] = nan_column[j] = 1;
+        if (na != nb || (!na && !(fabs(a - b) <= tolerance))) atomicMin(&facts[0], (u64)at);
+        if (fabs(a) > 1.0 + tolerance || fabs(b) > 1.0 + tolerance) atomicMin(&facts[1], (u64)at);
+    }
+}
+
+// Level 0: G from C, the gaps and the fixed edges (bytes, or null); counts[0] tests (pcalg's), [1] edges removed,
+// [2] "more". One thread an ordered cell (i < j decides for both).
+//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 32)
+extern "C" __global__ void level0(const double* __restrict__ C, const unsigned char* __restrict__ gaps,
+                                  const unsigned char* __restrict__ fixed, const int p, const double cutoff,
+                                  unsigned char* __restrict__ G, u64* counts) {
+    const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32;
+    __shared__ unsigned char cell[32][33];
+    if (x0 < y0) return;
+    const int i = y0 + threadIdx.y, j = x0 + threadIdx.x;
+    unsigned tests = 0, removed = 0;
+    unsigned char g = GONE_A;
+    if (i < j && j < p) {
+        const i64 at = (i64)i * p + j;
+        if (!(gaps && gaps[at])) {
+            if (fixed && fixed[at]) {
+                g = FIXED;
+            } else {
+                const bool drop = fabs(clip_r(C[at])) <= cutoff;
+                g = drop ? GONE_A : LIVE;
+                tests = drop ? 1 : 2;
+                removed = drop;
+            }
+        }
+        G[at] = g;
+    }
+    if (i == j && i < p) G[(i64)i * p + i] = GONE_A;
+    cell[threadIdx.y][threadIdx.x] = g;
+    const int any_tests = __syncthreads_or(tests > 0);
+    const int bi = x0 + threadIdx.y, bj = y0 + threadIdx.x;  // mirrored cell, written along its row
+    if (bi < p && bj < bi) G[(i64)bi * p + bj] = cell[threadIdx.x][threadIdx.y];
+    const unsigned t = __reduce_add_sync(FULL, tests), r = __reduce_add_sync(FULL, removed);
+    __shared__ unsigned sums[2];
+    if (threadIdx.x == 0 && threadIdx.y == 0) sums[0] = sums[1] = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) { atomicAdd(&sums[0], t); atomicAdd(&sums[1], r); }
+    __syncthreads();
+    if (any_tests && threadIdx.x == 0 && threadIdx.y == 0) {
+        atomicAdd(&counts[0], (u64)sums[0]);
+        atomicAdd(&counts[1], (u64)sums[1]);
+        if (p > 1) counts[2] = 1;                         // a visited pair has p - 1 - gaps candidates: see count_level0
+    }
+}
+
+// Number of neighbours of every row of G (LIVE or FIXED).  Launch  grid p, block 128
+extern "C" __global__ void count_neighbours(const unsigned char* __restrict__ G, const int p, i64* kept) {
+    const unsigned char* g = G + (i64)blockIdx.x * p;
+    int n = 0;
+    for (int j = threadIdx.x; j < p; j += blockDim.x) n += g[j] & 1;   // LIVE and FIXED are odd
+    n = __reduce_add_sync(FULL, n);
+    __shared__ int sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) atomicAdd(&sum, n);
+    __syncthreads();
+    if (threadIdx.x == 0) kept[blockIdx.x] = sum;
+}
+
+// Exclusive scan of `count` (and of `count2`, may be null) into starts [p + 1]; gathers what the host needs to plan
+// the next level: stats[0] pairs, [1] largest row, [2] second total, [3 + c] rows with bound[c-1] < degree <= bound[c]
+// and degree > next_level, [11] sum of C(degree, next_level) over those rows (saturating), [12] a row whose count saturated + 1.
+//   Launch  one block of 1024
+extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* __restrict__ count2, const int p,
+                                     i64* starts, i64* starts2, const int next_level, const u64* __restrict__ binom_next,
+                                     const int b0, const int b1, const int b2, const int b3, u64* stats) {
+    __shared__ i64 warp_sum[32], warp_sum2[32];
+    __shared__ i64 carry, carry2;
+    __shared__ u64 pops[5], sets, over;
+    __shared__ int widest;
+    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    if (t == 0) { carry = carry2 = 0; sets = over = 0; widest = 0; }
+    if (t < 5) pops[t] = 0;
+    __syncthreads();
+    for (int base = 0; base < p; base += 1024) {
+        const int i = base + t;
+        const i64 v = i < p ? count[i] : 0, v2 = (count2 && i < p) ? count2[i] : 0;
+        i64 s = v, s2 = v2;
+        for (int o = 1; o < 32; o <<= 1) {
+            const i64 u = __shfl_up_sync(FULL, s, o), u2 = __shfl_up_sync(FULL, s2, o);
+            if (lane >= o) { s += u; s2 += u2; }
+        }
+        if (lane == 31) { warp_sum[warp] = s; warp_sum2[warp] = s2; }
+        __syncthreads();
+        if (warp == 0) {
+            i64 w = warp_sum[lane], w2 = warp_sum2[lane];
+            for (int o = 1; o < 32; o <<= 1) {
+                const i64 u = __shfl_up_sync(FULL, w, o), u2 = __shfl_up_sync(FULL, w2, o);
+                if (lane >= o) { w += u; w2 += u2; }
+            }
+            warp_sum[lane] = w; warp_sum2[lane] = w2;
+        }
+        __syncthreads();
+        const i64 before = carry + (warp ? warp_sum[warp - 1] : 0), before2 = carry2 + (warp ? warp_sum2[warp - 1] : 0);
+        if (i < p) {
+            starts[i] = before + s - v;
+            if (count2) starts2[i] = before2 + s2 - v2;
+            atomicMax(&widest, (int)v);
+            if (v > next_level) {
+                atomicAdd(&pops[v <= b0 ? 0 : v <= b1 ? 1 : v <= b2 ? 2 : v <= b3 ? 3 : 4], 1ULL);
+                const u64 c = binom_next[v];
+                if (c >= BINOM_MAX) atomicMax(&over, (u64)i + 1);
+                else if (atomicAdd(&sets, c) + c >= BINOM_MAX) atomicMax(&over, (u64)i + 1);
+            }
+        }
+        __syncthreads();
+        if (t == 0) { carry += warp_sum[31]; carry2 += warp_sum2[31]; }
+        __syncthreads();
+    }
+    if (t == 0) {
+        starts[p] = carry;
+        if (count2) starts2[p] = carry2;
+        stats[0] = (u64)carry; stats[1] = (u64)widest; stats[2] = (u64)carry2;
+        for (int c = 0; c < 5; ++c) stats[3 + c] = pops[c];
+        stats[11] = sets; stats[12] = over;
+    }
+}
+
+// Bound on r^2 that a test of this level must beat to lower `z`, the smallest |z| so far; root_df = sqrt(n - level - 3).
+__device__ __forceinline__ double bound_of(double z, double root_df) {
+    const double t = tanh(z / root_df);
+    return root_df > 0.0 ? t * t : 0.0;
+}
+
+// Neighbour lists of the first graph, from G.  Launch  grid p, block 32
+extern "C" __global__ void list_neighbours(const double* __restrict__ C, const unsigned char* __restrict__ G, const int p,
+                                           const i64* __restrict__ start, const double root_df0, const double root_df1,
+                                           int* column, int* source, u64* best, u64* least, double* z) {
+    const int x = blockIdx.x, lane = threadIdx.x;
+    i64 e = start[x];
+    for (int j0 = 0; j0 < p; j0 += 32) {
+        const int j = j0 + lane;
+        const unsigned char g = j < p ? G[(i64)x * p + j] : GONE_A;
+        const unsigned m = __ballot_sync(FULL, g & 1);
+        if (g & 1) {
+            const i64 at = e + __popc(m & ((1u << lane) - 1));
+            const double r = fmin(fabs(C[(i64)min(x, j) * p + max(x, j)]), R_MAX);
+            const double zz = g == FIXED ? __longlong_as_double(0x7ff0000000000000LL) : root_df0 * atanh(r);
+            column[at] = j; source[at] = x; best[at] = NOT_SEPARATED;
+            z[at] = zz;
+            least[at] = bits(bound_of(zz, root_df1));
+        }
+        e += __popc(m);
+    }
+}
+
+// After the tests of a level: side B's removals (side A's are in G already).  One thread a pair.
+extern "C" __global__ void mark_side_b(const Graph g, const i64 pairs) {
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        if (g.best[e] == NOT_SEPARATED) continue;
+        const i64 x = g.source[e], y = g.column[e];
+        if (x > y && g.G[x * g.p + y] == LIVE) g.G[x * g.p + y] = g.G[y * g.p + x] = GONE_B;
+    }
+}
+
+// Per row: pairs kept, removals recorded in this row; counts[0] += tests of pairs that no set of this row separated,
+// counts[2] = 1 when a visited pair had more than `level` candidates.  Launch  grid p, block 64
+extern "C" __global__ void count_rows(const Graph g, const Level lv, i64* kept, i64* removed, u64* counts) {
+    const int x = blockIdx.x;
+    const i64 e0 = g.start[x], e1 = g.start[x + 1];
+    __shared__ int sums[3];
+    if (threadIdx.x < 3) sums[threadIdx.x] = 0;
+    __syncthreads();
+    int k = 0, r = 0, full = 0;
+    for (i64 e = e0 + threadIdx.x; e < e1; e += blockDim.x) {
+        const int y = g.column[e];
+        const unsigned char c = g.G[x * g.p + y];
+        k += c & 1;
+        if (c == FIXED) continue;
+        const bool found = x < y ? c == GONE_A : c == GONE_B;
+        r += found;
+        full += !found && (x < y || c != GONE_A);
+    }
+    k = __reduce_add_sync(FULL, k);
+    r = __reduce_add_sync(FULL, r);
+    full = __reduce_add_sync(FULL, full);
+    if ((threadIdx.x & 31) == 0) { atomicAdd(&sums[0], k); atomicAdd(&sums[1], r); atomicAdd(&sums[2], full); }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const int d = (int)(e1 - e0);
+        kept[x] = sums[0];
+        removed[x] = sums[1];
+        if (sums[2] && d - 1 >= lv.level) atomicAdd(&counts[0], (u64)sums[2] * lv.binom[(i64)lv.level * lv.stride + d - 1]);
+        if (sums[1] + sums[2] && d - 1 > lv.level) counts[2] = 1;
+    }
+}
+
+// Write the next graph and the records of removals (pair and rank among the subsets of adj(x); see finish_records).
+//   Launch  grid p, block 32
+extern "C" __global__ void compact_rows(const Graph g, const double* __restrict__ z_old, const double root_df,
+                                        const double root_df_next, const i64* __restrict__ new_start,
+                                        const i64* __restrict__ record_start, int* column, int* source, u64* best,
+                                        u64* least, double* z_new, int* record_x, int* record_y, i64* record_rank) {
+    const int x = blockIdx.x, lane = threadIdx.x;
+    const i64 e0 = g.start[x], e1 = g.start[x + 1];
+    i64 to = new_start[x], rec = record_start[x];
+    const unsigned below = (1u << lane) - 1;
+    for (i64 b = e0; b < e1; b += 32) {
+        const i64 e = b + lane;
+        const int y = e < e1 ? g.column[e] : 0;
+        const unsigned char c = e < e1 ? g.G[x * g.p + y] : GONE_A;
+        const bool keep = c & 1, found = e < e1 && (x < y ? c == GONE_A : c == GONE_B);
+        const unsigned mk = __ballot_sync(FULL, keep), mf = __ballot_sync(FULL, found);
+        if (keep) {
+            const i64 at = to + __popc(mk & below);
+            double z = z_old[e];
+            const double r2 = from_bits(g.least[e]);
+            if (root_df > 0.0 && r2 < bound_of(z, root_df)) z = fmin(z, root_df * atanh(fmin(sqrt(r2), R_MAX)));
+            column[at] = y; source[at] = x; best[at] = NOT_SEPARATED;
+            z_new[at] = z;
+            least[at] = bits(bound_of(z, root_df_next));
+        }
+        if (found) {
+            const i64 at = rec + __popc(mf & below);
+            record_x[at] = x; record_y[at] = y; record_rank[at] = (i64)g.best[e];
+        }
+        to += __popc(mk);
+        rec += __popc(mf);
+    }
+}
+
+// Turn each record into what pcalg reports: S, the rank among the subsets of adj(x) without y, the canonical r; the
+// tests up to and including the separating one join counts[0]. `g` is the graph of the level that has just run.
+//   Launch  any grid, block 128; work space canonical_doubles(level) a thread
+extern "C" __global__ void finish_records(const Graph g, const Level lv, const int* __restrict__ x, const int* __restrict__ y,
+                                          const i64* __restrict__ total, i64* rank, int* S, double* r, u64* counts) {
+    const i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    const int l = lv.level;
+    double* A = lv.work + id * canonical_doubles(l);
+    double* V = A + (l + 2) * (l + 2);
+    int* s = (int*)(V + (l + 2) * (l + 2));
+    u64 tests = 0;
+    for (i64 i = id; i < *total; i += (i64)gridDim.x * blockDim.x) {
+        const int* adj = g.column + g.start[x[i]];
+        const int d = (int)(g.start[x[i] + 1] - g.start[x[i]]);
+        if (l == 1) {
+            const int k = adj[rank[i]];
+            S[i] = k;
+            rank[i] -= k > y[i];
+            tests += (u64)rank[i] + 1;
+            r[i] = partial_correlation(g.C, g.p, x[i], y[i], S + i, 1, A, V);
+            continue;
+        }
+        subset_unrank(lv.binom, lv.stride, d, l, (u64)rank[i], s);
+        u64 own = lv.binom[(i64)l * lv.stride + d - 1] - 1;
+        for (int k = 0; k < l; ++k) {
+            const int v = adj[s[k]];
+            own -= lv.binom[(i64)(l - k) * lv.stride + (d - 2 - (s[k] - (v > y[i])))];
+            s[k] = v;
+            S[i * l + k] = v;
+        }
+        rank[i] = (i64)own;
+        tests += own + 1;
+        r[i] = partial_correlation(g.C, g.p, x[i], y[i], s, l, A, V);
+    }
+    for (int o = 16; o; o >>= 1) tests += __shfl_down_sync(FULL, tests, o);
+    if ((threadIdx.x & 31) == 0 && tests) atomicAdd(&counts[0], tests);
+}
+
+// Columns k0 .. k1 - 1 of the binomial table (column 0: ones).  One thread an n.
+extern "C" __global__ void binomial_table(u64* binom, const int stride, const int k0, const int k1) {
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= stride) return;
+    for (int k = k0; k < k1; ++k)
+        binom[(i64)k * stride + n] = k == 0 ? 1 : binomial_next(binom[(i64)(k - 1) * stride + n], n, k);
+}
+
+// Queue of a class of rows (low < degree <= high): offsets of the phases and the chunk of each row, see struct Queue.
+// Bases of a row: C(d - leaf, level - leaf), times the column tiles when `tile` > 0.
+//   Launch  grid phases, block 1024; phase_end[f] = items up to and including phase f is only known after all blocks,
+//   so offsets are within the phase first and `lift_phases` adds the phases before.
+extern "C" __global__ void plan_phases(const i64* __restrict__ start, const int p, const u64* __restrict__ binom,
+                                       const int stride, const int level, const int leaf, const int low, const int high,
+                                       const int tile, const double sets_an_item, u64* offsets, u64* chunk) {
+    __shared__ u64 warp_sum[32];
+    __shared__ u64 carry;
+    const int t = threadIdx.x, lane = t & 31, warp = t >> 5, phase = blockIdx.x;
+    u64* out = offsets + (i64)phase * (p + 1);
+    if (t == 0) carry = 0;
+    __syncthreads();
+    for (int b = 0; b < p; b += 1024) {
+        const int x = b + t;
+        u64 v = 0;
+        if (x < p) {
+            const int d = (int)(start[x + 1] - start[x]);
+            if (d > low && d <= high && d > level) {
+                u64 bases = binom[(i64)(level - leaf) * stride + d - leaf], size = 1;
+                if (tile) {
+                    bases *= (u64)((d + tile - 1) / tile);
+                } else {
+                    const double sets = (double)binom[(i64)level * stride + d] / (double)bases;
+                    size = (u64)fmax(1.0, sets_an_item / sets);
+                }
+                if (phase == 0) chunk[x] = size;
+                const u64 items = (bases + size - 1) / size, first = (1ULL << phase) - 1, end = (2ULL << phase) - 1;
+                v = items <= first ? 0 : (items < end || phase + 1 == (int)gridDim.x ? items - first : end - first);
+            }
+        }
+        u64 s = v;
+        for (int o = 1; o < 32; o <<= 1) {
+            const u64 u = __shfl_up_sync(FULL, s, o);
+            if (lane >= o) s += u;
+        }
+        if (lane == 31) warp_sum[warp] = s;
+        __syncthreads();
+        if (warp == 0) {
+            u64 w = warp_sum[lane];
+            for (int o = 1; o < 32; o <<= 1) {
+                const u64 u = __shfl_up_sync(FULL, w, o);
+                if (lane >= o) w += u;
+            }
+            warp_sum[lane] = w;
+        }
+        __syncthreads();
+        if (x < p) out[x] = carry + (warp ? warp_sum[warp - 1] : 0) + s - v;
+        __syncthreads();
+        if (t == 0) carry += warp_sum[31];
+        __syncthreads();
+    }
+    if (t == 0) out[p] = carry;
+}
+
+// Add to each phase's offsets the items of the phases before it.  Launch  grid phases, block 256; totals are read first.
+extern "C" __global__ void lift_phases(const u64* __restrict__ within, const int p, u64* offsets, u64* next) {
+    __shared__ u64 before;
+    const i64 pitch = p + 1;
+    if (threadIdx.x == 0) {
+        u64 s = 0;
+        for (int f = 0; f < (int)blockIdx.x; ++f) s += within[f * pitch + p];
+        before = s;
+        if (blockIdx.x == 0) *next = 0;
+    }
+    __syncthreads();
+    for (int x = threadIdx.x; x <= p; x += blockDim.x)
+        offsets[blockIdx.x * pitch + x] = within[blockIdx.x * pitch + x] + before;
+}

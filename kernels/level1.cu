@@ -1,0 +1,61 @@
+// level1.cu -- level 1 of every engine's schur walk: for each pair run along k until the first separating one.
+//   Work    one warp a pair e = (x, y); lanes are 32 consecutive candidates k of adj(x)
+//   Launch  grid ceil(E / 64), block 256: each warp takes 8 consecutive pairs, so C[x, .] and adj(x) stay in L1
+//   side 0: pairs x < y; side 1: pairs x > y that side A left. best[e] = position of k in adj(x).
+//   Fast test without division; whatever it cannot be certain of goes to pcalg's literal formula (cheap at level 1).
+#include "engine.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Level lv, const i64 pairs, const int side) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const i64 first = (i64)blockIdx.x * 64 + warp * 8;
+    unsigned careful = 0;
+    for (i64 e = first; e < first + 8 && e < pairs; ++e) {
+        const int x = g.source[e], y = g.column[e];
+        if ((x > y) != side) continue;
+        if (g.G[(i64)x * g.p + y] != LIVE) continue;
+        const i64 start = g.start[x];
+        const int d = (int)(g.start[x + 1] - start);
+        const int* adj = g.column + start;
+        const double* cx = g.C + (i64)x * g.p;
+        const double* cy = g.C + (i64)y * g.p;
+        const double xy = cx[y];
+        const double old = from_bits(g.least[e]);
+        double least = old;
+        u64 found = NOT_SEPARATED;
+        for (int k0 = 0; k0 < d; k0 += 32) {
+            const int at = k0 + lane;
+            bool in = false;
+            if (at < d) {
+                const int k = adj[at];
+                if (k != y) {
+                    const double xk = cx[k], yk = cy[k];
+                    const double num = fma(-xk, yk, xy), vx = fma(-xk, xk, 1.0), vy = fma(-yk, yk, 1.0);
+                    const double num2 = num * num, den = vx * vy;
+                    if (!(num2 > fmax(least, lv.sure_out) * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) {
+                        if (num2 < lv.sure_in * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR) {
+                            in = true;
+                        } else {
+                            const double r = fabs(clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk))));
+                            in = r <= lv.cutoff;
+                            careful += !(num2 > lv.sure_out * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR);
+                            if (!in) least = fmin(least, r * r);
+                        }
+                    }
+                }
+            }
+            const unsigned m = __ballot_sync(FULL, in);
+            if (m) { found = (u64)(k0 + __ffs((int)m) - 1); break; }
+        }
+        if (found != NOT_SEPARATED) {
+            if (lane == 0) {
+                g.best[e] = found;
+                if (side == 0) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+            }
+        } else {
+            for (int o = 16; o; o >>= 1) least = fmin(least, __shfl_xor_sync(FULL, least, o));
+            if (lane == 0 && least < old) g.least[e] = bits(least);
+        }
+    }
+    careful = __reduce_add_sync(FULL, careful);
+    if (lane == 0 && careful) atomicAdd(lv.careful, (u64)careful);
+}

@@ -1,0 +1,522 @@
+// schur.cu -- levels >= 2 of the schur engine: a CI test in a dozen operations, at any level.
+//
+//   Row x has neighbours at positions 0..d-1 (ascending) and one correlation matrix over them and x. A set S of the row
+//   serves every target y of the row at once, so both sides of all edges are tested in one walk over subsets of adj(x).
+//   S = Q + leaf: the base Q = the first level - T members, the leaf = the last T. M|Q, the matrix conditioned on Q, sits
+//   in shared memory; a lane owns one leaf, factorises its T x T block of M|Q (L D L^T) in registers and then runs over
+//   the targets y, for which conditioning on the leaf is one forward substitution:
+//       u_i = M_y,s_i - sum_k L_ik u_k     var(y|S) = M_yy - sum u_i^2 / D_i     cov(x,y|S) = M_xy - sum u_i gx_i
+//   All lanes look at the same y: its scalars are broadcasts, and consecutive leaves differ in the last member, so the
+//   loads of a row of M are consecutive.
+//   Order: bases and leaves are lexicographic, so rank(S) grows along the walk. A separating set offers its rank by a
+//   64-bit atomicMin; a target whose rank is beaten by the present base is dropped. What remains is the smallest rank.
+//   A test is settled at once when r^2 > bound_y = max(T^2 (1 + band), smallest r^2 seen) and all pivots are sound.
+//   Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubt for the canonical formula.
+#include "engine.cuh"
+
+// Targets of one base, in shared memory.
+struct Targets {
+    double2* moment;          // {cov(x, y | Q), var(y | Q)}
+    double* bound;            // r^2 above which a test needs no attention
+    u64* least;               // bits of the smallest r^2 so far
+    int2* where;              // {offset of y's row in M, y's position counted from column 0 of M}
+    int* position;            // position of y in adj(x)
+    unsigned* cut;            // number (within the base) of the first separating leaf
+};
+
+template <int T>
+struct Leaf {
+    double L[T * (T - 1) / 2], inv[T], gx[T], vx;
+    int s[T], at[T];          // columns of M, ascending; positions in adj(x), counted from that of column 0
+    unsigned number;          // lexicographic number within the base
+    bool valid, sound;        // a leaf of its own; all pivots above the floor
+};
+
+// What a doubtful test needs besides: where the row is, to call the canonical formula.
+struct Place {
+    const int* ids;           // variables of the row's positions
+    const int* Q;             // positions of the base
+    double* work;             // this warp's canonical work space; ends in room for S
+    int x, q, first;          // row variable, size of the base, position of column 0 of M
+};
+
+// The lanes in `open` have a test of target t that was not settled at once. Converged call: the whole warp takes part.
+template <int T>
+__device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Place& w, const Leaf<T>& f,
+                                       const Targets& ts, const int t, bool open, const double num2, const double den,
+                                       const double vy) {
+    open = open && f.valid && f.number < *(volatile unsigned*)&ts.cut[t];
+    bool doubt = open;
+    if (open && f.sound && vy > PIVOT_FLOOR && num2 < ONE_MINUS_FLOOR * den) {
+        if (num2 > lv.sure_out * den) {
+            const double r2 = num2 / den;
+            if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) ts.bound[t] = fmax(r2, lv.sure_out);
+            doubt = false;
+        } else if (num2 < lv.sure_in * den) {
+            atomicMin(&ts.cut[t], f.number);
+            doubt = false;
+        }
+    }
+    unsigned todo = __ballot_sync(FULL, doubt);
+    while (todo) {
+        const int who = __ffs((int)todo) - 1;
+        todo &= todo - 1;
+        if ((int)(threadIdx.x & 31) == who && f.number < *(volatile unsigned*)&ts.cut[t]) {
+            const int l = lv.level;
+            double* V = w.work + (l + 2) * (l + 2);
+            int* S = (int*)(V + (l + 2) * (l + 2));
+            for (int i = 0; i < w.q; ++i) S[i] = w.ids[w.Q[i]];
+#pragma unroll
+            for (int i = 0; i < T; ++i) S[w.q + i] = w.ids[w.first + f.at[i]];
+            const double r = fabs(partial_correlation(g.C, g.p, w.x, w.ids[ts.position[t]], S, l, w.work, V));
+            atomicAdd(lv.careful, 1ULL);
+            if (r <= lv.cutoff) {
+                atomicMin(&ts.cut[t], f.number);
+            } else {
+                const double r2 = r * r;
+                if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) ts.bound[t] = fmax(r2, lv.sure_out);
+            }
+        }
+        __syncwarp();
+    }
+}
+
+// Test the lane's leaf against targets [0, count); `lowest` is the smallest leaf number of the warp.
+template <int T>
+__device__ __forceinline__ void sweep(const Graph& g, const Level& lv, const Place& w, const Leaf<T>& f, const Targets& ts,
+                                      const int count, const double* __restrict__ M, const unsigned lowest) {
+    // Two targets a turn: independent chains of operations, one vote.
+    for (int t = 0; t < count; t += 2) {
+        const int t1 = min(t + 1, count - 1);
+        double num2[2], den[2], vy[2];
+        bool ok[2];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const int tt = h ? t1 : t;
+            const int2 where = ts.where[tt];
+            const double* row = M + where.x;
+            const double2 moment = ts.moment[tt];
+            const double bound = ts.bound[tt];
+            double u[T], num = moment.x, v = moment.y;
+            bool member = false;
+#pragma unroll
+            for (int i = 0; i < T; ++i) {
+                u[i] = row[f.s[i]];
+                member = member || where.y == f.at[i];
+#pragma unroll
+                for (int k = 0; k < i; ++k) u[i] = fma(-f.L[i * (i - 1) / 2 + k], u[k], u[i]);
+                num = fma(-u[i], f.gx[i], num);
+                v = fma(-u[i] * f.inv[i], u[i], v);
+            }
+            vy[h] = v;
+            den[h] = f.vx * v;
+            num2[h] = num * num;
+            ok[h] = member || (num2[h] > bound * den[h] && num2[h] < ONE_MINUS_FLOOR * den[h] && v > PIVOT_FLOOR && f.sound);
+        }
+        if (__any_sync(FULL, (!ok[0] || !ok[1]) && f.valid)) {
+            if (lowest < ts.cut[t]) settle<T>(g, lv, w, f, ts, t, !ok[0], num2[0], den[0], vy[0]);
+            if (t1 > t && lowest < ts.cut[t1]) settle<T>(g, lv, w, f, ts, t1, !ok[1], num2[1], den[1], vy[1]);
+        }
+    }
+}
+
+// W_j(a) = cov(q_j, a | q_0..q_{j-1}) / sd(q_j | ...) for all positions a and x (= d), j = from .. q-1; whole block.
+// Returns false where a pivot is not sound.  W [q][d + 1]
+__device__ __forceinline__ bool condition(const Graph& g, const int* ids, const int* Q, const int q, const int from,
+                                          const int d, double* W, bool* flag) {
+    const int pitch = d + 1;
+    for (int j = from; j < q; ++j) {
+        const double* c = g.C + (i64)ids[Q[j]] * g.p;
+        double pivot = c[ids[Q[j]]];
+        for (int i = 0; i < j; ++i) pivot = fma(-W[i * pitch + Q[j]], W[i * pitch + Q[j]], pivot);
+        const double scale = rsqrt(pivot);
+        for (int a = threadIdx.x; a <= d; a += blockDim.x) {
+            double v = c[ids[a]];
+            for (int i = 0; i < j; ++i) v = fma(-W[i * pitch + Q[j]], W[i * pitch + a], v);
+            W[j * pitch + a] = v * scale;
+        }
+        if (threadIdx.x == 0) flag[j] = pivot > PIVOT_FLOOR;
+        __syncthreads();
+    }
+    bool sound = true;
+    for (int j = 0; j < q; ++j) sound = sound && flag[j];
+    return sound;
+}
+
+// cov(a, b | Q)
+__device__ __forceinline__ double given(const Graph& g, const int* ids, const int a, const int b, const int q, const int d,
+                                        const double* W) {
+    double v = g.C[(i64)ids[a] * g.p + ids[b]];
+    for (int j = 0; j < q; ++j) v = fma(-W[j * (d + 1) + a], W[j * (d + 1) + b], v);
+    return v;
+}
+
+// L D L^T of the leaf's block and x's forward substitution, from a matrix M with x in row `xrow`.
+template <int T>
+__device__ __forceinline__ void factorise(Leaf<T>& f, const double* M, const int pitch, const int xrow, const double vx) {
+    double a[T * (T - 1) / 2 + 1], ux[T];
+    f.vx = vx;
+#pragma unroll
+    for (int i = 0; i < T; ++i) {
+        const double* row = M + f.s[i] * pitch;             // leaf columns are the first rows of M
+        double dd = row[f.s[i]];
+        ux[i] = M[xrow * pitch + f.s[i]];
+#pragma unroll
+        for (int j = 0; j < i; ++j) {
+            double v = row[f.s[j]];
+#pragma unroll
+            for (int k = 0; k < j; ++k) v = fma(-a[i * (i - 1) / 2 + k], f.L[j * (j - 1) / 2 + k], v);
+            a[i * (i - 1) / 2 + j] = v;
+            f.L[i * (i - 1) / 2 + j] = v * f.inv[j];
+        }
+#pragma unroll
+        for (int k = 0; k < i; ++k) {
+            dd = fma(-a[i * (i - 1) / 2 + k], f.L[i * (i - 1) / 2 + k], dd);
+            ux[i] = fma(-f.L[i * (i - 1) / 2 + k], ux[k], ux[i]);
+        }
+        f.sound = f.sound && dd > PIVOT_FLOOR;
+        f.inv[i] = 1.0 / dd;
+        f.gx[i] = ux[i] * f.inv[i];
+        f.vx = fma(-ux[i], f.gx[i], f.vx);
+    }
+    f.sound = f.sound && f.vx > PIVOT_FLOOR;
+}
+
+// Rows whose whole M|Q fits shared memory (degree <= width).
+//   Work    a block takes chunks of consecutive bases of a row from the queue; lanes are leaves (see the file's head)
+//   Launch  persistent grid; block 32 to 256; dynamic shared memory as sets_shared() in pycupc/engines/gpu_schur.py
+//   table   the T-subsets in colexicographic order, one byte a member: entry i holds the i-th subset, any range
+template <int T>
+__global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
+    extern __shared__ double2 sets_memory[];
+    Targets ts;
+    ts.moment = sets_memory;
+    ts.bound = (double*)(ts.moment + width);
+    ts.least = (u64*)(ts.bound + width);
+    ts.where = (int2*)(ts.least + width);
+    u64* item_least = (u64*)(ts.where + width);
+    double* W = (double*)(item_least + width);
+    double* M = W + q * (width + 1);
+    int* ids = (int*)(M + (width + 1) * (width | 1));
+    ts.position = ids + width + 1;
+    ts.cut = (unsigned*)(ts.position + width);
+    int* alive = (int*)(ts.cut + width);                    // positions of the item's live targets, -1 once separated
+    int* slot = alive + width;                              // target t of the base is entry slot[t] of alive
+    int* rows = slot + width;                               // position of row i of M
+    int* Q = rows + width + 1;
+    bool* flag = (bool*)(Q + q + 1);
+    __shared__ int head[6];
+    __shared__ u64 head_item;
+    const i64 slot_doubles = canonical_doubles(lv.level);
+    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * slot_doubles;
+    const int stride = lv.stride;
+
+    while (true) {
+        __syncthreads();
+        if (warp == 0) {
+            int row = 0;
+            u64 item = 0;
+            const bool more = take(queue, lv.stop, lane, row, item);
+            if (lane == 0) { head[0] = more; head[1] = row; head_item = item; }
+        }
+        __syncthreads();
+        if (!head[0]) return;
+        const int x = head[1];
+        const i64 e0 = g.start[x];
+        const int d = (int)(g.start[x + 1] - e0);
+        const int m = d - T;                                // bases are q-subsets of the first m positions
+        const u64 bases = lv.binom[(i64)q * stride + m], chunk = queue.chunk[x];
+        u64 base = head_item * chunk;
+        const u64 last = base + chunk < bases ? base + chunk : bases;
+        for (int a = threadIdx.x; a < d; a += blockDim.x) ids[a] = g.column[e0 + a];
+        if (threadIdx.x == 0) ids[d] = x;
+        if (warp == 0) {                                    // first base of the chunk, 32 candidates a step
+            u64 left = bases - 1 - base;
+            int top = m - 1;
+            for (int i = 0; i < q; ++i) {
+                const u64* column = lv.binom + (i64)(q - i) * stride;
+                unsigned hit = 0;
+                int c = top - lane;
+                while (true) {
+                    hit = __ballot_sync(FULL, c >= 0 && column[c < 0 ? 0 : c] <= left);
+                    if (hit) break;
+                    c -= 32;
+                }
+                c = __shfl_sync(FULL, c, __ffs((int)hit) - 1);
+                if (lane == 0) Q[i] = m - 1 - c;
+                left -= column[c];
+                top = c - 1;
+            }
+        }
+        __syncthreads();
+        // live targets: not fixed, not removed by side A (for side B), not separated before this chunk
+        if (warp == 0) {
+            int first[1];
+            u64 rank = lv.binom[(i64)lv.level * stride + d] - 1;   // rank of base + its first leaf
+            first[0] = q ? Q[q - 1] + 1 : 0;
+            for (int i = 0; i < q; ++i) rank -= lv.binom[(i64)(lv.level - i) * stride + (d - 1 - Q[i])];
+            for (int i = 0; i < T; ++i) rank -= lv.binom[(i64)(T - i) * stride + (d - 1 - first[0] - i)];
+            int n = 0;
+            for (int b = 0; b < d; b += 32) {
+                const int a = b + lane;
+                bool live = false;
+                if (a < d) {
+                    const int y = ids[a];
+                    const unsigned char c = *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
+                    live = (x < y ? c != FIXED : c == LIVE) && *(volatile u64*)&g.best[e0 + a] > rank;
+                }
+                const unsigned mask = __ballot_sync(FULL, live);
+                if (live) {
+                    const int at = n + __popc(mask & ((1u << lane) - 1));
+                    alive[at] = a;
+                    item_least[at] = *(volatile u64*)&g.least[e0 + a];
+                }
+                n += __popc(mask);
+            }
+            if (lane == 0) head[2] = n;
+        }
+        __syncthreads();
+        const int n = head[2];
+        if (n == 0) continue;
+        int from = 0;
+        for (; base < last; ++base) {
+            const bool base_sound = condition(g, ids, Q, q, from, d, W, flag);
+            const int first = q ? Q[q - 1] + 1 : 0, r = d - first, pitch = r | 1;
+            if (warp == 0) {                                // targets outside Q; rows of M: leaf columns, x, earlier targets
+                int count = 0, extra = r + 1;
+                for (int b = 0; b < n; b += 32) {
+                    const int i = b + lane;
+                    const int a = i < n ? alive[i] : -1;
+                    bool in = a >= 0;
+                    for (int j = 0; j < q; ++j) in = in && a != Q[j];
+                    const unsigned mask = __ballot_sync(FULL, in), early = __ballot_sync(FULL, in && a < first);
+                    const unsigned below = (1u << lane) - 1;
+                    if (in) {
+                        const int t = count + __popc(mask & below);
+                        const int row = a < first ? extra + __popc(early & below) : a - first;
+                        const u64 least = item_least[i];
+                        ts.moment[t] = make_double2(given(g, ids, a, d, q, d, W), given(g, ids, a, a, q, d, W));
+                        ts.least[t] = least;
+                        ts.bound[t] = fmax(from_bits(least), lv.sure_out);
+                        ts.where[t] = make_int2(row * pitch, a - first);
+                        ts.position[t] = a;
+                        ts.cut[t] = NO_CUT;
+                        slot[t] = i;
+                        if (a < first) rows[row] = a;
+                    }
+                    count += __popc(mask);
+                    extra += __popc(early);
+                }
+                if (lane == 0) { head[4] = count; head[5] = extra; }
+            }
+            for (int a = threadIdx.x; a <= r; a += blockDim.x) rows[a] = first + a;  // row r is x: position d
+            __syncthreads();
+            const int count = head[4], nrows = head[5];
+            {
+                const int cells = nrows * r;
+                const float per_row = 1.0f / (float)r;
+                for (int i = threadIdx.x; i < cells; i += blockDim.x) {
+                    int row = (int)(((float)i + 0.5f) * per_row);
+                    int c = i - row * r;
+                    M[row * pitch + c] = given(g, ids, rows[row], first + c, q, d, W);
+                }
+            }
+            const double vx = given(g, ids, d, d, q, d, W);
+            __syncthreads();
+            const unsigned leaves = (unsigned)lv.binom[(i64)T * stride + r];
+            Place w;
+            w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = first;
+            if (count)
+                for (unsigned b = warp * 32; b < leaves; b += warps * 32) {
+                    Leaf<T> f;
+                    f.number = b + lane;
+                    f.valid = f.number < leaves;
+                    f.sound = base_sound;
+                    const unsigned code = table[leaves - 1 - (f.valid ? f.number : leaves - 1)];
+#pragma unroll
+                    for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = r - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
+                    factorise<T>(f, M, pitch, r, vx);
+                    sweep<T>(g, lv, w, f, ts, count, M, b);
+                }
+            __syncthreads();
+            for (int t = threadIdx.x; t < count; t += blockDim.x) {
+                const int i = slot[t], a = ts.position[t];
+                const unsigned cut = ts.cut[t];
+                item_least[i] = ts.least[t];
+                if (cut == NO_CUT) continue;
+                const unsigned code = table[leaves - 1 - cut];
+                u64 rank = lv.binom[(i64)lv.level * stride + d] - 1;
+                for (int j = 0; j < q; ++j) rank -= lv.binom[(i64)(lv.level - j) * stride + (d - 1 - Q[j])];
+                for (int j = 0; j < T; ++j)
+                    rank -= lv.binom[(i64)(T - j) * stride + ((code >> (8 * (T - 1 - j))) & 255u)];
+                atomicMin(&g.best[e0 + a], rank);
+                const int y = ids[a];
+                if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+                alive[i] = -1;
+            }
+            __syncthreads();
+            if (base + 1 < last) {
+                if (threadIdx.x == 0) head[3] = subset_next(m, q, Q);
+                __syncthreads();
+                from = head[3];
+            }
+        }
+        for (int i = threadIdx.x; i < n; i += blockDim.x)
+            if (alive[i] >= 0) atomicMin(&g.least[e0 + alive[i]], item_least[i]);
+    }
+}
+
+// Rows too wide for that: T = 2, the last two members from a tile of 32 x 32 columns, targets in slices of 128.
+//   Work    item = (row, base Q, tile of the last but one member); inside, slices of targets and tiles of the last member
+//   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared(); W in global memory, w_doubles a block
+constexpr int TILE = 32, SLICE = 128;
+extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
+                                                              const i64 w_doubles) {
+    const int T = 2, PITCH = 2 * TILE + 1;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
+    extern __shared__ double2 tiles_memory[];
+    Targets ts;
+    ts.moment = tiles_memory;
+    ts.bound = (double*)(ts.moment + SLICE);
+    ts.least = (u64*)(ts.bound + SLICE);
+    ts.where = (int2*)(ts.least + SLICE);
+    double* M = (double*)(ts.where + SLICE);
+    ts.position = (int*)(M + SLICE * PITCH);
+    ts.cut = (unsigned*)(ts.position + SLICE);
+    int* Q = (int*)(ts.cut + SLICE);
+    bool* flag = (bool*)(Q + q + 1);
+    __shared__ int head[6];
+    __shared__ u64 head_item;
+    double* W = W_all + blockIdx.x * w_doubles;             // [q][d + 1], then ids [d + 1]
+    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * canonical_doubles(lv.level);
+    const int stride = lv.stride;
+
+    while (true) {
+        __syncthreads();
+        if (warp == 0) {
+            int row = 0;
+            u64 item = 0;
+            const bool more = take(queue, lv.stop, lane, row, item);
+            if (lane == 0) { head[0] = more; head[1] = row; head_item = item; }
+        }
+        __syncthreads();
+        if (!head[0]) return;
+        const int x = head[1];
+        const i64 e0 = g.start[x];
+        const int d = (int)(g.start[x + 1] - e0), tiles = (d + TILE - 1) / TILE;
+        const u64 base = head_item / tiles;
+        const int ptile = (int)(head_item % tiles);
+        int* ids = (int*)(W + (i64)q * (d + 1));
+        for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
+        if (threadIdx.x == 0) subset_unrank(lv.binom, stride, d - T, q, base, Q);
+        __syncthreads();
+        const int start = q ? Q[q - 1] + 1 : 0, p0 = max(start, ptile * TILE), p1 = min(d - 1, ptile * TILE + TILE);
+        if (p0 >= p1) continue;                             // this tile lies before the base's end
+        u64 head_rank = lv.binom[(i64)lv.level * stride + d] - 1;
+        for (int i = 0; i < q; ++i) head_rank -= lv.binom[(i64)(lv.level - i) * stride + (d - 1 - Q[i])];
+        const u64 first_rank = head_rank - lv.binom[2 * (i64)stride + (d - 1 - p0)] - lv.binom[(i64)stride + (d - 2 - p0)];
+        bool conditioned = q == 0, base_sound = true;
+        for (int next = 0; next < d;) {                     // slices of live targets
+            if (warp == 0) {
+                int n = 0, a0 = next;
+                for (; a0 < d && n + 32 <= SLICE; a0 += 32) {
+                    const int a = a0 + lane;
+                    bool live = false;
+                    if (a < d) {
+                        const int y = ids[a];
+                        const unsigned char c = *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
+                        live = (x < y ? c != FIXED : c == LIVE) && *(volatile u64*)&g.best[e0 + a] > first_rank;
+                        for (int j = 0; j < q; ++j) live = live && a != Q[j];
+                    }
+                    const unsigned mask = __ballot_sync(FULL, live);
+                    if (live) {
+                        const int t = n + __popc(mask & ((1u << lane) - 1));
+                        ts.position[t] = a;
+                        ts.where[t] = make_int2(t * PITCH, a - p0);
+                        ts.cut[t] = NO_CUT;
+                        ts.least[t] = *(volatile u64*)&g.least[e0 + a];
+                        ts.bound[t] = fmax(from_bits(ts.least[t]), lv.sure_out);
+                    }
+                    n += __popc(mask);
+                }
+                if (lane == 0) { head[2] = n; head[3] = a0; }
+            }
+            __syncthreads();
+            const int n = head[2];
+            next = head[3];
+            if (n == 0) { __syncthreads(); continue; }
+            if (!conditioned) { base_sound = condition(g, ids, Q, q, 0, d, W, flag); conditioned = true; }
+            for (int t = threadIdx.x; t < n; t += blockDim.x) {
+                const int a = ts.position[t];
+                ts.moment[t] = make_double2(given(g, ids, a, d, q, d, W), given(g, ids, a, a, q, d, W));
+            }
+            for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
+                const int t = i / TILE, c = i % TILE;
+                M[t * PITCH + c] = p0 + c < p1 ? given(g, ids, ts.position[t], p0 + c, q, d, W) : 0.0;
+            }
+            for (int k0 = p0 + 1; k0 < d; k0 += TILE) {
+                __syncthreads();
+                for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
+                    const int t = i / TILE, c = i % TILE;
+                    M[t * PITCH + TILE + c] = k0 + c < d ? given(g, ids, ts.position[t], k0 + c, q, d, W) : 0.0;
+                }
+                __syncthreads();
+                for (int p = p0 + warp; p < p1; p += warps) {
+                    if (k0 + TILE <= p + 1) continue;
+                    const int k = k0 + lane;
+                    Leaf<2> f;
+                    f.valid = k < d && k > p;
+                    const int kk = f.valid ? k : p + 1;     // any sound partner for idle lanes
+                    f.number = ((unsigned)(p - p0) << 26) | (unsigned)k;
+                    const double pp = given(g, ids, p, p, q, d, W), kp = given(g, ids, p, kk, q, d, W);
+                    const double xp = given(g, ids, d, p, q, d, W);
+                    f.inv[0] = 1.0 / pp;
+                    f.L[0] = kp * f.inv[0];
+                    const double k2 = fma(-kp, f.L[0], given(g, ids, kk, kk, q, d, W));
+                    const double xk = fma(-f.L[0], xp, given(g, ids, d, kk, q, d, W));
+                    f.inv[1] = 1.0 / k2;
+                    f.gx[0] = xp * f.inv[0];
+                    f.gx[1] = xk * f.inv[1];
+                    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], given(g, ids, d, d, q, d, W)));
+                    f.sound = base_sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
+                    f.s[0] = f.at[0] = p - p0;
+                    f.s[1] = TILE + lane;
+                    f.at[1] = k - p0;
+                    Place w;
+                    w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = p0;
+                    sweep<2>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
+                }
+            }
+            __syncthreads();
+            for (int t = threadIdx.x; t < n; t += blockDim.x) {
+                const int a = ts.position[t];
+                atomicMin(&g.least[e0 + a], ts.least[t]);
+                if (ts.cut[t] == NO_CUT) continue;
+                const int p = p0 + (int)(ts.cut[t] >> 26), k = (int)(ts.cut[t] & ((1u << 26) - 1));
+                const u64 rank = head_rank - lv.binom[2 * (i64)stride + (d - 1 - p)] - lv.binom[(i64)stride + (d - 1 - k)];
+                atomicMin(&g.best[e0 + a], rank);
+                const int y = ids[a];
+                if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+            }
+            __syncthreads();
+        }
+    }
+}
+
+// The T-subsets in colexicographic order: entry i, byte j = member j (bytes ascending), for subsets of {0..n-1}.
+extern "C" __global__ void subset_table(unsigned* table, const int T, const int n, const unsigned entries) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= entries) return;
+    u64 left = i;
+    unsigned code = 0;
+    int top = n - 1;
+    for (int j = T; j >= 1; --j) {
+        int c = top;
+        while (binomial(c, j) > left) --c;
+        left -= binomial(c, j);
+        code |= (unsigned)c << (8 * (j - 1));
+        top = c - 1;
+    }
+    table[i] = code;
+}

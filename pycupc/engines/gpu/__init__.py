@@ -1,0 +1,7 @@
+"""The GPU engine: CUDA kernels from `kernels/`, loaded through CuPy. Importing this imports no CuPy."""
+
+from __future__ import annotations
+
+from pycupc.engines.gpu.engine import ALGORITHMS, GpuEngine, probe
+
+__all__ = ["ALGORITHMS", "GpuEngine", "probe"]

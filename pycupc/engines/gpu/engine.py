@@ -1,0 +1,424 @@
+"""The GPU engine: state on the device from the first level to the last, one small answer to the host a level."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import math
+import time
+from typing import Any, Literal
+
+import numpy as np
+
+from pycupc.citest import CUTOFF_BAND
+from pycupc.engines import Engine, EngineError, LevelResult, MatrixFacts, ProgressHook
+from pycupc.engines.gpu import cupc, schur
+from pycupc.engines.gpu.launch import Device, Graph, Level, device, f64, i32, i64, ptr
+
+logger = logging.getLogger(__name__)
+
+ALGORITHMS = ("schur", "cupc-e", "cupc-s")
+#: Words of the small block of counters: kernels add to the first part, scan_rows writes the second.
+COUNTS, CAREFUL, STATS, WORDS = 0, 3, 8, 32
+
+
+class GpuEngine(Engine):
+    """Levels on one CUDA device.
+
+    Parameters
+    ----------
+    algorithm : {"schur", "cupc-e", "cupc-s"}
+        Ours, or one of the two of Zarebavani et al. (2020); the answer is the same.
+    device : int
+        CUDA device number.
+    beta, gamma : int
+        cupc-e: edges a block and threads an edge.
+    theta, delta : int
+        cupc-s: threads a block and blocks a row.
+
+    Raises
+    ------
+    EngineError
+        If there is no usable device; the message says why.
+    """
+
+    def __init__(
+        self,
+        algorithm: Literal["schur", "cupc-e", "cupc-s"] = "schur",
+        device: int = 0,
+        *,
+        beta: int = 2,
+        gamma: int = 32,
+        theta: int = 64,
+        delta: int = 2,
+    ) -> None:
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+        self.algorithm = algorithm
+        self.name = "gpu" if algorithm == "schur" else algorithm
+        self.geometry = cupc.Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
+        self._dev = open_device(device)
+        self._C: Any = None
+        self._C_host: np.ndarray | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._G = self._start = self._buffers = self._counts = None
+        self._current = 0
+
+    def close(self) -> None:
+        """Release the device memory of the run."""
+        self._clear()
+        self._C = self._C_host = None
+
+    # ---------------------------------------------------------------- the matrix
+
+    def _take(self, C: np.ndarray) -> None:
+        """C on the device; a matrix that `inspect` has just uploaded is not sent twice."""
+        if self._C is not None and self._C_host is C:
+            return
+        host = np.ascontiguousarray(C, dtype=np.float64)
+        self._C = None
+        p = host.shape[0]
+        need, free = self.memory(p)
+        if need > free:
+            raise EngineError(
+                f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self._dev.name} and {free / 2**30:.2f} GiB are "
+                "free; use fewer variables, another device, or engine='cpu'"
+            )
+        self._C = self._dev.cp.empty((p, p), dtype=np.float64)
+        self._dev.upload(host, self._C)
+        self._C_host = C
+
+    def memory(self, p: int) -> tuple[int, int]:
+        """Bytes that a run with p variables needs at its start (C, flags), and bytes free on the device."""
+        cp = self._dev.cp
+        with cp.cuda.Device(self._dev.index):
+            free, _ = cp.cuda.runtime.memGetInfo()
+            free += cp.get_default_memory_pool().free_bytes()
+        return 9 * p * p + 64 * p + (32 << 20), free
+
+    def inspect(self, C: np.ndarray, tolerance: float = 1e-8) -> MatrixFacts:
+        """Look over C on the device; the upload is kept for `start`."""
+        with self._session():
+            self._take(C)
+            cp, p = self._dev.cp, C.shape[0]
+            facts = cp.full(3, 2**64 - 1, dtype=np.uint64)
+            nan = cp.zeros(p, dtype=np.uint8)
+            tiles = -(-p // 32)
+            args = (ptr(self._C), i32(p), f64(tolerance), ptr(facts), ptr(nan))
+            self._launch("graph", "inspect", (tiles, tiles), (32, 8), args)
+            found, nan_columns = self._dev.download(facts, 3), self._dev.download(nan, p)
+            self._wait(None)
+
+        def pair(at: int) -> tuple[int, int] | None:
+            return None if at == 2**64 - 1 else (int(at) // p, int(at) % p)
+
+        asymmetric, beyond, diagonal = (int(v) for v in found)
+        return MatrixFacts(
+            np.flatnonzero(nan_columns), pair(asymmetric), pair(beyond), None if diagonal == 2**64 - 1 else diagonal
+        )
+
+    # ---------------------------------------------------------------- the run
+
+    def start(
+        self,
+        C: np.ndarray,
+        n: int,
+        *,
+        gaps: np.ndarray | None = None,
+        fixed: np.ndarray | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """Take the problem; see `Engine.start`."""
+        with self._session():
+            self._clear()
+            self._take(C)
+            cp = self._dev.cp
+            self._p, self._n, self._progress = C.shape[0], int(n), progress
+            self._gaps_host, self._fixed_host = gaps, fixed
+            self._gaps, self._fixed = (self._bytes(m) for m in (gaps, fixed))
+            self._G = cp.empty((self._p, self._p), dtype=np.uint8)
+            self._counts = cp.zeros(WORDS, dtype=np.uint64)
+            self._start = [cp.empty(self._p + 1, dtype=np.int64) for _ in range(2)]
+            self._current, self._pairs, self._widest = 0, 0, 0
+            self._C_host = None  # the caller may change its array from now on
+
+    def _bytes(self, mask: np.ndarray | None) -> Any:
+        if mask is None:
+            return None
+        out = self._dev.cp.empty(mask.shape, dtype=np.uint8)
+        self._dev.upload(np.ascontiguousarray(mask, dtype=bool).view(np.uint8), out)
+        return out
+
+    def _root_df(self, level: int) -> float:
+        return math.sqrt(max(0, self._n - level - 3))
+
+    def run_level(self, level: int, cutoff: float) -> LevelResult:
+        """Run one level; see `Engine.run_level`."""
+        if self._counts is None:
+            raise EngineError("run_level() needs start() first")
+        with self._session():
+            return self._level0(cutoff) if level == 0 else self._level(level, cutoff)
+
+    def _level0(self, cutoff: float) -> LevelResult:
+        dev, p = self._dev, self._p
+        cp = dev.cp
+        tiles = -(-p // 32)
+        args = (ptr(self._C), ptr(self._gaps), ptr(self._fixed), i32(p), f64(cutoff), ptr(self._G), ptr(self._counts))
+        self._launch("graph", "level0", (tiles, tiles), (32, 32), args)
+        kept = cp.empty(p, dtype=np.int64)
+        self._launch("graph", "count_neighbours", (p,), (128,), (ptr(self._G), i32(p), ptr(kept)))
+        binom, stride = dev.binomials(p, 4)
+        self._scan(kept, None, self._start[0], None, 1, binom, stride)
+        counts = self._read_counts(0)
+        self._allocate()
+        b = self._buffers[0]
+        args = (ptr(self._C), ptr(self._G), i32(p), ptr(self._start[0]), f64(self._root_df(0)), f64(self._root_df(1)),
+                *(ptr(b[k]) for k in ("column", "source", "best", "least", "z")))  # fmt: skip
+        self._launch("graph", "list_neighbours", (p,), (32,), args)
+        empty = np.empty(0, np.int32)
+        return LevelResult(
+            0, empty, empty, np.empty((0, 0), np.int32), np.empty(0, np.int64), np.empty(0), int(counts[0]),
+            int(counts[1]), 0, self._more_after_level0(bool(counts[2])),
+        )  # fmt: skip
+
+    def _more_after_level0(self, tested: bool) -> bool:
+        """A visited pair had more than 0 candidates, in the graph before level 0."""
+        if self._gaps_host is None:
+            return tested and self._p > 2
+        adjacent = ~np.asarray(self._gaps_host, dtype=bool)
+        np.fill_diagonal(adjacent, False)
+        more = adjacent.sum(axis=1) > 1
+        visit = adjacent if self._fixed_host is None else adjacent & ~np.asarray(self._fixed_host, dtype=bool)
+        second = visit & self.adjacency()  # side B is visited only where side A kept the edge
+        return bool((np.triu(visit).any(axis=1) & more).any() or (np.tril(second).any(axis=1) & more).any())
+
+    def _allocate(self) -> None:
+        """Neighbour lists and what goes with each ordered pair, twice: a level reads one and writes the other."""
+        cp, pairs = self._dev.cp, self._pairs
+        need, free = 2 * 32 * pairs, self.memory(0)[1]
+        if need > free:
+            raise EngineError(
+                f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {self._dev.name}, where "
+                f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
+            )
+        types = {"column": np.int32, "source": np.int32, "best": np.uint64, "least": np.uint64, "z": np.float64}
+        self._buffers = [{k: cp.empty(max(1, pairs), dtype=t) for k, t in types.items()} for _ in range(2)]
+
+    def _level(self, level: int, cutoff: float) -> LevelResult:
+        dev, p, pairs = self._dev, self._p, self._pairs
+        cp = dev.cp
+        self._check_size(level)
+        old, new = self._buffers[self._current], self._buffers[1 - self._current]
+        start, new_start = self._start[self._current], self._start[1 - self._current]
+        binom, stride = dev.binomials(p, level + 3)
+        self._counts.data.memset_async(0, 8 * STATS, dev.stream)
+        graph = Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *(old[k].data.ptr for k in ("column", "source", "best", "least")), p)  # fmt: skip
+        square = cutoff * cutoff
+        state = Level(binom.data.ptr, self._counts.data.ptr + 8 * CAREFUL, 0, dev.stop.data.ptr, cutoff,
+                      square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND), stride, level)  # fmt: skip
+        keep: list[Any] = []
+        if pairs and any(self._rows):
+            if self.algorithm != "schur":
+                keep = cupc.run_level(dev, self.algorithm, self.geometry, graph, state, pairs, self._widest)
+            elif level == 1:
+                for side in (0, 1):
+                    self._launch("level1", "level1", (-(-pairs // 64),), (256,), (graph, state, i64(pairs), i32(side)))
+            else:
+                keep = schur.run_level(dev, graph, state, start, p, self._rows, self._widest, self._sets)
+        if pairs:
+            self._launch("graph", "mark_side_b", (min(4096, -(-pairs // 256)),), (256,), (graph, i64(pairs)))
+        kept, removed = cp.empty(p, dtype=np.int64), cp.empty(p, dtype=np.int64)
+        record_start = cp.empty(p + 1, dtype=np.int64)
+        self._launch("graph", "count_rows", (p,), (64,), (graph, state, ptr(kept), ptr(removed), ptr(self._counts)))
+        self._scan(kept, removed, new_start, record_start, level + 1, binom, stride)
+        most = max(1, pairs // 2)
+        record = {
+            "x": cp.empty(most, np.int32), "y": cp.empty(most, np.int32), "S": cp.empty((most, level), np.int32),
+            "rank": cp.empty(most, np.int64), "r": cp.empty(most, np.float64),
+        }  # fmt: skip
+        args = (graph, ptr(old["z"]), f64(self._root_df(level)), f64(self._root_df(level + 1)), ptr(new_start),
+                ptr(record_start), *(ptr(new[k]) for k in ("column", "source", "best", "least", "z")),
+                ptr(record["x"]), ptr(record["y"]), ptr(record["rank"]))  # fmt: skip
+        self._launch("graph", "compact_rows", (p,), (32,), args)
+        doubles = schur.canonical_doubles(level)
+        blocks = max(1, min(2048, -(-most // 128), (64 << 20) // (8 * 128 * doubles)))
+        work = None if level == 1 else cp.empty(blocks * 128 * doubles, dtype=np.float64)
+        state.work = 0 if work is None else work.data.ptr
+        total = ctypes.c_void_p(record_start.data.ptr + 8 * p)
+        args = (graph, state, ptr(record["x"]), ptr(record["y"]), total, ptr(record["rank"]), ptr(record["S"]),
+                ptr(record["r"]), ptr(self._counts))  # fmt: skip
+        self._launch("graph", "finish_records", (blocks,), (128,), args)
+        counts = self._read_counts(level)
+        del keep
+        self._current = 1 - self._current
+        m = int(counts[STATS + 2])
+        host = {k: dev.download(v, m) for k, v in record.items()}
+        if m:
+            self._wait(level)
+        return LevelResult(
+            level, host["x"], host["y"], host["S"], host["rank"], host["r"], int(counts[0]), m, int(counts[CAREFUL]),
+            bool(counts[2]),
+        )  # fmt: skip
+
+    def _check_size(self, level: int) -> None:
+        if self._over:
+            row = self._over - 1
+            raise EngineError(
+                f"level {level} has more than 2^62 conditioning sets (variable {row} has up to {self._widest} "
+                "neighbours): no machine can test them; set m_max below this level or use a smaller alpha"
+            )
+
+    def _scan(self, kept: Any, removed: Any, start: Any, record_start: Any, next_level: int, binom: Any, stride: int) -> None:
+        column = ctypes.c_void_p(binom.data.ptr + 8 * stride * next_level)
+        stats = ctypes.c_void_p(self._counts.data.ptr + 8 * STATS)
+        args = (ptr(kept), ptr(removed), i32(self._p), ptr(start), ptr(record_start), i32(next_level), column,
+                *(i32(b) for b in schur.BOUNDS), stats)  # fmt: skip
+        self._launch("graph", "scan_rows", (1,), (1024,), args)
+
+    def _read_counts(self, level: int) -> np.ndarray:
+        counts = self._dev.download(self._counts, WORDS)
+        self._wait(level)
+        stats = counts[STATS:]
+        self._pairs, self._widest = int(stats[0]), int(stats[1])
+        self._rows = [int(v) for v in stats[3:8]]
+        self._sets, self._over = float(stats[11]), int(stats[12])
+        return counts
+
+    # ---------------------------------------------------------------- the graph now
+
+    def degrees(self) -> np.ndarray:
+        """Neighbours of each variable, int64 (p,)."""
+        with self._session():
+            start = self._dev.download(self._start[self._current], self._p + 1)
+            self._wait(None)
+        return np.diff(start)
+
+    def _edges(self, *names: str) -> list[np.ndarray]:
+        with self._session():
+            b = self._buffers[self._current]
+            host = [self._dev.download(b[k], self._pairs) for k in names]
+            self._wait(None)
+        return host
+
+    def adjacency(self) -> np.ndarray:
+        """The graph, bool (p, p)."""
+        out = np.zeros((self._p, self._p), dtype=bool)
+        if self._pairs:
+            source, column = self._edges("source", "column")
+            out[source, column] = True
+        return out
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Edges x < y left and the smallest |z| of their tests; inf where an edge was never tested."""
+        if not self._pairs:
+            empty = np.empty(0, np.int32)
+            return empty, empty, np.empty(0)
+        x, y, z = self._edges("source", "column", "z")
+        a = x < y
+        b = ~a
+        mirrored = np.argsort(y[b], kind="stable")  # rows of side B ordered as side A's
+        return x[a], y[a], np.minimum(z[a], z[b][mirrored])
+
+    # ---------------------------------------------------------------- launching and waiting
+
+    def _launch(self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple) -> None:
+        self._dev.kernel(file, name)(grid, block, args, stream=self._dev.stream.ptr)
+
+    def _session(self) -> _Session:
+        return _Session(self)
+
+    def _wait(self, level: int | None) -> None:
+        """Wait for the device without blocking Ctrl-C: running kernels are asked to leave, then the run ends."""
+        done = self._dev.stream.record()
+        began = time.perf_counter()
+        told = began
+        try:
+            while not done.done:
+                now = time.perf_counter()
+                if now - began > 0.003:
+                    time.sleep(0.0002)
+                if level is not None and self._progress is not None and now - told > 0.2:
+                    told = now
+                    self._progress(level, 0, int(min(2.0 * self._sets * self._widest, 2**62)) if level else 0, self._pairs // 2)
+        except BaseException:
+            self._dev.ask_to_stop()
+            raise
+
+
+class _Session:
+    """Device and stream of the engine made current; CUDA's errors turned into ours, device memory released on failure."""
+
+    def __init__(self, engine: GpuEngine) -> None:
+        self.engine = engine
+
+    def __enter__(self) -> None:
+        dev = self.engine._dev
+        dev.lock.acquire()
+        self._device = dev.cp.cuda.Device(dev.index)
+        self._device.__enter__()
+        dev.stream.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        dev = self.engine._dev
+        cp = dev.cp
+        dev.stream.__exit__(kind, error, trace)
+        self._device.__exit__(kind, error, trace)
+        dev.lock.release()
+        if error is None:
+            return
+        self.engine.close()
+        release(cp)
+        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+            raise EngineError(f"out of device memory on {dev.name}: {error}; use fewer variables or engine='cpu'") from error
+        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+            raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+
+
+def release(cp: Any) -> None:
+    """Give unused pooled memory back to the device."""
+    cp.get_default_memory_pool().free_all_blocks()
+    cp.get_default_pinned_memory_pool().free_all_blocks()
+
+
+def probe(index: int = 0) -> tuple[bool, str]:
+    """Whether the GPU engine can run here, and why or why not. Cheap, never raises."""
+    try:
+        import cupy as cp
+    except Exception as error:  # noqa: BLE001 - a broken CuPy raises all kinds
+        return False, f"CuPy cannot be imported ({type(error).__name__}: {error}); install pycupc[cuda12] or [cuda13]"
+    try:
+        count = cp.cuda.runtime.getDeviceCount()
+    except Exception as error:  # noqa: BLE001
+        return False, f"no CUDA device or a driver too old for this CuPy ({error}); check nvidia-smi"
+    if not 0 <= index < count:
+        return False, f"CUDA device {index} does not exist; {count} found"
+    try:
+        from cupy.cuda import nvrtc
+
+        version = nvrtc.getVersion()
+    except Exception as error:  # noqa: BLE001
+        return False, f"NVRTC, CUDA's run-time compiler, does not load ({error}); install nvidia-cuda-nvrtc"
+    try:
+        properties = cp.cuda.runtime.getDeviceProperties(index)
+    except Exception as error:  # noqa: BLE001
+        return False, f"CUDA device {index} does not answer ({error})"
+    capability = (int(properties["major"]), int(properties["minor"]))
+    if capability < (7, 0):
+        return False, f"CUDA device {index} has compute capability {capability[0]}.{capability[1]}; 7.0 or newer is needed"
+    return True, f"{properties['name'].decode()}, compute capability {capability[0]}.{capability[1]}, NVRTC {version[0]}.{version[1]}"
+
+
+def open_device(index: int) -> Device:
+    """The device, or an EngineError that says why not."""
+    works, why = probe(index)
+    if not works:
+        raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
+    try:
+        return device(index)
+    except Exception as error:
+        raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
+
+
+__all__ = ["ALGORITHMS", "GpuEngine", "probe"]

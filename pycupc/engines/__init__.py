@@ -70,16 +70,13 @@ class MatrixFacts:
     asymmetric, out_of_range : tuple (i, j) or None
         An entry that differs from its mirror by more than 1e-8 (or is NaN where its mirror is not); one beyond +-1.
     bad_diagonal : int or None
-        A diagonal entry that is neither NaN nor within 1e-8 of 1.
-    exact : bool
-        Every entry equals its mirror to the last bit and the diagonal is exactly 1 (or NaN).
+        A diagonal entry that is neither NaN nor within 1e-10 of 1.
     """
 
     nan_count: np.ndarray
     asymmetric: tuple[int, int] | None
     out_of_range: tuple[int, int] | None
     bad_diagonal: int | None
-    exact: bool
 
 
 #: Called during a level as progress(level, tests_done, tests_at_most, edges_left); called often, must be quick.

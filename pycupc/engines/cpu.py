@@ -70,7 +70,7 @@ class CpuEngine(Engine):
         p = C.shape[0]
         nan_count = np.zeros(p, dtype=np.int64)
         blocks = _row_blocks(np.full(p, p))
-        facts = np.full((len(blocks), 6), -1, dtype=np.int64)
+        facts = np.full((len(blocks), 5), -1, dtype=np.int64)
 
         def scan(q: int) -> Task:
             return lambda state: kernels.scan_rows(C, *blocks[q], nan_count, facts[q]) or 0
@@ -87,7 +87,6 @@ class CpuEngine(Engine):
             asymmetric=(pair[0], pair[1]) if pair else None,
             out_of_range=(outside[2], outside[3]) if outside else None,
             bad_diagonal=diagonal[4] if diagonal else None,
-            exact=first(5) is None,
         )
 
     def memory(self, p: int) -> tuple[int, int]:

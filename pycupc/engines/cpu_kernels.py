@@ -42,7 +42,7 @@ def band_high(cut2):
 def scan_rows(C, lo, hi, nan_count, facts):
     """Look over rows lo..hi of C for what `MatrixFacts` holds.
 
-    facts, -1 on entry: [0:2] an asymmetric pair, [2:4] one beyond +-1, [4] a bad diagonal, [5] 1 if not exact.
+    facts, -1 on entry: [0:2] an asymmetric pair, [2:4] one beyond +-1, [4] a bad diagonal.
     """
     p = C.shape[0]
     tile = 64
@@ -58,17 +58,22 @@ def scan_rows(C, lo, hi, nan_count, facts):
                         if facts[0] < 0 and C[j, i] == C[j, i]:
                             facts[0], facts[1] = i, j
                     elif i == j:
-                        if abs(v - 1.0) > 1e-8 and facts[4] < 0:
+                        if abs(v - 1.0) > 1e-10 and facts[4] < 0:
                             facts[4] = i
                     else:
                         if not abs(v - C[j, i]) <= 1e-8 and facts[0] < 0:
                             facts[0], facts[1] = i, j
                         if abs(v) > 1.0 + 1e-8 and facts[2] < 0:
                             facts[2], facts[3] = i, j
-                        if v != C[j, i]:
-                            facts[5] = 1
-                    if i == j and v == v and v != 1.0:
-                        facts[5] = 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _stays(C, x, y, cutoff):
+    """Level 0's decision. A matrix that is symmetric only up to rounding is read above its diagonal, as pcalg does."""
+    r = abs(C[x, y])
+    if y < x and abs(r - cutoff) < 2e-8:
+        r = abs(C[y, x])
+    return r > cutoff  # NaN goes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -78,25 +83,15 @@ def level0_count(C, cutoff, gaps, fixed, lo, hi, degree, tally):
     has_gaps, has_fixed = gaps.shape[0] > 0, fixed.shape[0] > 0
     for x in range(lo, hi):
         d = 0
-        if not has_gaps and not has_fixed:
-            above = 0
-            for y in range(p):
-                d += abs(C[x, y]) > cutoff
-            d -= abs(C[x, x]) > cutoff
-            for y in range(x + 1, p):
-                above += abs(C[x, y]) > cutoff
-            tally[0] += (p - 1 - x) + above
-            tally[1] += (p - 1 - x) - above
-        else:
-            for y in range(p):
-                if y == x or (has_gaps and gaps[x, y]):
-                    continue
-                untested = has_fixed and fixed[x, y]
-                left = untested or abs(C[x, y]) > cutoff
-                d += left
-                if y > x and not untested:
-                    tally[0] += 2 if left else 1
-                    tally[1] += 0 if left else 1
+        for y in range(p):
+            if y == x or (has_gaps and gaps[x, y]):
+                continue
+            untested = has_fixed and fixed[x, y]
+            left = untested or _stays(C, x, y, cutoff)
+            d += left
+            if y > x and not untested:
+                tally[0] += 2 if left else 1
+                tally[1] += 0 if left else 1
         degree[x] = d
 
 
@@ -111,7 +106,7 @@ def level0_fill(C, cutoff, gaps, fixed, lo, hi, offsets, nbr, r, is_fixed):
             if y == x or (has_gaps and gaps[x, y]):
                 continue
             untested = has_fixed and fixed[x, y]
-            if untested or abs(C[x, y]) > cutoff:
+            if untested or _stays(C, x, y, cutoff):
                 nbr[e] = y
                 r[e] = C[x, y]
                 is_fixed[e] = untested

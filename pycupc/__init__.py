@@ -1,0 +1,21 @@
+"""Causal structure from data: the PC-stable algorithm, exactly as R's pcalg answers it, on CPU and GPU.
+
+    pc, skeleton       the algorithm, with pcalg's arguments
+    SuffStat           correlations and number of observations
+    gaussCItest        pcalg's Gaussian test
+    PcAlgo             what pc and skeleton return
+    EngineError, Interrupted   what they may raise besides TypeError and ValueError
+"""
+
+from __future__ import annotations
+
+from pycupc.citest import gaussCItest
+from pycupc.engines import EngineError
+from pycupc.pc import pc
+from pycupc.result import PcAlgo
+from pycupc.skeleton import Interrupted, skeleton
+from pycupc.suffstat import SuffStat
+
+__version__ = "0.1.0"
+
+__all__ = ["EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "gaussCItest", "pc", "skeleton"]

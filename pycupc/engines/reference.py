@@ -1,0 +1,141 @@
+"""The reference engine: PC-stable as one reads it, in plain Python. Slow; the oracle of the tests.
+
+It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (contract, section 1). With the Gaussian test
+it uses pcalg's formulas literally, pseudoinverse included (contract, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pycupc import citest
+from pycupc.engines import Engine, LevelResult, MatrixFacts, ProgressHook
+
+#: indepTest(x, y, S, suffStat) -> p-value
+IndepTest = Callable[[int, int, Sequence[int], Any], float]
+
+
+class ReferenceEngine(Engine):
+    """One test after the other.
+
+    Parameters
+    ----------
+    indep_test : callable (x, y, S, suffStat) -> p, optional
+        Any conditional-independence test; the Gaussian one by default.
+    suff_stat : any
+        Handed to `indep_test`.
+    alpha : float
+        Significance level, for `indep_test`.
+    NAdelete : bool
+        A NaN p-value counts as 1 if True, else as 0.
+    """
+
+    name = "reference"
+
+    def __init__(
+        self, indep_test: IndepTest | None = None, suff_stat: Any = None, alpha: float = 0.05, NAdelete: bool = True
+    ) -> None:
+        self._test, self._suff_stat, self._alpha, self._na_p = indep_test, suff_stat, alpha, float(NAdelete)
+
+    def inspect(self, C: np.ndarray) -> MatrixFacts:
+        def first(bad: np.ndarray) -> tuple[int, int] | None:
+            return tuple(int(v) for v in np.argwhere(bad)[0]) if bad.any() else None
+
+        off = ~np.eye(len(C), dtype=bool)
+        with np.errstate(invalid="ignore"):
+            unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
+            diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
+            return MatrixFacts(
+                nan_count=np.isnan(C).sum(axis=1),
+                asymmetric=first(unlike),
+                out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
+                bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
+            )
+
+    def memory(self, p: int) -> tuple[int, int]:
+        from pycupc.engines.cpu import free_memory
+
+        return 32 * p * p, free_memory()
+
+    def start(
+        self,
+        C: np.ndarray,
+        n: int,
+        *,
+        gaps: np.ndarray | None = None,
+        fixed: np.ndarray | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """As `Engine.start`; with an `indep_test` C is only asked for its shape and may be any (p, p) array."""
+        p = len(C)
+        self._C, self._n, self._progress = C, n, progress
+        self._graph = ~np.eye(p, dtype=bool)
+        if gaps is not None:
+            self._graph &= ~gaps
+        self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed
+        self._z_min = np.full((p, p), math.inf)
+        self.p_max = np.full((p, p), -math.inf)  # of ordered pairs, as pcalg keeps it
+
+    def degrees(self) -> np.ndarray:
+        return self._graph.sum(axis=1)
+
+    def adjacency(self) -> np.ndarray:
+        return self._graph.copy()
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        x, y = np.nonzero(np.triu(self._graph))
+        return x, y, np.minimum(self._z_min[x, y], self._z_min[y, x])
+
+    def _run_test(self, x: int, y: int, S: tuple[int, ...], cutoff: float) -> tuple[bool, float, float]:
+        """(independent, r or NaN, p)."""
+        if self._test is None:
+            r = citest.partial_correlation(self._C, x, y, S)
+            z = float(citest.fisher_z(r, self._n, len(S)))
+            self._z_min[x, y] = min(self._z_min[x, y], z)
+            return abs(r) <= cutoff, r, float(citest.z_to_p(z))
+        p = float(self._test(x, y, S, self._suff_stat))
+        if math.isnan(p):
+            p = self._na_p
+        return p >= self._alpha, math.nan, p
+
+    def run_level(self, level: int, cutoff: float) -> LevelResult:
+        before = self._graph.copy()  # the snapshot that makes it "stable"
+        found: list[tuple[int, int, tuple[int, ...], int, float]] = []
+        n_tests, more = 0, False
+        pairs = np.argwhere(before).tolist()
+        for number, (x, y) in enumerate(pairs):
+            if not self._graph[x, y] or self._fixed[x, y]:
+                continue
+            candidates = np.flatnonzero(before[x])
+            candidates = candidates[candidates != y].tolist()
+            if len(candidates) < level:
+                continue
+            more = more or len(candidates) > level
+            for rank, S in enumerate(combinations(candidates, level)):
+                n_tests += 1
+                independent, r, p = self._run_test(x, y, S, cutoff)
+                self.p_max[x, y] = max(self.p_max[x, y], p)
+                if independent:
+                    self._graph[x, y] = self._graph[y, x] = False
+                    found.append((x, y, S, rank, r))
+                    break
+            if self._progress is not None and number % 100 == 0:
+                self._progress(level, number, len(pairs), int(self._graph.sum()) // 2)
+        stored = found if level else []
+        return LevelResult(
+            level=level,
+            x=np.array([f[0] for f in stored], dtype=np.int32),
+            y=np.array([f[1] for f in stored], dtype=np.int32),
+            S=np.array([f[2] for f in stored], dtype=np.int32).reshape(len(stored), level),
+            rank=np.array([f[3] for f in stored], dtype=np.int64),
+            r=np.array([f[4] for f in stored], dtype=np.float64),
+            n_tests=n_tests,
+            n_removed=len(found),
+            n_careful=0,
+            more=more,
+        )

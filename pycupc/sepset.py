@@ -1,0 +1,178 @@
+"""Separating sets, sparse: only those of levels from 1 on are stored, the empty ones of level 0 are implied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+
+class SepSets:
+    """Separating sets in pcalg's own cells.
+
+    ``sepset[x][y]`` is None (the pair is adjacent, a fixed gap, or its set is in the mirrored cell) or a tuple of
+    0-based indices; ``()`` in cell x < y for a pair that is independent without conditioning. The cell tells on which
+    side the set was found: x < y a subset of adj(x), x > y one of adj of the larger index.
+
+    Parameters
+    ----------
+    skeleton : bool (p, p)
+    x, y : int (m,)
+        Cells that hold a set, in row order.
+    length : int (m,)
+        Size of each.
+    members : int (sum of length,)
+        The sets, one after the other, each ascending.
+    gaps : bool (p, p), optional
+        Pairs that never had an edge (fixedGaps): they have no set.
+    """
+
+    def __init__(
+        self,
+        skeleton: np.ndarray,
+        x: np.ndarray,
+        y: np.ndarray,
+        length: np.ndarray,
+        members: np.ndarray,
+        gaps: np.ndarray | None = None,
+    ) -> None:
+        self._skeleton, self._gaps = skeleton, gaps
+        self._p = len(skeleton)
+        order = np.lexsort((y, x))
+        start = np.concatenate(([0], np.cumsum(length, dtype=np.int64)))
+        self._key = np.asarray(x, dtype=np.int64)[order] * self._p + np.asarray(y, dtype=np.int64)[order]
+        self._start, self._end = start[:-1][order], start[1:][order]
+        self._members = np.ascontiguousarray(members, dtype=np.int32)
+        self._changed: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def __len__(self) -> int:
+        """Number of variables (rows)."""
+        return self._p
+
+    def __getitem__(self, x: int) -> _Row:
+        if not -self._p <= x < self._p:
+            raise IndexError(f"sepset has rows 0 to {self._p - 1}, got {x}")
+        return _Row(self, x % self._p)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SepSets):
+            return NotImplemented
+        mine, theirs = self.arrays(), other.arrays()
+        return (
+            all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+            and np.array_equal(self._skeleton, other._skeleton)
+            and np.array_equal(self.gaps(), other.gaps())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _find(self, x: int, y: int) -> int:
+        key = x * self._p + y
+        i = int(self._key.searchsorted(key))
+        return i if i < len(self._key) and self._key[i] == key else -1
+
+    def get(self, x: int, y: int) -> tuple[int, ...] | None:
+        """What cell (x, y) holds."""
+        if self._changed and (x, y) in self._changed:
+            return self._changed[x, y]
+        i = self._find(x, y)
+        if i >= 0:
+            return tuple(self._members[self._start[i] : self._end[i]].tolist())
+        if x >= y or self._skeleton[x, y] or (self._gaps is not None and self._gaps[x, y]) or self._find(y, x) >= 0:
+            return None
+        return ()
+
+    def contains(self, x: int, y: int, b: int) -> bool:
+        """Is b in the set of cell (x, y)? False where there is none."""
+        if self._changed and (x, y) in self._changed:
+            return b in self._changed[x, y]
+        i = self._find(x, y)
+        return i >= 0 and b in self._members[self._start[i] : self._end[i]].tolist()
+
+    def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:
+        """The set of the unordered pair, from whichever cell holds it."""
+        found = self.get(x, y)
+        return self.get(y, x) if found is None else found
+
+    def changed(self, cells: Mapping[tuple[int, int], tuple[int, ...]]) -> SepSets:
+        """A copy in which these cells hold other sets (the conservative and majority rules change some)."""
+        copy = object.__new__(SepSets)
+        copy.__dict__.update(self.__dict__)
+        copy._changed = {**self._changed, **{key: tuple(value) for key, value in cells.items()}}
+        return copy
+
+    def original(self) -> SepSets:
+        """The sets that the tests found, before any cell was changed."""
+        copy = self.changed({})
+        copy._changed = {}
+        return copy
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The cells that are not implied: x, y, length (int32), in row order, and their members (int32)."""
+        x, y, length = self._key // self._p, self._key % self._p, self._end - self._start
+        if not self._changed:
+            in_order = bool((self._start[1:] == self._end[:-1]).all())
+            members = self._members if in_order else self._gathered(range(len(x)))
+            return x.astype(np.int32), y.astype(np.int32), length.astype(np.int32), members
+        cells = {
+            (a, b): self._members[s:e].tolist()
+            for a, b, s, e in zip(x.tolist(), y.tolist(), self._start.tolist(), self._end.tolist(), strict=True)
+        }
+        cells.update(self._changed)
+        keys = sorted(cells)
+        return (
+            np.array([k[0] for k in keys], dtype=np.int32),
+            np.array([k[1] for k in keys], dtype=np.int32),
+            np.array([len(cells[k]) for k in keys], dtype=np.int32),
+            np.array([m for k in keys for m in cells[k]], dtype=np.int32),
+        )
+
+    def _gathered(self, order: range) -> np.ndarray:
+        parts = [self._members[self._start[i] : self._end[i]] for i in order]
+        return np.concatenate(parts) if parts else self._members[:0]
+
+    def gaps(self) -> np.ndarray:
+        """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
+        if self._gaps is None:
+            return np.zeros((0, 2), dtype=np.int32)
+        pairs = np.argwhere(np.triu(self._gaps & ~self._skeleton, 1)).astype(np.int32)
+        return pairs[[self.of_pair(int(a), int(b)) is None for a, b in pairs]] if len(pairs) else pairs
+
+    def empty_pairs(self) -> np.ndarray:
+        """bool (p, p), upper triangle: pairs whose empty set is implied (removed at level 0)."""
+        out = np.triu(~self._skeleton, 1)
+        if self._gaps is not None:
+            out &= ~self._gaps
+        x, y = self._key // self._p, self._key % self._p
+        out[np.minimum(x, y), np.maximum(x, y)] = False
+        return out
+
+    def cells(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """All cells that hold a set, level 0 included, as a dict: for small p, tests and comparisons."""
+        found: dict[tuple[int, int], tuple[int, ...]] = {
+            (a, b): () for a, b in zip(*(v.tolist() for v in np.nonzero(self.empty_pairs())), strict=True)
+        }
+        x, y, length, members = self.arrays()
+        ends = np.cumsum(length, dtype=np.int64).tolist()
+        flat = members.tolist()
+        for a, b, n, end in zip(x.tolist(), y.tolist(), length.tolist(), ends, strict=True):
+            found[a, b] = tuple(flat[end - n : end])
+        return found
+
+
+class _Row:
+    """One row of `SepSets`: ``sepset[x]``."""
+
+    def __init__(self, sets: SepSets, x: int) -> None:
+        self._sets, self._x = sets, x
+
+    def __getitem__(self, y: int) -> tuple[int, ...] | None:
+        if not -len(self) <= y < len(self):
+            raise IndexError(f"sepset[{self._x}] has entries 0 to {len(self) - 1}, got {y}")
+        return self._sets.get(self._x, y % len(self))
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __iter__(self) -> Iterator[tuple[int, ...] | None]:
+        return (self[y] for y in range(len(self)))

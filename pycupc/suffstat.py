@@ -1,0 +1,215 @@
+"""What a Gaussian conditional-independence test needs to know of the data: correlations and the number of observations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pycupc.engines import Engine, MatrixFacts
+
+
+class SuffStat:
+    """Correlation matrix and number of observations, pcalg's ``suffStat`` for ``gaussCItest``.
+
+    Parameters
+    ----------
+    C : array_like of shape (p, p)
+        Correlation matrix; float64 in C order is taken without a copy. NaN is allowed off the diagonal and in the
+        rows of constant variables: a pair with a NaN counts as independent, and a warning names the variables.
+    n : int
+        Number of observations, at least 1.
+    labels : sequence of str, optional
+        Names of the variables.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `C` is not a numeric square matrix with p >= 2, `n` is not a positive whole number, or `labels` do not fit.
+        Symmetry, range and diagonal are checked when a run starts, on the engine that runs it.
+    """
+
+    def __init__(self, C: Any, n: int, labels: Sequence[str] | None = None) -> None:
+        try:
+            matrix = np.asarray(C)
+            if matrix.dtype.kind not in "fiu":
+                raise TypeError
+            self.C = np.ascontiguousarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            kind = getattr(C, "dtype", type(C).__name__)
+            raise TypeError(f"C must be a numeric matrix of correlations, got {kind}") from error
+        if self.C.ndim != 2 or self.C.shape[0] != self.C.shape[1]:
+            raise ValueError(f"C must be square, got shape {self.C.shape}")
+        if self.C.shape[0] < 2:
+            raise ValueError(f"C must describe at least 2 variables, got {self.C.shape[0]}")
+        self.n = check_n(n)
+        if labels is None and hasattr(C, "columns"):
+            labels = list(C.columns)
+        self.labels = None if labels is None else check_labels(labels, self.p)
+        self._checked = self._constant_named = False
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.C)
+
+    def __repr__(self) -> str:
+        return f"SuffStat(p={self.p}, n={self.n})"
+
+    @classmethod
+    def from_data(cls, data: Any, labels: Sequence[str] | None = None, *, engine: Engine | None = None) -> SuffStat:
+        """Correlations of a table of observations.
+
+        Parameters
+        ----------
+        data : DataFrame or array_like of shape (n, p)
+            Rows are observations, columns variables. A DataFrame's column names become the labels.
+        labels : sequence of str, optional
+            Names of the variables, instead of the column names.
+        engine : Engine, optional
+            Computes the correlations (the GPU engine has its own kernel); NumPy by default, in float64, centred first.
+
+        Returns
+        -------
+        SuffStat
+
+        Raises
+        ------
+        TypeError, ValueError
+            A column that is not numeric, fewer than 2 variables or observations, or missing or infinite values; the
+            columns are named.
+
+        Warns
+        -----
+        UserWarning
+            Constant columns: their correlations are NaN, so they end up without edges.
+        """
+        names = [str(c) for c in data.columns] if hasattr(data, "columns") else None
+        if hasattr(data, "dtypes") and names is not None:
+            wrong = [c for c, t in zip(names, data.dtypes, strict=True) if getattr(t, "kind", "O") not in "fiub"]
+            if wrong:
+                raise TypeError(f"data must be numeric, but these columns are not: {_some(wrong)}")
+        X = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        if X.dtype.kind not in "fiub":
+            raise TypeError(f"data must be numeric, got an array of {X.dtype}")
+        if X.ndim != 2:
+            raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
+        n, p = X.shape
+        if p < 2:
+            raise ValueError(f"data must have at least 2 columns (variables), got {p}")
+        if n < 2:
+            raise ValueError(f"data must have at least 2 rows (observations), got {n}")
+        labels = check_labels(labels, p) if labels is not None else (None if names is None else check_labels(names, p))
+        X = X.astype(np.float64, copy=False)
+        called = labels if labels is not None else tuple(f"column {j}" for j in range(p))
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+        if len(bad):
+            raise ValueError(
+                f"data must be complete and finite; missing or infinite values in {_some([called[j] for j in bad])}"
+            )
+        constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+        if len(constant):
+            warnings.warn(
+                f"constant, so without correlations and in the end without edges: {_some([called[j] for j in constant])}",
+                stacklevel=2,
+            )
+        C = engine.correlation(X) if engine is not None else correlation(X)
+        C[constant, :] = C[:, constant] = np.nan
+        out = cls(C, n, labels)
+        out._constant_named = True
+        return out
+
+    def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
+        """Turn what an engine saw in C into errors and warnings; once per object."""
+        if self._checked:
+            return
+        if facts.asymmetric is not None:
+            i, j = facts.asymmetric
+            raise ValueError(
+                f"C must be symmetric, but C[{i}, {j}] = {float(self.C[i, j])!r} and C[{j}, {i}] = "
+                f"{float(self.C[j, i])!r} ({names[i]}, {names[j]})"
+            )
+        if facts.bad_diagonal is not None:
+            i = facts.bad_diagonal
+            raise ValueError(
+                f"C must have a diagonal of 1, but C[{i}, {i}] = {float(self.C[i, i])!r} ({names[i]}); "
+                "a covariance matrix must be turned into correlations first"
+            )
+        if facts.out_of_range is not None:
+            i, j = facts.out_of_range
+            raise ValueError(
+                f"C must hold correlations in [-1, 1], but C[{i}, {j}] = {float(self.C[i, j])!r} ({names[i]}, {names[j]})"
+            )
+        if facts.nan_count.any() and not self._constant_named:
+            bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
+            bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
+            warnings.warn(
+                f"C has NaN; pairs without a correlation count as independent: {_some([names[j] for j in bad])}",
+                stacklevel=4,
+            )
+        self._checked = True
+
+
+def correlation(X: np.ndarray) -> np.ndarray:
+    """Correlation matrix of float64 data (n, p), columns centred before products are taken; agrees with R's ``cor``."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        C = np.corrcoef(X, rowvar=False)
+    np.fill_diagonal(C, 1.0)
+    return np.ascontiguousarray(C)
+
+
+def check_n(n: Any) -> int:
+    """A positive whole number of observations."""
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
+        raise TypeError(f"n must be the number of observations, a positive whole number, got {n!r}")
+    if not np.isfinite(n) or n < 1 or n != int(n):
+        raise ValueError(f"n must be the number of observations, a positive whole number, got {n!r}")
+    return int(n)
+
+
+def check_labels(labels: Any, p: int) -> tuple[str, ...]:
+    """`p` distinct names."""
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+        raise TypeError(f"labels must be a sequence of {p} names, got {labels!r}")
+    labels = list(labels)
+    if not all(isinstance(label, str) for label in labels):
+        wrong = next(label for label in labels if not isinstance(label, str))
+        raise TypeError(f"labels must be strings, got {wrong!r}")
+    if len(labels) != p:
+        raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
+    if len(set(labels)) != p:
+        seen: set[str] = set()
+        twice = [label for label in labels if label in seen or seen.add(label)]
+        raise ValueError(f"labels must be distinct, but these occur more than once: {_some(sorted(set(twice)))}")
+    return tuple(labels)
+
+
+def as_suff_stat(suffStat: Any) -> SuffStat:
+    """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or DataFrame.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is something else or lacks an entry.
+    """
+    if isinstance(suffStat, SuffStat):
+        return suffStat
+    if isinstance(suffStat, Mapping):
+        missing = [key for key in ("C", "n") if key not in suffStat]
+        if missing:
+            raise ValueError(f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}")
+        return SuffStat(suffStat["C"], suffStat["n"])
+    if hasattr(suffStat, "columns") and hasattr(suffStat, "to_numpy"):
+        return SuffStat.from_data(suffStat)
+    raise TypeError(
+        "suffStat must be a SuffStat, a mapping with 'C' (correlation matrix) and 'n' (observations), or a DataFrame of "
+        f"data; got {type(suffStat).__name__}. For an array of data use SuffStat.from_data(array)"
+    )
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(str(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -113,7 +113,7 @@ def run_stages(
     -------
     Estimate
     """
-    labels, p = _labels(suff_stat), suff_stat.p
+    labels, p = labels_of(suff_stat), suff_stat.p
     degrees = targets = np.full(p, p - 1)
     if gaps is not None or fixed is not None:
         pairs = ~np.eye(p, dtype=bool) if gaps is None else ~gaps & ~np.eye(p, dtype=bool)
@@ -138,7 +138,8 @@ def run_stages(
     return Estimate(p, suff_stat.n, alpha, engine.name, needed, free, tuple(stages))
 
 
-def _labels(suff_stat: SuffStat) -> Sequence[str]:
+def labels_of(suff_stat: SuffStat) -> Sequence[str]:
+    """Names of the variables, "1", "2", ... where they have none, as in `pc`."""
     return suff_stat.labels if suff_stat.labels is not None else [str(i + 1) for i in range(suff_stat.p)]
 
 

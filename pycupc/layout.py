@@ -46,14 +46,17 @@ def layout(
         local = np.full(p, -1)
         local[nodes] = np.arange(len(nodes))
         xy = _stress(pattern[nodes][:, nodes]) * spacing
-        xy = _arrows_down(xy, local[tail[inside & directed]], local[head[inside & directed]])
-        xy[:, 0] *= 1.0 + 0.6 * min(1.0, float(sizes[nodes, 0].mean()))  # labels are wider than high
+        stretch = 1.0 + 0.6 * min(1.0, float(sizes[nodes, 0].mean()))  # labels are wider than high
+        xy = _turned(xy, local[tail[inside & directed]], local[head[inside & directed]], stretch)
         blocks.append((nodes, _push_apart(xy, sizes[nodes])))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
     width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
-    bottom = _rows(positions, blocks, sizes, width, top=0.0, gap=0.35)
+    bottom = _rows(positions, blocks[:1], sizes, width, top=0.0, gap=0.35)
+    if blocks:
+        blocks = _into_gaps(positions, blocks, sizes, tail, head, width)
+    bottom = _rows(positions, blocks, sizes, width, top=bottom - 0.35, gap=0.35)
     singles = [(np.array([k]), np.zeros((1, 2))) for k in lonely]
     _rows(positions, singles, sizes, width, top=bottom - 0.25, gap=0.15)
     return positions
@@ -63,6 +66,45 @@ def _extent(xy: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lower left corner and width and height of what the boxes cover."""
     low = (xy - sizes / 2).min(axis=0)
     return low, (xy + sizes / 2).max(axis=0) - low
+
+
+def _into_gaps(positions, blocks, sizes, tail, head, width: float, cell: float = 0.1, gap: float = 0.3) -> list:
+    """Set small blocks where the first, already placed, leaves room; return those for which there is none."""
+    first = blocks[0][0]
+    low, (w, h) = _extent(positions[first], sizes[first])
+    shape = (int(h / cell) + 1, int(max(w, width) / cell) + 1)
+    taken = np.zeros(shape, dtype=bool)
+
+    def mark(points: np.ndarray, reach: np.ndarray) -> None:
+        start = np.maximum(((points - reach - low) / cell).astype(int), 0)
+        stop = ((points + reach - low) / cell).astype(int) + 1
+        for (x0, y0), (x1, y1) in zip(start.tolist(), stop.tolist(), strict=True):
+            taken[y0:y1, x0:x1] = True
+
+    mark(positions[first], sizes[first] / 2)
+    own = np.isin(tail, first)
+    t = np.linspace(0, 1, 40)[:, None, None]
+    along = (1 - t) * positions[tail[own]] + t * positions[head[own]]
+    mark(along.reshape(-1, 2), np.full(2, 0.15))  # edges may be bent a little
+    left = []
+    for nodes, xy in blocks[1:]:
+        corner, size = _extent(xy, sizes[nodes])
+        need = np.ceil((size + 2 * gap) / cell).astype(int)
+        total = np.pad(taken.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        bw, bh = need
+        if bw > shape[1] or bh > shape[0]:
+            left.append((nodes, xy))
+            continue
+        inside = total[bh:, bw:] - total[:-bh, bw:] - total[bh:, :-bw] + total[:-bh, :-bw]
+        rows, columns = np.nonzero(inside == 0)
+        if len(rows) == 0:
+            left.append((nodes, xy))
+            continue
+        k = int(np.argmin(columns - rows * 0.01))  # leftmost, then highest
+        at = low + np.array([columns[k], rows[k]]) * cell + gap
+        positions[nodes] = xy - corner + at
+        taken[rows[k] : rows[k] + bh, columns[k] : columns[k] + bw] = True
+    return left
 
 
 def _rows(positions, blocks, sizes, width: float, top: float, gap: float) -> float:
@@ -110,15 +152,21 @@ def _stress(pattern) -> np.ndarray:
     return xy - xy.mean(axis=0)
 
 
-def _arrows_down(xy: np.ndarray, tail: np.ndarray, head: np.ndarray) -> np.ndarray:
-    """Turn the drawing so that the arrows' mean direction is downward."""
-    if len(tail) == 0:
-        return xy
-    step = (xy[head] - xy[tail]) / np.maximum(np.linalg.norm(xy[head] - xy[tail], axis=1), 1e-9)[:, None]
-    dx, dy = step.sum(axis=0)
-    angle = -np.pi / 2 - np.arctan2(dy, dx)
-    c, s = np.cos(angle), np.sin(angle)
-    return xy @ np.array([[c, s], [-s, c]])
+def _turned(xy: np.ndarray, tail: np.ndarray, head: np.ndarray, stretch: float) -> np.ndarray:
+    """Turn the drawing so that arrows tend to point down and it fills a page; widths are multiplied by `stretch`."""
+    step = xy[head] - xy[tail]
+    step = step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
+    best, best_score = xy, -np.inf
+    for angle in np.linspace(0.0, 2 * np.pi, 72, endpoint=False):
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[c, s], [-s, c]])
+        turned = xy @ turn * (stretch, 1.0)
+        width, height = np.ptp(turned, axis=0) + 0.3
+        down = -float((step @ turn)[:, 1].mean()) if len(step) else 0.0
+        score = down - 0.8 * abs(np.log(width / height / 1.3)) if len(xy) > 3 else down
+        if score > best_score + 1e-9:
+            best, best_score = turned, score
+    return best
 
 
 def _push_apart(xy: np.ndarray, sizes: np.ndarray, gap: tuple[float, float] = (0.25, 0.3)) -> np.ndarray:

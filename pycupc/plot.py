@@ -35,7 +35,7 @@ _STYLE = {
     BIDIRECTED: {"color": "#b3261e", "linewidth": 2.2, "linestyle": "solid", "arrowstyle": "<|-|>"},
 }
 _FONT_POINTS = 9.0
-_BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.42, -0.42, 0.55, -0.55)
+_BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
 
 
 def plot(fit: PcAlgo, **options: Any) -> Axes:

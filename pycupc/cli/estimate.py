@@ -37,17 +37,21 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args, parser)
     from pycupc import estimate
+    from pycupc.engines.choose import make_engine
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
         suff_stat, _ = inputs.read(args)
-        masks = inputs.pairs(args, estimate._labels(suff_stat))
+        labels = estimate.labels_of(suff_stat)
+        masks = inputs.pairs(args, labels)
+        engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads, options=None)
+        suff_stat.check(engine.inspect(suff_stat.C), labels)
         bar = LevelBar(sys.stderr) if sys.stderr.isatty() else None
         found = estimate.run_stages(
             suff_stat,
             args.alpha,
-            inputs.engine(args, suff_stat),
+            engine,
             gaps=masks.get("fixedGaps"),
             fixed=masks.get("fixedEdges"),
             last=args.levels - 1,

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pycupc.suffstat import SuffStat
 
 
+ENGINES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data")
     data.add_argument(
@@ -43,9 +46,7 @@ def add_test_arguments(parser: argparse._ArgumentGroup) -> None:
         "--alpha", type=share, default=0.01, metavar="A",
         help="level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
     )  # fmt: skip
-    parser.add_argument(
-        "--engine", choices=("auto", "reference", "cpu", "gpu"), default="auto", help="where the tests run"
-    )
+    parser.add_argument("--engine", choices=ENGINES, default="auto", help="where the tests run")
     parser.add_argument("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     parser.add_argument(
         "--fixed-gaps", type=Path, metavar="FILE", help="pairs that must have no edge: two names a line"

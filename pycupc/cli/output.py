@@ -49,10 +49,7 @@ def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
         (folder / name).write_text(content, encoding="utf-8", newline="\n")
         files[name] = holds
 
-    evidence = edge_evidence(fit)
-    text(
-        "edges.csv", exports.edges(graph, labels, evidence).to_csv(index=False, lineterminator="\n"), exports.EDGE_LIST
-    )
+    text("edges.csv", fit.edges().to_csv(index=False, lineterminator="\n"), exports.EDGE_LIST)
     text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
     if len(labels) <= MAX_MATRIX:
         text("amat.csv", exports.amat(graph, labels).to_csv(lineterminator="\n"), exports.PCALG_AMAT)
@@ -71,9 +68,9 @@ def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
 
 
 _SEPSETS = (
-    "pairs that a non-empty set separated: x, y in pcalg's order, level, set (names parted by ' | '), partial correlation "
-    "r, Fisher's z, p-value, and margin = cutoff - |r|; the sets are those of the tests, before --conservative or "
-    "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set or is a fixed gap"
+    "pairs that a non-empty set separated: x, y in pcalg's order, level, set (names parted by ' | '), r (partial "
+    "correlation), z, p, margin = cutoff - |r|; the sets are those of the tests, before --conservative or --maj-rule "
+    "changed any. A pair neither here nor in edges.csv was separated by the empty set, or is a fixed gap"
 )
 
 

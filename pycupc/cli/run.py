@@ -14,6 +14,7 @@ from typing import Any
 from pycupc.cli import inputs, output
 from pycupc.cli.folder import refuse_existing, whole_folder
 from pycupc.cli.progress import LevelBar
+from pycupc.estimate import labels_of
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
@@ -61,6 +62,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     out.add_argument(
         "--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)"
     )
+    out.add_argument(
+        "--keep-partial",
+        action="store_true",
+        help="if interrupted, write the skeleton after the levels that had finished",
+    )
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     out.add_argument("--no-progress", action="store_true", help="no progress bars (off anyway when not on a terminal)")
     parser.set_defaults(main=lambda args: main(args, parser))
@@ -88,7 +94,7 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         suff_stat, source = inputs.read(args)
         times["read"] = time.perf_counter() - clock
         clock = time.perf_counter()
-        fit = _fit(args, suff_stat)
+        fit, stopped = _fit(args, suff_stat)
         times["pc"] = time.perf_counter() - clock
         clock = time.perf_counter()
         with whole_folder(target, force=args.force) as folder:
@@ -96,34 +102,37 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             times["write"] = time.perf_counter() - clock
             arguments = {key: _plain(value) for key, value in vars(args).items() if key != "main"}
             output.write_manifest(folder, fit, arguments, source, files, times, began, said)
+    if stopped is not None:
+        print(f"pycupc: {stopped}; the skeleton after them is in {target}{os.sep}", file=sys.stderr)
+        return 130
     if not args.quiet:
         print(fit.summary())
         print(f"\nResults are in {target}{os.sep}")
     return 0
 
 
-def _fit(args: argparse.Namespace, suff_stat: Any) -> Any:
+def _fit(args: argparse.Namespace, suff_stat: Any) -> tuple[Any, str | None]:
+    """The result, and what to say if it is only that of the levels before an interrupt."""
     import pycupc
 
+    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
+    labels = labels_of(suff_stat)
     bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
     try:
-        return pycupc.pc(
-            suff_stat,
-            alpha=args.alpha,
-            m_max=args.m_max,
-            u2pd=args.u2pd,
-            conservative=args.conservative,
-            maj_rule=args.maj_rule,
-            solve_confl=args.solve_confl,
-            numCores=args.threads,
-            engine=args.engine,
-            progress=bar,
-            random_state=args.seed,
-            **inputs.pairs(args, suff_stat.labels),
-        )
+        fit = pycupc.pc(
+            suff_stat, alpha=args.alpha, numCores=args.threads, engine=args.engine, progress=bar,
+            random_state=args.seed, **options, **inputs.pairs(args, labels),
+        )  # fmt: skip
+    except pycupc.Interrupted as stop:
+        if not args.keep_partial or stop.partial is None:
+            raise
+        level = stop.partial.max_ord
+        stop.partial.notes["interrupted"] = f"skeleton after levels 0 to {level}, not oriented"
+        return stop.partial, f"interrupted; levels 0 to {level} had finished"
     finally:
         if bar is not None:
             bar.close()
+    return fit, None
 
 
 def _stem(path: Path) -> str:

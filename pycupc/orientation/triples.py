@@ -24,8 +24,8 @@ MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
 
-_FREE = 18  # a job walks at most 2^18 subsets, a batch of jobs about 2^20: milliseconds, so that Ctrl-C is heard
-_BATCH = 2**20
+_FREE = 16  # a job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C is heard
+_BATCH = 2**17
 
 Pair = tuple[int, int]
 

@@ -1,0 +1,516 @@
+"""Orientation: recorded pcalg answers, the rules written out literally, oracles, and what must be refused.
+
+The recorded "retry" answers of the cases in RETRY_AT_RANDOM hold a DAG that R drew at random, so nobody can reproduce
+them; for these only what is certain is compared.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pycupc.citest import gaussCItest
+from pycupc.orientation import check_triples, orient, triples
+from pycupc.orientation.extension import is_extendable
+from pycupc.orientation.graph import MixedGraph, neighbour_sets
+
+from orientation_cases import Cells, noise_test, random_case  # isort: skip
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.npz"))
+RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
+RETRY_AT_RANDOM |= {"mmax_1"}
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+# Recorded answers
+
+
+def read_cells(case) -> Cells:
+    at, cells = 0, {}
+    members = case["sepset_members"].tolist()
+    for x, y, size in zip(*(case[f"sepset_{k}"].tolist() for k in ("x", "y", "len")), strict=True):
+        cells[x, y] = tuple(members[at : at + size])
+        at += size
+    return Cells(cells)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_recorded_cpdags(path):
+    case = np.load(path)
+    sepset = read_cells(case)
+    options = {"relaxed": {}, "solve_confl": {"solve_confl": True}, "retry": {"u2pd": "retry"}}
+    for variant in [name.removeprefix("cpdag_") for name in case.files if name.startswith("cpdag_")]:
+        want = case[f"cpdag_{variant}"]
+        if variant in options:
+            got = orient(case["skeleton"], sepset, **options[variant])
+        else:
+            check = check_triples(
+                case["skeleton"],
+                sepset,
+                case["C"],
+                int(case["n"]),
+                float(case["alpha"]),
+                maj_rule=variant.startswith("majority"),
+            )
+            got = orient(
+                case["skeleton"],
+                check.apply(sepset),
+                ambiguous=check.ambiguous,
+                solve_confl=variant.endswith("solve_confl"),
+            )
+        assert (got.status == "random") == (variant == "retry" and path.stem in RETRY_AT_RANDOM)
+        if got.status == "random":
+            np.testing.assert_array_equal((want != 0) | (want.T != 0), case["skeleton"])
+        else:
+            np.testing.assert_array_equal(got.graph, want, err_msg=variant)
+
+
+# The rules written out literally
+
+
+def literal_rules(skeleton, sepset, ambiguous, solve_confl):
+    """Section 4 of the contract on a matrix, pair lists and all; slow."""
+    p = len(skeleton)
+    M = skeleton.astype(int)
+
+    def amb(a, b, c):
+        return (a, b, c) in ambiguous or (c, b, a) in ambiguous
+
+    def listed(M, directed):
+        return [(a, b) for b in range(p) for a in range(p) if M[a, b] == 1 and M[b, a] == (0 if directed else 1)]
+
+    def point(a, b):
+        """solve_confl: an arrowhead at b."""
+        if M[a, b] == 1 and M[b, a] == 1:
+            M[b, a] = 0
+        elif M[a, b] == 0 and M[b, a] == 1:
+            M[a, b] = M[b, a] = 2
+
+    def set_arrow(a, b):
+        if solve_confl:
+            point(a, b)
+        else:
+            M[a, b], M[b, a] = 1, 0
+
+    for y, x in product(range(p), repeat=2):
+        if not skeleton[x, y]:
+            continue
+        for z in np.flatnonzero(skeleton[y]).tolist():
+            if z == x or skeleton[x, z] or amb(x, y, z) or sepset.contains(x, z, y) or sepset.contains(z, x, y):
+                continue
+            set_arrow(x, y)
+            set_arrow(z, y)
+    while True:
+        before = M.copy()
+        G = M.copy() if solve_confl else M  # what conditions are read from
+        for a, b in listed(G, True):
+            for c in [c for c in range(p) if G[b, c] == G[c, b] == 1 and not skeleton[a, c] and c != a]:
+                if not amb(a, b, c):
+                    set_arrow(b, c)
+        G = M.copy() if solve_confl else M
+        for a, b in listed(G, False):
+            if any(G[a, c] == 1 and G[c, a] == 0 and G[c, b] == 1 and G[b, c] == 0 for c in range(p)):
+                set_arrow(a, b)
+        G = M.copy() if solve_confl else M
+        for a, b in listed(G, False):
+            cs = [c for c in range(p) if G[a, c] == 1 and G[c, a] == 1 and G[c, b] == 1 and G[b, c] == 0]
+            if any(not skeleton[c1, c2] and not amb(c1, a, c2) for c1, c2 in combinations(cs, 2)):
+                set_arrow(a, b)
+        if (before == M).all():
+            return M
+
+
+@given(seeds, st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_work_lists_equal_literal_rules(seed, solve_confl):
+    skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
+    got = orient(skeleton, Cells(cells), ambiguous=ambiguous, solve_confl=solve_confl)
+    np.testing.assert_array_equal(got.graph, literal_rules(skeleton, Cells(cells), ambiguous, solve_confl))
+
+
+@given(seeds)
+@settings(max_examples=100, deadline=None)
+def test_conflict_solving_does_not_depend_on_the_order_of_variables(seed):
+    rng = np.random.default_rng(seed)
+    skeleton, cells, ambiguous = random_case(rng)
+    new = rng.permutation(len(skeleton)).tolist()
+    moved = np.zeros_like(skeleton)
+    moved[np.ix_(new, new)] = skeleton
+    moved_cells = {(new[x], new[y]): tuple(new[s] for s in S) for (x, y), S in cells.items()}
+    moved_ambiguous = {(new[a], new[b], new[c]) for a, b, c in ambiguous}
+    got = orient(moved, Cells(moved_cells), ambiguous=moved_ambiguous, solve_confl=True)
+    want = orient(skeleton, Cells(cells), ambiguous=ambiguous, solve_confl=True)
+    np.testing.assert_array_equal(got.graph[np.ix_(new, new)], want.graph)
+
+
+@given(seeds, st.sampled_from([{}, {"solve_confl": True}, {"u2pd": "rand"}, {"u2pd": "retry"}]))
+@settings(max_examples=200, deadline=None)
+def test_every_arrowhead_has_a_reason_that_holds(seed, options):
+    skeleton, cells, _ = random_case(np.random.default_rng(seed))
+    sepset = Cells(cells)
+    got = orient(skeleton, sepset, random_state=seed, **options)
+    heads = {
+        (a, b)
+        for a, b in np.argwhere(skeleton).tolist()
+        if got.graph[a, b] == 2 or (got.graph[a, b] == 1 and got.graph[b, a] == 0)
+    }
+    assert set(got.trace) == heads
+    np.testing.assert_array_equal((got.graph != 0) | (got.graph.T != 0), skeleton)
+    for (a, b), (rule, *nodes) in got.trace.items():
+        if rule == "collider":
+            x, y, z = nodes
+            assert b == y
+            assert a in (x, z)
+            assert x < z
+            assert skeleton[x, y]
+            assert skeleton[z, y]
+            assert not skeleton[x, z]
+            if got.status in ("relaxed", "extendable", "reoriented"):
+                assert not sepset.contains(x, z, y)
+                assert not sepset.contains(z, x, y)
+        elif rule == "R1":
+            assert nodes[1:] == [a, b]
+            assert skeleton[nodes[0], a]
+            assert not skeleton[nodes[0], b]
+        elif rule == "R2":
+            assert (nodes[0], nodes[2]) == (a, b)
+            assert skeleton[a, nodes[1]]
+            assert skeleton[nodes[1], b]
+        else:
+            assert rule == "R3"
+            assert (nodes[0], nodes[3]) == (a, b)
+            assert all(skeleton[a, c] and skeleton[c, b] for c in nodes[1:3])
+
+
+# Oracles
+
+
+def random_dag(rng, p_max=6):
+    """Upper triangular after a random relabelling: dag[a, b] is a -> b; and a causal order."""
+    p = int(rng.integers(2, p_max))
+    order = rng.permutation(p)
+    dag = np.zeros((p, p), dtype=bool)
+    dag[np.ix_(order, order)] = np.triu(rng.random((p, p)) < rng.uniform(0.2, 0.9), 1)
+    return dag, order.tolist()
+
+
+def d_separated(dag, x, y, S):
+    """Lauritzen: no path from x to y around S in the moral graph of the ancestors of x, y and S."""
+    keep, stack = set(), [x, y, *S]
+    while stack:
+        v = stack.pop()
+        if v not in keep:
+            keep.add(v)
+            stack += np.flatnonzero(dag[:, v]).tolist()
+    moral = dag | dag.T
+    for v in keep:
+        for a, b in combinations(np.flatnonzero(dag[:, v]).tolist(), 2):
+            moral[a, b] = moral[b, a] = True
+    seen, stack = set(S), [x]
+    while stack:
+        v = stack.pop()
+        if v not in seen:
+            seen.add(v)
+            stack += [w for w in np.flatnonzero(moral[v]).tolist() if w in keep]
+    return y not in seen
+
+
+def colliders_of(dag):
+    p = len(dag)
+    return {
+        (a, b, c)
+        for b in range(p)
+        for a, c in combinations(np.flatnonzero(dag[:, b]).tolist(), 2)
+        if not dag[a, c] and not dag[c, a]
+    }
+
+
+def is_acyclic(dag):
+    return not np.linalg.matrix_power(dag.astype(int) + np.eye(len(dag), dtype=int), len(dag)).diagonal().max() > 1
+
+
+def true_cpdag(dag):
+    """Union of all DAGs with this skeleton and these colliders, one by one."""
+    edges = np.argwhere(np.triu(dag | dag.T)).tolist()
+    out = np.zeros(dag.shape, dtype=bool)
+    for flips in product((False, True), repeat=len(edges)):
+        other = np.zeros_like(dag)
+        for (a, b), flip in zip(edges, flips, strict=True):
+            other[(b, a) if flip else (a, b)] = True
+        if colliders_of(other) == colliders_of(dag) and is_acyclic(other):
+            out |= other
+    return out.astype(int)
+
+
+@given(seeds)
+@settings(max_examples=60, deadline=None)
+def test_d_separation_gives_the_true_cpdag(seed):
+    dag, order = random_dag(np.random.default_rng(seed))
+    skeleton, cells = dag | dag.T, {}
+    for x, y in combinations(range(len(dag)), 2):
+        if not skeleton[x, y]:  # the parents of the later one separate them
+            later = max(x, y, key=order.index)
+            cells[x, y] = tuple(np.flatnonzero(dag[:, later]).tolist())
+            assert d_separated(dag, x, y, cells[x, y])
+    sepset, want = Cells(cells), true_cpdag(dag)
+    for options in ({}, {"solve_confl": True}, {"u2pd": "rand"}, {"u2pd": "retry"}):
+        got = orient(skeleton, sepset, **options)
+        assert got.status in ("relaxed", "extendable")
+        np.testing.assert_array_equal(got.graph, want, err_msg=str(options))
+    for maj_rule in (False, True):
+        check = check_triples(
+            skeleton,
+            sepset,
+            None,
+            None,
+            0.5,
+            maj_rule=maj_rule,
+            indep_test=lambda x, y, S, dag: float(d_separated(dag, x, y, S)),
+            suff_stat=dag,
+        )
+        assert not check.ambiguous
+        np.testing.assert_array_equal(orient(skeleton, check.apply(sepset)).graph, want)
+
+
+@given(seeds)
+@settings(max_examples=150, deadline=None)
+def test_extendable_means_that_some_dag_extends_it(seed):
+    rng = np.random.default_rng(seed)
+    dag, _ = random_dag(rng)
+    graph = MixedGraph(len(dag), neighbour_sets(dag | dag.T))
+    edges = np.argwhere(dag).tolist()
+    for a, b in edges:
+        if rng.random() < 0.5:
+            graph.direct(*((a, b) if rng.random() < 0.8 else (b, a)), ("given",))
+    start = graph.to_array().astype(int)
+    arrows = (start == 1) & (start.T == 0)
+    exists = False
+    for flips in product((False, True), repeat=len(edges)):
+        other = np.zeros_like(dag)
+        for (a, b), flip in zip(edges, flips, strict=True):
+            other[(b, a) if flip else (a, b)] = True
+        exists |= bool(
+            (other >= arrows).all()
+            and is_acyclic(other)
+            and all(arrows[a, b] and arrows[c, b] for a, b, c in colliders_of(other))
+        )
+    assert is_extendable(graph) == exists
+
+
+# rand and retry
+
+
+def test_rand_and_retry_are_reproducible_and_extendable():
+    rng = np.random.default_rng(3)
+    statuses = set()
+    for _ in range(200):
+        skeleton, cells, _ = random_case(rng)
+        for u2pd in ("rand", "retry"):
+            first = orient(skeleton, Cells(cells), u2pd=u2pd, random_state=7)
+            again = orient(skeleton, Cells(cells), u2pd=u2pd, random_state=np.random.default_rng(7))
+            np.testing.assert_array_equal(first.graph, again.graph)
+            statuses.add((u2pd, first.status))
+            graph = MixedGraph(len(skeleton), neighbour_sets(skeleton))
+            for a, b in np.argwhere((first.graph == 1) & (first.graph.T == 0)).tolist():
+                graph.direct(a, b, ("given",))
+            assert is_extendable(graph) or first.status in ("extendable", "reoriented")
+            if first.status == "reoriented":
+                assert 1 <= first.n_tries <= 100
+    assert statuses == {("rand", "extendable"), ("rand", "random")} | {
+        ("retry", status) for status in ("extendable", "reoriented", "forced", "random")
+    }
+
+
+# Conservative and majority rule
+
+
+def awkward_data(rng, p, n):
+    """Correlations of a sample with a duplicate, a sum of two others and, sometimes, an undefined column."""
+    x = rng.standard_normal((n, p)) + 0.6 * rng.standard_normal((n, 1))
+    kind = rng.integers(0, 4)
+    if kind >= 1:
+        x[:, 0] = x[:, 1]
+    if kind >= 2:
+        x[:, 2] = x[:, 3] + x[:, 4]
+    C = np.corrcoef(x.T)
+    C = (C + C.T) / 2
+    if kind == 3:
+        C[5, :] = C[:, 5] = np.nan
+    np.fill_diagonal(C, 1.0)
+    return C
+
+
+@given(seeds, st.booleans(), st.sampled_from([0.0, 0.01, 0.2, 1.0]))
+@settings(max_examples=40, deadline=None)
+def test_walk_equals_one_test_at_a_time(seed, maj_rule, alpha):
+    rng = np.random.default_rng(seed)
+    p, n = 9, int(rng.integers(5, 100))
+    C = awkward_data(rng, p, n)
+    skeleton, cells, _ = random_case(rng, p_max=p + 1)
+    got = check_triples(skeleton, Cells(cells), C, n, alpha, maj_rule=maj_rule)
+    want = check_triples(
+        skeleton, Cells(cells), None, None, alpha, maj_rule=maj_rule, indep_test=gaussCItest, suff_stat={"C": C, "n": n}
+    )
+    assert got.decisions == want.decisions
+    assert got.sepset_changes == want.sepset_changes
+    assert got.ambiguous == want.ambiguous
+
+
+def test_walk_does_not_depend_on_jobs_or_threads(monkeypatch):
+    rng = np.random.default_rng(0)
+    C = awkward_data(rng, 14, 60)
+    skeleton = np.triu(rng.random((14, 14)) < 0.7, 1)
+    skeleton |= skeleton.T
+    want = check_triples(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=1)
+    assert len(want.decisions) > 30
+    monkeypatch.setattr(triples, "_FREE", 3)
+    monkeypatch.setattr(triples, "_BATCH", 64)
+    got = check_triples(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=3)
+    assert got == want
+
+
+def one_triple(cells, p_empty, p_b, maj_rule=False):
+    """0 - 1 - 2 with p-values given for the empty set and for {1}."""
+    skeleton = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    return check_triples(
+        skeleton,
+        Cells(cells),
+        None,
+        None,
+        0.5,
+        maj_rule=maj_rule,
+        indep_test=lambda x, y, S, stat: p_b if S else p_empty,
+    )
+
+
+@pytest.mark.parametrize("maj_rule", [False, True])
+def test_what_becomes_of_the_separating_sets(maj_rule):
+    """As observed in pcalg 2.7-12: empty cells appear, and b is cleared from an unseparated pair, ambiguous or not."""
+    check = one_triple({(0, 2): (1,)}, 1.0, 0.0, maj_rule)
+    assert check.decisions == {(0, 1, 2): "collider"}
+    assert check.sepset_changes == {(0, 2): (), (2, 0): ()}
+    check = one_triple({(0, 2): ()}, 0.0, 1.0, maj_rule)
+    assert check.decisions == {(0, 1, 2): "non-collider"}
+    assert check.sepset_changes == {(0, 2): (1,), (2, 0): (1,)}
+    check = one_triple({(0, 2): (1,)}, 1.0, 1.0, maj_rule)
+    assert check.decisions == {(0, 1, 2): "ambiguous"}
+    assert check.sepset_changes == {(2, 0): ()}
+    check = one_triple({(0, 2): (1,)}, 0.0, 0.0, maj_rule)
+    assert check.decisions == {(0, 1, 2): "unseparated"}
+    assert check.sepset_changes == {(0, 2): (), (2, 0): ()}
+    assert check.ambiguous == {(0, 1, 2)}
+    changed = check.apply(Cells({(0, 2): (1,), (5, 6): (1,)}))
+    assert changed.get(0, 2) == ()
+    assert not changed.contains(0, 2, 1)
+    assert changed.get(5, 6) == (1,)
+    assert changed.contains(5, 6, 1)
+    assert changed.get(6, 5) is None
+
+
+def test_rules_differ_where_sets_disagree():
+    """Node 1 is in 4 of the 6 sets that separate 0 and 2 here (those of adj(0) and of adj(2))."""
+    skeleton = np.zeros((4, 4), dtype=bool)
+    for a, b in ((0, 1), (1, 2), (0, 3), (3, 2)):
+        skeleton[a, b] = skeleton[b, a] = True
+
+    def test(x, y, S, stat):
+        return float({x, y} == {0, 2} and S != ())
+
+    kinds = [
+        check_triples(skeleton, Cells({}), None, None, 0.5, maj_rule=maj, indep_test=test).decisions[0, 1, 2]
+        for maj in (False, True)
+    ]
+    assert kinds == ["ambiguous", "non-collider"]
+
+
+# Refusals
+
+
+def test_bad_skeletons():
+    square = np.zeros((3, 3), dtype=bool)
+    for call in (
+        lambda skeleton: orient(skeleton, Cells({})),
+        lambda skeleton: check_triples(skeleton, Cells({}), np.eye(3), 10, 0.05, maj_rule=False),
+    ):
+        with pytest.raises(ValueError, match=r"skeleton must be a square matrix, got shape \(2, 3\)"):
+            call(square[:2])
+        with pytest.raises(TypeError, match="skeleton must be a bool array, got dtype int64"):
+            call(square.astype(np.int64))
+        odd = square.copy()
+        odd[0, 2] = True
+        with pytest.raises(ValueError, match=r"symmetric, got an edge at \[0, 2\] and none at \[2, 0\]"):
+            call(odd)
+        odd[2, 0] = odd[1, 1] = True
+        with pytest.raises(ValueError, match="empty diagonal, got an edge of node 1 to itself"):
+            call(odd)
+
+
+def test_bad_options():
+    square = np.zeros((3, 3), dtype=bool)
+    with pytest.raises(ValueError, match="u2pd must be one of 'relaxed', 'rand', 'retry', got 'best'"):
+        orient(square, Cells({}), u2pd="best")
+    with pytest.raises(ValueError, match="solve_confl=True needs u2pd='relaxed', got u2pd='retry'"):
+        orient(square, Cells({}), u2pd="retry", solve_confl=True)
+    with pytest.raises(ValueError, match="ambiguous triples need u2pd='relaxed', got u2pd='rand'"):
+        orient(square, Cells({}), u2pd="rand", ambiguous={(0, 1, 2)})
+
+
+def test_endless_checks_are_refused_by_name():
+    skeleton = ~np.eye(40, dtype=bool)
+    skeleton[3, 7] = skeleton[7, 3] = False
+    with pytest.raises(ValueError, match=r"triple \(3, 0, 7\) alone needs .*node 3 has 38 neighbours"):
+        check_triples(skeleton, Cells({}), np.eye(40), 100, 0.05, maj_rule=True)
+    small = ~np.eye(27, dtype=bool)
+    small[3, 7] = small[7, 3] = False
+    with pytest.raises(ValueError, match=r"triple \(3, 0, 7\)"):
+        check_triples(small, Cells({}), None, None, 0.05, maj_rule=True, indep_test=noise_test, suff_stat=1)
+
+
+def test_nan_from_a_test_is_refused():
+    with pytest.raises(ValueError, match=r"indep_test must return a p-value, got NaN for x=0, y=2, S=\(\)"):
+        one_triple({}, float("nan"), 0.0)
+
+
+def test_empty_graphs():
+    for p in (0, 1, 4):
+        none = np.zeros((p, p), dtype=bool)
+        for u2pd in ("relaxed", "rand", "retry"):
+            got = orient(none, Cells({}), u2pd=u2pd)
+            assert got.graph.dtype == np.int8
+            assert got.graph.shape == (p, p)
+            assert not got.graph.any()
+        check = check_triples(none, Cells({}), np.eye(p), 10, 0.05, maj_rule=False)
+        assert (check.ambiguous, check.sepset_changes, check.n_tests) == (frozenset(), {}, 0)
+
+
+# Speed
+
+
+@pytest.mark.parametrize(("p", "n_edges"), [(5000, 10_000), (452, 6500)])
+@pytest.mark.parametrize("solve_confl", [False, True])
+def test_large_graphs_take_less_than_a_second(p, n_edges, solve_confl):
+    rng = np.random.default_rng(0)
+    x, y = np.divmod(rng.permutation(p * p)[: 3 * n_edges], p)
+    x, y = x[x < y][:n_edges], y[x < y][:n_edges]
+    assert len(x) == n_edges
+    skeleton = np.zeros((p, p), dtype=bool)
+    skeleton[x, y] = skeleton[y, x] = True
+    adjacent, cells = neighbour_sets(skeleton), {}
+    for b in range(p):
+        for a in adjacent[b]:
+            for c in adjacent[b] - adjacent[a]:
+                if a < c and rng.random() < 0.9:
+                    cells[a, c] = (*cells.get((a, c), ()), b)
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        orient(skeleton, Cells(cells), solve_confl=solve_confl)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1

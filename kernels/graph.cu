@@ -100,6 +100,9 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
     __shared__ u64 pops[5], sets, over;
     __shared__ int widest;
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    int my_widest = 0;
+    unsigned my_pops[5] = {0, 0, 0, 0, 0};
+    u64 my_sets = 0, my_over = 0;
     if (t == 0) { carry = carry2 = 0; sets = over = 0; widest = 0; }
     if (t < 5) pops[t] = 0;
     __syncthreads();
@@ -126,24 +129,37 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
         if (i < p) {
             starts[i] = before + s - v;
             if (count2) starts2[i] = before2 + s2 - v2;
-            atomicMax(&widest, (int)v);
-            if (v > next_level) {
-                atomicAdd(&pops[v <= b0 ? 0 : v <= b1 ? 1 : v <= b2 ? 2 : v <= b3 ? 3 : 4], 1ULL);
-                const u64 c = binom_next[v];
-                if (c >= BINOM_MAX) atomicMax(&over, (u64)i + 1);
-                else if (atomicAdd(&sets, c) + c >= BINOM_MAX) atomicMax(&over, (u64)i + 1);
-            }
+        }
+        my_widest = max(my_widest, (int)v);
+        const int group = i < p && v > next_level ? (v <= b0 ? 0 : v <= b1 ? 1 : v <= b2 ? 2 : v <= b3 ? 3 : 4) : -1;
+        for (int c = 0; c < 5; ++c) my_pops[c] += group == c;
+        if (group >= 0) {
+            const u64 c = binom_next[v];
+            if (c >= BINOM_MAX || my_sets + c >= BINOM_MAX) my_over = (u64)i + 1; else my_sets += c;
         }
         __syncthreads();
         if (t == 0) { carry += warp_sum[31]; carry2 += warp_sum2[31]; }
         __syncthreads();
     }
+    my_widest = __reduce_max_sync(FULL, my_widest);
+    for (int c = 0; c < 5; ++c) my_pops[c] = __reduce_add_sync(FULL, my_pops[c]);
+    for (int o = 16; o; o >>= 1) {
+        my_sets = min(BINOM_MAX, my_sets + __shfl_xor_sync(FULL, my_sets, o));
+        my_over = max(my_over, __shfl_xor_sync(FULL, my_over, o));
+    }
+    if (lane == 0) {
+        atomicMax(&widest, my_widest);
+        for (int c = 0; c < 5; ++c) atomicAdd(&pops[c], (u64)my_pops[c]);
+        if (atomicAdd(&sets, my_sets / 32) + my_sets / 32 >= BINOM_MAX / 32) my_over = max(my_over, 1ULL);
+        atomicMax(&over, my_over);
+    }
+    __syncthreads();
     if (t == 0) {
         starts[p] = carry;
         if (count2) starts2[p] = carry2;
         stats[0] = (u64)carry; stats[1] = (u64)widest; stats[2] = (u64)carry2;
         for (int c = 0; c < 5; ++c) stats[3 + c] = pops[c];
-        stats[11] = sets; stats[12] = over;
+        stats[11] = sets * 32; stats[12] = over;
     }
 }
 
@@ -252,40 +268,97 @@ extern "C" __global__ void compact_rows(const Graph g, const double* __restrict_
 
 // Turn each record into what pcalg reports: S, the rank among the subsets of adj(x) without y, the canonical r; the
 // tests up to and including the separating one join counts[0]. `g` is the graph of the level that has just run.
-//   Launch  any grid, block 128; work space canonical_doubles(level) a thread
-extern "C" __global__ void finish_records(const Graph g, const Level lv, const int* __restrict__ x, const int* __restrict__ y,
-                                          const i64* __restrict__ total, i64* rank, int* S, double* r, u64* counts) {
-    const i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    const int l = lv.level;
-    double* A = lv.work + id * canonical_doubles(l);
-    double* V = A + (l + 2) * (l + 2);
-    int* s = (int*)(V + (l + 2) * (l + 2));
+// Level 1: one thread a record.
+extern "C" __global__ void finish_level1(const Graph g, const int* __restrict__ x, const int* __restrict__ y,
+                                         const i64* __restrict__ total, i64* rank, int* S, double* r, u64* counts) {
     u64 tests = 0;
-    for (i64 i = id; i < *total; i += (i64)gridDim.x * blockDim.x) {
-        const int* adj = g.column + g.start[x[i]];
-        const int d = (int)(g.start[x[i] + 1] - g.start[x[i]]);
-        if (l == 1) {
-            const int k = adj[rank[i]];
-            S[i] = k;
-            rank[i] -= k > y[i];
-            tests += (u64)rank[i] + 1;
-            r[i] = partial_correlation(g.C, g.p, x[i], y[i], S + i, 1, A, V);
-            continue;
-        }
-        subset_unrank(lv.binom, lv.stride, d, l, (u64)rank[i], s);
-        u64 own = lv.binom[(i64)l * lv.stride + d - 1] - 1;
-        for (int k = 0; k < l; ++k) {
-            const int v = adj[s[k]];
-            own -= lv.binom[(i64)(l - k) * lv.stride + (d - 2 - (s[k] - (v > y[i])))];
-            s[k] = v;
-            S[i * l + k] = v;
-        }
-        rank[i] = (i64)own;
-        tests += own + 1;
-        r[i] = partial_correlation(g.C, g.p, x[i], y[i], s, l, A, V);
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < *total; i += (i64)gridDim.x * blockDim.x) {
+        const i64 at = rank[i];
+        const int k = g.column[g.start[x[i]] + at], own = (int)at - (k > y[i]);
+        S[i] = k;
+        rank[i] = own;
+        tests += (u64)own + 1;
+        r[i] = partial_correlation(g.C, g.p, x[i], y[i], &k, 1, nullptr, nullptr);
     }
     for (int o = 16; o; o >>= 1) tests += __shfl_down_sync(FULL, tests, o);
     if ((threadIdx.x & 31) == 0 && tests) atomicAdd(&counts[0], tests);
+}
+
+// The canonical formula by a whole warp: each entry goes through the operations of partial_correlation in their order,
+// lanes own rows. size >= 2; A in any memory, V only for the pseudoinverse.
+__device__ double canonical_by_warp(const double* C, const i64 p, const int x, const int y, const int* S, const int size,
+                                    double* A, double* spare, const int lane) {
+    const int m = size + 2;
+    bool nan = false;
+    for (int i = lane; i < m; i += 32) {
+        const int a = i < size ? S[i] : (i == size ? x : y);
+        for (int j = 0; j <= i; ++j) {
+            const double v = C[a * p + (j < size ? S[j] : (j == size ? x : y))];
+            nan = nan || v != v;
+            A[i * m + j] = v;
+        }
+    }
+    __syncwarp();
+    if (__any_sync(FULL, nan)) return 0.0;
+    bool plain = true;
+    for (int k = 0; k < size && plain; ++k) {
+        const double pivot = A[k * m + k];
+        plain = pivot > PINV_PIVOT;
+        if (plain)
+            for (int i = k + 1 + lane; i < m; i += 32) {
+                const double f = A[i * m + k] / pivot;
+                for (int j = k + 1; j <= i; ++j) A[i * m + j] = A[i * m + j] - f * A[j * m + k];
+            }
+        __syncwarp();
+    }
+    const double vx = A[size * m + size], vy = A[(size + 1) * m + size + 1], cov = A[(size + 1) * m + size];
+    plain = plain && vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy);
+    __syncwarp();
+    if (plain) return clip_r(cov / sqrt(vx * vy));
+    double r = 0.0;
+    if (lane == 0) r = pseudoinverse_r(C, p, x, y, S, size, spare, spare + m * m);
+    return __shfl_sync(FULL, r, 0);
+}
+
+// Levels >= 2: one warp a record.
+//   Launch  any grid, block 128; `fits`: A in dynamic shared memory, (level + 2)^2 doubles a warp, else in the work space
+//   work    canonical_doubles(level) doubles a warp
+extern "C" __global__ void finish_records(const Graph g, const Level lv, const int* __restrict__ x, const int* __restrict__ y,
+                                          const i64* __restrict__ total, i64* rank, int* S, double* r, u64* counts,
+                                          const int fits) {
+    extern __shared__ double finish_memory[];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, l = lv.level, m = l + 2;
+    const i64 id = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((i64)gridDim.x * blockDim.x) >> 5;
+    double* spare = lv.work + id * canonical_doubles(l);
+    double* A = fits ? finish_memory + warp * m * m : spare;
+    int* s = (int*)(spare + 2 * m * m);
+    u64 tests = 0;
+    for (i64 i = id; i < *total; i += warps) {
+        const int xi = x[i], yi = y[i];
+        const int* adj = g.column + g.start[xi];
+        const int d = (int)(g.start[xi + 1] - g.start[xi]);
+        u64 left = lv.binom[(i64)l * lv.stride + d] - 1 - (u64)rank[i];
+        u64 own = lv.binom[(i64)l * lv.stride + d - 1] - 1;
+        int top = d - 1;
+        for (int k = 0; k < l; ++k) {                       // mirrored member: largest c with C(c, l - k) <= left
+            const u64* column = lv.binom + (i64)(l - k) * lv.stride;
+            int c = top - lane;
+            unsigned hit;
+            while (!(hit = __ballot_sync(FULL, c >= 0 && column[max(c, 0)] <= left))) c -= 32;
+            c = __shfl_sync(FULL, c, __ffs((int)hit) - 1);
+            const int at = d - 1 - c, v = adj[at];
+            left -= column[c];
+            top = c - 1;
+            own -= column[d - 2 - (at - (v > yi))];
+            if (lane == 0) { s[k] = v; S[i * l + k] = v; }
+        }
+        __syncwarp();
+        tests += own + 1;
+        const double value = canonical_by_warp(g.C, g.p, xi, yi, s, l, A, spare, lane);
+        if (lane == 0) { rank[i] = (i64)own; r[i] = value; }
+        __syncwarp();
+    }
+    if (lane == 0 && tests) atomicAdd(&counts[0], tests);
 }
 
 // Columns k0 .. k1 - 1 of the binomial table (column 0: ones).  One thread an n.

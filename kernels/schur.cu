@@ -82,17 +82,18 @@ __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Pl
 }
 
 // Test the lane's leaf against targets [0, count); `lowest` is the smallest leaf number of the warp.
-template <int T>
+// H targets a turn: independent chains of operations, one vote. The high words compare as integers: that spares the
+// float64 unit, and a NaN still fails the one float64 comparison.
+template <int T, int H>
 __device__ __forceinline__ void sweep(const Graph& g, const Level& lv, const Place& w, const Leaf<T>& f, const Targets& ts,
                                       const int count, const double* __restrict__ M, const unsigned lowest) {
-    // Two targets a turn: independent chains of operations, one vote.
-    for (int t = 0; t < count; t += 2) {
-        const int t1 = min(t + 1, count - 1);
-        double num2[2], den[2], vy[2];
-        bool ok[2];
+    constexpr int FLOOR_WORD = 0x3e112e0c;                  // high word of 1.0000001e-9: above it, above PIVOT_FLOOR
+    for (int t = 0; t < count; t += H) {
+        double num2[H], den[H], vy[H];
+        bool ok[H], all = true;
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-            const int tt = h ? t1 : t;
+        for (int h = 0; h < H; ++h) {
+            const int tt = min(t + h, count - 1);
             const int2 where = ts.where[tt];
             const double* row = M + where.x;
             const double2 moment = ts.moment[tt];
@@ -109,31 +110,52 @@ __device__ __forceinline__ void sweep(const Graph& g, const Level& lv, const Pla
                 v = fma(-u[i] * f.inv[i], u[i], v);
             }
             vy[h] = v;
-            den[h] = f.vx * v;
+            den[h] = f.vx * v;                              // vx is NaN where the leaf is not sound
             num2[h] = num * num;
-            ok[h] = member || (num2[h] > bound * den[h] && num2[h] < ONE_MINUS_FLOOR * den[h] && v > PIVOT_FLOOR && f.sound);
+            ok[h] = member || (num2[h] > bound * den[h] && __double2hiint(den[h]) - __double2hiint(num2[h]) >= 2 &&
+                               __double2hiint(v) > FLOOR_WORD);
+            all = all && ok[h];
         }
-        if (__any_sync(FULL, (!ok[0] || !ok[1]) && f.valid)) {
-            if (lowest < ts.cut[t]) settle<T>(g, lv, w, f, ts, t, !ok[0], num2[0], den[0], vy[0]);
-            if (t1 > t && lowest < ts.cut[t1]) settle<T>(g, lv, w, f, ts, t1, !ok[1], num2[1], den[1], vy[1]);
+        if (__any_sync(FULL, !all && f.valid)) {
+#pragma unroll
+            for (int h = 0; h < H; ++h)
+                if (t + h < count && lowest < ts.cut[t + h])
+                    settle<T>(g, lv, w, f, ts, t + h, !ok[h], num2[h], den[h], vy[h]);
         }
     }
 }
 
-// W_j(a) = cov(q_j, a | q_0..q_{j-1}) / sd(q_j | ...) for all positions a and x (= d), j = from .. q-1; whole block.
-// Returns false where a pivot is not sound.  W [q][d + 1]
+// Doubles a row of W takes: even for 16-byte loads, an odd number of 16-byte words against bank conflicts.
+__host__ __device__ __forceinline__ int w_pitch(const int q) {
+    const int even = (q + 1) & ~1;
+    return q == 0 ? 0 : (even & 2 ? even : even + 2);
+}
+
+// v - sum over j < n of a[j] b[j]; both 16-byte aligned.
+__device__ __forceinline__ double less_dot(double v, const double* a, const double* b, const int n) {
+    int j = 0;
+#pragma unroll 4
+    for (; j + 2 <= n; j += 2) {
+        const double2 s = *(const double2*)(a + j), t = *(const double2*)(b + j);
+        v = fma(-s.x, t.x, v);
+        v = fma(-s.y, t.y, v);
+    }
+    return j < n ? fma(-a[j], b[j], v) : v;
+}
+
+// Row a of W: W_aj = cov(q_j, a | q_0..q_{j-1}) / sd(q_j | q_0..q_{j-1}) for all positions a and x (= d), so that
+// cov(a, b | Q) = C_ab - W_a . W_b. Columns from .. q - 1; whole block. False where a pivot is not sound.
 __device__ __forceinline__ bool condition(const Graph& g, const int* ids, const int* Q, const int q, const int from,
                                           const int d, double* W, bool* flag) {
-    const int pitch = d + 1;
+    const int pitch = w_pitch(q);
     for (int j = from; j < q; ++j) {
         const double* c = g.C + (i64)ids[Q[j]] * g.p;
-        double pivot = c[ids[Q[j]]];
-        for (int i = 0; i < j; ++i) pivot = fma(-W[i * pitch + Q[j]], W[i * pitch + Q[j]], pivot);
+        const double* pivot_row = W + Q[j] * pitch;
+        const double pivot = less_dot(c[ids[Q[j]]], pivot_row, pivot_row, j);
         const double scale = rsqrt(pivot);
         for (int a = threadIdx.x; a <= d; a += blockDim.x) {
-            double v = c[ids[a]];
-            for (int i = 0; i < j; ++i) v = fma(-W[i * pitch + Q[j]], W[i * pitch + a], v);
-            W[j * pitch + a] = v * scale;
+            const double v = less_dot(c[ids[a]], pivot_row, W + a * pitch, j);
+            W[a * pitch + j] = v * scale;
         }
         if (threadIdx.x == 0) flag[j] = pivot > PIVOT_FLOOR;
         __syncthreads();
@@ -144,11 +166,9 @@ __device__ __forceinline__ bool condition(const Graph& g, const int* ids, const 
 }
 
 // cov(a, b | Q)
-__device__ __forceinline__ double given(const Graph& g, const int* ids, const int a, const int b, const int q, const int d,
-                                        const double* W) {
-    double v = g.C[(i64)ids[a] * g.p + ids[b]];
-    for (int j = 0; j < q; ++j) v = fma(-W[j * (d + 1) + a], W[j * (d + 1) + b], v);
-    return v;
+__device__ __forceinline__ double given(const Graph& g, const int* ids, const int a, const int b, const int q,
+                                        const double* W, const int pitch) {
+    return less_dot(g.C[(i64)ids[a] * g.p + ids[b]], W + a * pitch, W + b * pitch, q);
 }
 
 // L D L^T of the leaf's block and x's forward substitution, from a matrix M with x in row `xrow`.
@@ -180,6 +200,7 @@ __device__ __forceinline__ void factorise(Leaf<T>& f, const double* M, const int
         f.vx = fma(-ux[i], f.gx[i], f.vx);
     }
     f.sound = f.sound && f.vx > PIVOT_FLOOR;
+    if (!f.sound) f.vx = __longlong_as_double(0x7ff8000000000000LL);
 }
 
 // Rows whose whole M|Q fits shared memory (degree <= width).
@@ -197,7 +218,8 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
     ts.where = (int2*)(ts.least + width);
     u64* item_least = (u64*)(ts.where + width);
     double* W = (double*)(item_least + width);
-    double* M = W + q * (width + 1);
+    double* M = W + w_pitch(q) * (width + 1);
+    const int wp = w_pitch(q);
     int* ids = (int*)(M + (width + 1) * (width | 1));
     ts.position = ids + width + 1;
     ts.cut = (unsigned*)(ts.position + width);
@@ -296,7 +318,7 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
                         const int t = count + __popc(mask & below);
                         const int row = a < first ? extra + __popc(early & below) : a - first;
                         const u64 least = item_least[i];
-                        ts.moment[t] = make_double2(given(g, ids, a, d, q, d, W), given(g, ids, a, a, q, d, W));
+                        ts.moment[t] = make_double2(given(g, ids, a, d, q, W, wp), given(g, ids, a, a, q, W, wp));
                         ts.least[t] = least;
                         ts.bound[t] = fmax(from_bits(least), lv.sure_out);
                         ts.where[t] = make_int2(row * pitch, a - first);
@@ -319,10 +341,10 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
                 for (int i = threadIdx.x; i < cells; i += blockDim.x) {
                     int row = (int)(((float)i + 0.5f) * per_row);
                     int c = i - row * r;
-                    M[row * pitch + c] = given(g, ids, rows[row], first + c, q, d, W);
+                    M[row * pitch + c] = given(g, ids, rows[row], first + c, q, W, wp);
                 }
             }
-            const double vx = given(g, ids, d, d, q, d, W);
+            const double vx = given(g, ids, d, d, q, W, wp);
             __syncthreads();
             const unsigned leaves = (unsigned)lv.binom[(i64)T * stride + r];
             Place w;
@@ -337,7 +359,7 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
 #pragma unroll
                     for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = r - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
                     factorise<T>(f, M, pitch, r, vx);
-                    sweep<T>(g, lv, w, f, ts, count, M, b);
+                    sweep<T, (T < 4 ? 4 : 2)>(g, lv, w, f, ts, count, M, b);
                 }
             __syncthreads();
             for (int t = threadIdx.x; t < count; t += blockDim.x) {
@@ -388,9 +410,9 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
     bool* flag = (bool*)(Q + q + 1);
     __shared__ int head[6];
     __shared__ u64 head_item;
-    double* W = W_all + blockIdx.x * w_doubles;             // [q][d + 1], then ids [d + 1]
+    double* W = W_all + blockIdx.x * w_doubles;             // [d + 1][w_pitch(q)], then ids [d + 1]
     double* work = lv.work + ((i64)blockIdx.x * warps + warp) * canonical_doubles(lv.level);
-    const int stride = lv.stride;
+    const int stride = lv.stride, wp = w_pitch(q);
 
     while (true) {
         __syncthreads();
@@ -407,7 +429,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
         const int d = (int)(g.start[x + 1] - e0), tiles = (d + TILE - 1) / TILE;
         const u64 base = head_item / tiles;
         const int ptile = (int)(head_item % tiles);
-        int* ids = (int*)(W + (i64)q * (d + 1));
+        int* ids = (int*)(W + (i64)wp * (d + 1));
         for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
         if (threadIdx.x == 0) subset_unrank(lv.binom, stride, d - T, q, base, Q);
         __syncthreads();
@@ -449,17 +471,17 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
             if (!conditioned) { base_sound = condition(g, ids, Q, q, 0, d, W, flag); conditioned = true; }
             for (int t = threadIdx.x; t < n; t += blockDim.x) {
                 const int a = ts.position[t];
-                ts.moment[t] = make_double2(given(g, ids, a, d, q, d, W), given(g, ids, a, a, q, d, W));
+                ts.moment[t] = make_double2(given(g, ids, a, d, q, W, wp), given(g, ids, a, a, q, W, wp));
             }
             for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
                 const int t = i / TILE, c = i % TILE;
-                M[t * PITCH + c] = p0 + c < p1 ? given(g, ids, ts.position[t], p0 + c, q, d, W) : 0.0;
+                M[t * PITCH + c] = p0 + c < p1 ? given(g, ids, ts.position[t], p0 + c, q, W, wp) : 0.0;
             }
             for (int k0 = p0 + 1; k0 < d; k0 += TILE) {
                 __syncthreads();
                 for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
                     const int t = i / TILE, c = i % TILE;
-                    M[t * PITCH + TILE + c] = k0 + c < d ? given(g, ids, ts.position[t], k0 + c, q, d, W) : 0.0;
+                    M[t * PITCH + TILE + c] = k0 + c < d ? given(g, ids, ts.position[t], k0 + c, q, W, wp) : 0.0;
                 }
                 __syncthreads();
                 for (int p = p0 + warp; p < p1; p += warps) {
@@ -469,23 +491,24 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                     f.valid = k < d && k > p;
                     const int kk = f.valid ? k : p + 1;     // any sound partner for idle lanes
                     f.number = ((unsigned)(p - p0) << 26) | (unsigned)k;
-                    const double pp = given(g, ids, p, p, q, d, W), kp = given(g, ids, p, kk, q, d, W);
-                    const double xp = given(g, ids, d, p, q, d, W);
+                    const double pp = given(g, ids, p, p, q, W, wp), kp = given(g, ids, p, kk, q, W, wp);
+                    const double xp = given(g, ids, d, p, q, W, wp);
                     f.inv[0] = 1.0 / pp;
                     f.L[0] = kp * f.inv[0];
-                    const double k2 = fma(-kp, f.L[0], given(g, ids, kk, kk, q, d, W));
-                    const double xk = fma(-f.L[0], xp, given(g, ids, d, kk, q, d, W));
+                    const double k2 = fma(-kp, f.L[0], given(g, ids, kk, kk, q, W, wp));
+                    const double xk = fma(-f.L[0], xp, given(g, ids, d, kk, q, W, wp));
                     f.inv[1] = 1.0 / k2;
                     f.gx[0] = xp * f.inv[0];
                     f.gx[1] = xk * f.inv[1];
-                    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], given(g, ids, d, d, q, d, W)));
+                    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], given(g, ids, d, d, q, W, wp)));
                     f.sound = base_sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
+                    if (!f.sound) f.vx = __longlong_as_double(0x7ff8000000000000LL);
                     f.s[0] = f.at[0] = p - p0;
                     f.s[1] = TILE + lane;
                     f.at[1] = k - p0;
                     Place w;
                     w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = p0;
-                    sweep<2>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
+                    sweep<2, 4>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
                 }
             }
             __syncthreads();

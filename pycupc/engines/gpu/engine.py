@@ -80,7 +80,7 @@ class GpuEngine(Engine):
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
         p = host.shape[0]
-        need, free = self.memory(p)
+        need, free = self.memory(p) if p > 4096 else (0, 0)  # asking takes 0.2 ms; small runs fit any card
         if need > free:
             raise EngineError(
                 f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self._dev.name} and {free / 2**30:.2f} GiB are "
@@ -197,7 +197,8 @@ class GpuEngine(Engine):
     def _allocate(self) -> None:
         """Neighbour lists and what goes with each ordered pair, twice: a level reads one and writes the other."""
         cp, pairs = self._dev.cp, self._pairs
-        need, free = 2 * 32 * pairs, self.memory(0)[1]
+        need = 2 * 32 * pairs
+        free = self.memory(0)[1] if need > 1 << 30 else need
         if need > free:
             raise EngineError(
                 f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {self._dev.name}, where "
@@ -242,14 +243,20 @@ class GpuEngine(Engine):
                 ptr(record_start), *(ptr(new[k]) for k in ("column", "source", "best", "least", "z")),
                 ptr(record["x"]), ptr(record["y"]), ptr(record["rank"]))  # fmt: skip
         self._launch("graph", "compact_rows", (p,), (32,), args)
-        doubles = schur.canonical_doubles(level)
-        blocks = max(1, min(2048, -(-most // 128), (64 << 20) // (8 * 128 * doubles)))
-        work = None if level == 1 else cp.empty(blocks * 128 * doubles, dtype=np.float64)
-        state.work = 0 if work is None else work.data.ptr
         total = ctypes.c_void_p(record_start.data.ptr + 8 * p)
-        args = (graph, state, ptr(record["x"]), ptr(record["y"]), total, ptr(record["rank"]), ptr(record["S"]),
-                ptr(record["r"]), ptr(self._counts))  # fmt: skip
-        self._launch("graph", "finish_records", (blocks,), (128,), args)
+        out = tuple(ptr(record[k]) for k in ("rank", "S", "r"))
+        if level == 1:
+            args = (graph, ptr(record["x"]), ptr(record["y"]), total, *out, ptr(self._counts))
+            self._launch("graph", "finish_level1", (min(8192, -(-most // 256)),), (256,), args)
+        else:
+            shared = 4 * 8 * (level + 2) ** 2
+            fits = shared <= 48 << 10
+            doubles = schur.canonical_doubles(level)
+            blocks = max(1, min(2048, -(-most // 4), (64 << 20) // (8 * 4 * doubles)))
+            keep.append(cp.empty(blocks * 4 * doubles, dtype=np.float64))
+            state.work = keep[-1].data.ptr
+            args = (graph, state, ptr(record["x"]), ptr(record["y"]), total, *out, ptr(self._counts), i32(fits))
+            self._launch("graph", "finish_records", (blocks,), (128,), args, shared if fits else 0)
         counts = self._read_counts(level)
         del keep
         self._current = 1 - self._current
@@ -323,8 +330,10 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- launching and waiting
 
-    def _launch(self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple) -> None:
-        self._dev.kernel(file, name)(grid, block, args, stream=self._dev.stream.ptr)
+    def _launch(
+        self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple, shared: int = 0
+    ) -> None:
+        self._dev.kernel(file, name)(grid, block, args, stream=self._dev.stream.ptr, shared=shared)
 
     def _session(self) -> _Session:
         return _Session(self)

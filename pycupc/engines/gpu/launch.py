@@ -194,7 +194,8 @@ class Device:
         self.stream.synchronize()  # staging of an earlier upload is free now
         for start in range(0, total, CHUNK * SLOTS):
             stop = min(total, start + CHUNK * SLOTS)
-            pieces = [(a, min(a + CHUNK, stop)) for a in range(start, stop, CHUNK)]
+            size = min(CHUNK, max(256 << 10, -(-(stop - start) // 16)))
+            pieces = [(a, min(a + size, stop)) for a in range(start, stop, size)]
 
             def stage(piece: tuple[int, int], start: int = start) -> tuple[int, int]:
                 a, b = piece

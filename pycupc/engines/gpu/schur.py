@@ -36,6 +36,12 @@ def canonical_doubles(level: int) -> int:
     return 2 * (level + 2) ** 2 + level + 2
 
 
+def w_pitch(q: int) -> int:
+    """As in kernels/schur.cu."""
+    even = q + (q & 1)
+    return 0 if q == 0 else (even if even & 2 else even + 2)
+
+
 def leaf_size(level: int, width: int, bound: int) -> int:
     """Members of S below the base: enough leaves a base to pay for conditioning on it, no more."""
     degree = max(level + 1, 0.7 * width)
@@ -48,7 +54,7 @@ def leaf_size(level: int, width: int, bound: int) -> int:
 def sets_shared(level: int, leaf: int, width: int) -> int:
     """Dynamic shared memory of schur_sets in bytes; same layout as the kernel."""
     q = level - leaf
-    doubles = width * (2 + 1 + 1 + 1 + 1) + q * (width + 1) + (width + 1) * (width | 1)
+    doubles = width * (2 + 1 + 1 + 1 + 1) + w_pitch(q) * (width + 1) + (width + 1) * (width | 1)
     ints = (width + 1) + 4 * width + (width + 1) + (q + 1)
     return 8 * doubles + 4 * ints + q + 16
 
@@ -92,7 +98,7 @@ def plan_class(
         items_most = comb(high - leaf, l - leaf)
     grid = dev.processors * max(1, kernel.blocks_per_processor(block, shared))
     if not tiled and block == 32:  # small levels: fewer sets an item, so that all processors have some
-        sets_an_item = min(sets_an_item, max(64.0, sets / (2.0 * grid)))
+        sets_an_item = min(sets_an_item, sets / (2.0 * grid))
     phases = min(62, max(1, items_most.bit_length()))
     within = cp.empty((phases, p + 1), dtype=np.uint64)
     offsets = cp.empty((phases, p + 1), dtype=np.uint64)
@@ -111,7 +117,7 @@ def plan_class(
     own.work = work.data.ptr
     keep = [within, offsets, chunk, ticket, work]
     if tiled:
-        w_doubles = (l - leaf + 1) * (high + 1)
+        w_doubles = w_pitch(l - leaf) * (high + 1) + 2 * (high // 4 + 1)
         W = cp.empty(grid * w_doubles, dtype=np.float64)
         keep.append(W)
         return Plan(kernel, grid, block, shared, (graph, own, queue, ptr(W), i64(w_doubles)), keep)

@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, uint64
 
 from pycupc.citest import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.engines.canonical import partial_correlation
 
-BLOCK = 8  # lanes are padded to whole blocks, which compile to vector instructions without a scalar tail
+LEVEL1_BLOCK = 32  # sets looked at together: few enough that an early separating set wastes little
+LEVEL1_TILE = 16  # rows of C that a level-1 tile holds in the cache, twice
+BLOCK = 8  # lanes are padded to whole blocks, so that few are left to scalar instructions
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 TINY = 1e-12  # r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1)
 
@@ -68,49 +70,73 @@ def scan_rows(C, lo, hi, nan_count, facts):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _stays(C, x, y, cutoff):
-    """Level 0's decision. A matrix that is symmetric only up to rounding is read above its diagonal, as pcalg does."""
-    r = abs(C[x, y])
-    if y < x and abs(r - cutoff) < 2e-8:
-        r = abs(C[y, x])
-    return r > cutoff  # NaN goes
+def _level0_row(C, x, cutoff, gaps, fixed, left):
+    """left[y] = 1 where the pair x, y keeps its edge at level 0.
+
+    A matrix that is symmetric only up to rounding is read above its diagonal, as pcalg does.
+    """
+    p = C.shape[0]
+    row = C[x]
+    close = 0
+    for y in range(p):
+        r = abs(row[y])
+        left[y] = r > cutoff  # NaN goes
+        close += abs(r - cutoff) < 2e-8
+    if close > 0:
+        for y in range(x):
+            left[y] = abs(C[y, x]) > cutoff
+    left[x] = 0
+    if fixed.shape[0] > 0:
+        for y in range(p):
+            left[y] |= fixed[x, y]
+    if gaps.shape[0] > 0:
+        for y in range(p):
+            left[y] &= not gaps[x, y]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def level0_count(C, cutoff, gaps, fixed, lo, hi, degree, tally):
     """Neighbours left in each row lo..hi; tally[0] += tests, tally[1] += edges removed (both count x < y only)."""
     p = C.shape[0]
-    has_gaps, has_fixed = gaps.shape[0] > 0, fixed.shape[0] > 0
+    left = np.empty(p, dtype=np.uint8)
     for x in range(lo, hi):
+        _level0_row(C, x, cutoff, gaps, fixed, left)
         d = 0
         for y in range(p):
-            if y == x or (has_gaps and gaps[x, y]):
-                continue
-            untested = has_fixed and fixed[x, y]
-            left = untested or _stays(C, x, y, cutoff)
-            d += left
-            if y > x and not untested:
-                tally[0] += 2 if left else 1
-                tally[1] += 0 if left else 1
+            d += left[y]
         degree[x] = d
+        pairs = p - 1 - x
+        kept = 0
+        for v in left[x + 1 :]:
+            kept += v
+        for y in range(x + 1, p):  # gaps and fixed edges are not tested
+            if fixed.shape[0] > 0 and fixed[x, y] and left[y]:
+                pairs -= 1
+                kept -= 1
+            elif gaps.shape[0] > 0 and gaps[x, y]:
+                pairs -= 1
+        tally[0] += pairs + kept
+        tally[1] += pairs - kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def level0_fill(C, cutoff, gaps, fixed, lo, hi, offsets, nbr, r, is_fixed):
     """Write the neighbour lists that `level0_count` measured, with r = C[x, y] and which entries are fixed edges."""
     p = C.shape[0]
-    has_gaps, has_fixed = gaps.shape[0] > 0, fixed.shape[0] > 0
+    left = np.empty(p, dtype=np.uint8)
+    found = np.empty(p + 1, dtype=np.int32)
     for x in range(lo, hi):
-        e = offsets[x]
-        for y in range(p):
-            if y == x or (has_gaps and gaps[x, y]):
-                continue
-            untested = has_fixed and fixed[x, y]
-            if untested or _stays(C, x, y, cutoff):
-                nbr[e] = y
-                r[e] = C[x, y]
-                is_fixed[e] = untested
-                e += 1
+        _level0_row(C, x, cutoff, gaps, fixed, left)
+        d = 0
+        for y in range(p):  # without a branch: half of them would be guessed wrong
+            found[d] = y
+            d += left[y]
+        start = offsets[x]
+        for k in range(d):
+            y = found[k]
+            nbr[start + k] = y
+            r[start + k] = C[x, y]
+            is_fixed[start + k] = fixed.shape[0] > 0 and fixed[x, y]
 
 
 @njit(cache=True, nogil=True)
@@ -153,18 +179,59 @@ def _decide(C, x, y, S, size, r2, certain, cutoff, cut2, A, V, state):
     return abs(r) <= cutoff, r * r, r
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _level1_block(row_y, nb, cx, vx, k0, k1, cxy, bound):
-    """Tests of k0..k1 that are not certainly above the bound."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def _level1_hits(row_y, nb, cx, vx, k0, k1, cxy, bound):
+    """How many of the sets {k0}..{k1 - 1} are not certainly above the bound; vx is NaN where it is doubtful."""
     hits = 0
-    for k in range(k0, k1):
-        cyk = row_y[nb[k]]
+    ks, c, v = nb[k0:k1], cx[k0:k1], vx[k0:k1]
+    for k in range(k1 - k0):
+        cyk = row_y[uint64(ks[k])]  # unsigned: an index that may be negative is not compiled to vector instructions
         vy = 1.0 - cyk * cyk
-        num = cxy - cx[k] * cyk
-        q = num * num
-        den = vx[k] * vy
-        hits += not ((q > bound * den) & (q < NEAR_ONE * den) & (vy > PIVOT_FLOOR) & (vx[k] > PIVOT_FLOOR))
+        num = cxy - c[k] * cyk
+        hits += not (num * num > bound * (v[k] * vy)) or not (vy > PIVOT_FLOOR)
     return hits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _level1_ratios(row_y, nb, cx, vx, k0, k1, cxy, ratio):
+    """r^2 given each of {k0}..{k1 - 1}, NaN where doubtful; returns the smallest, NaN left out."""
+    ks, c, v = nb[k0:k1], cx[k0:k1], vx[k0:k1]
+    for k in range(k1 - k0):
+        cyk = row_y[uint64(ks[k])]
+        vy = 1.0 - cyk * cyk
+        num = cxy - c[k] * cyk
+        ratio[k] = num * num / (v[k] * vy) if vy > PIVOT_FLOOR else math.nan
+    smallest = math.inf
+    for q in range(k1 - k0):
+        smallest = ratio[q] if ratio[q] < smallest else smallest
+    return smallest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _level1_pair(C, x, y, i, nb, cx, vx, cutoff, cut2, high, ratio, S, A, V, state):
+    """(position of the first k that separates x and y = nb[i], its r) or (-1, the smallest r^2)."""
+    d = nb.shape[0]
+    best = math.inf
+    row_y = C[y]
+    k0 = 0
+    while k0 < d:
+        if k0 == i:  # y itself
+            k0 += 1
+            continue
+        k1 = min(k0 + LEVEL1_BLOCK, i if k0 < i else d)
+        if _level1_hits(row_y, nb, cx, vx, k0, k1, cx[i], max(best, high)) > 0:
+            best = min(best, _level1_ratios(row_y, nb, cx, vx, k0, k1, cx[i], ratio))
+            for k in range(k0, k1):
+                r2 = ratio[k - k0]
+                if r2 > high:
+                    continue
+                S[0] = nb[k]
+                independent, r2, r = _decide(C, x, y, S, 1, r2, r2 == r2, cutoff, cut2, A, V, state)
+                if independent:
+                    return k, r
+                best = min(best, r2)
+        k0 = k1
+    return -1, best
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -174,59 +241,50 @@ def level1_rows(C, offsets, nbr, live, side_b, cutoff, lo, hi, state, rank_out, 
     live : uint8 (E,), 1 = test this entry. side_b : test entries with x > nbr (else x < nbr).
     rank_out, r_out : written for separated entries; rank_out is -1 on entry.
     best_out : smallest r^2 of the tests of an entry that stays. state[1] != 0 stops.
+
+    Pairs are taken in tiles of LEVEL1_TILE rows x by as many rows y, whose rows of C stay in the cache meanwhile.
     """
     cut2 = cutoff * cutoff
+    high = band_high(cut2)
     A, V = np.empty((3, 3)), np.empty((3, 3))
     S = np.empty(1, dtype=np.int64)
-    block = 32
+    ratio = np.empty(LEVEL1_BLOCK)
+    cursor = np.empty(LEVEL1_TILE, dtype=np.int64)
+    d_max = 0
     for x in range(lo, hi):
-        if state[1] != 0:
-            return
-        start, d = offsets[x], offsets[x + 1] - offsets[x]
-        if d < 2:
-            continue
-        nb = nbr[start : start + d]
-        cx = np.empty(d)
-        vx = np.empty(d)
-        for k in range(d):
-            cx[k] = C[x, nb[k]]
-            vx[k] = 1.0 - cx[k] * cx[k]
-        for i in range(d):
-            y = nb[i]
-            if not live[start + i] or (y < x) != side_b:
-                continue
-            best = math.inf
-            bound = math.inf
-            row_y = C[y]
-            cxy = cx[i]
-            done = False
-            for k0 in range(0, d, block):
-                k1 = min(k0 + block, d)
-                expected = 1 if k0 <= i < k1 else 0  # k = y always hits: its variance given itself is zero
-                if _level1_block(row_y, nb, cx, vx, k0, k1, cxy, bound) <= expected:
-                    continue
-                for k in range(k0, k1):
-                    if k == i:
-                        continue
-                    cyk = row_y[nb[k]]
-                    vy = 1.0 - cyk * cyk
-                    num = cxy - cx[k] * cyk
-                    q = num * num
-                    den = vx[k] * vy
-                    certain = q < NEAR_ONE * den and vy > PIVOT_FLOOR and vx[k] > PIVOT_FLOOR
-                    S[0] = nb[k]
-                    independent, r2, r = _decide(C, x, y, S, 1, q / den, certain, cutoff, cut2, A, V, state)
-                    if independent:
-                        rank_out[start + i] = k - (1 if k > i else 0)
-                        r_out[start + i] = r
-                        done = True
-                        break
-                    best = min(best, r2)
-                if done:
-                    break
-                bound = max(best, band_high(cut2))
-            if not done:
-                best_out[start + i] = best
+        d_max = max(d_max, offsets[x + 1] - offsets[x])
+    cx, vx = np.empty((LEVEL1_TILE, d_max)), np.empty((LEVEL1_TILE, d_max))
+    for x0 in range(lo, hi, LEVEL1_TILE):
+        x1 = min(x0 + LEVEL1_TILE, hi)
+        for x in range(x0, x1):
+            start = offsets[x]
+            for k in range(offsets[x + 1] - start):
+                c = C[x, nbr[start + k]]
+                v = 1.0 - c * c
+                cx[x - x0, k] = c
+                vx[x - x0, k] = v if v > PIVOT_FLOOR else math.nan
+            cursor[x - x0] = start
+        for y0 in range(0, C.shape[0], LEVEL1_TILE):
+            if state[1] != 0:
+                return
+            for x in range(x0, x1):
+                t = x - x0
+                start, end = offsets[x], offsets[x + 1]
+                e = cursor[t]
+                while e < end and nbr[e] < y0 + LEVEL1_TILE:
+                    if live[e] and (nbr[e] < x) == side_b:
+                        i, d = e - start, end - start
+                        k, value = _level1_pair(
+                            C, x, nbr[e], i, nbr[start:end], cx[t, :d], vx[t, :d], cutoff, cut2, high, ratio, S, A, V,
+                            state,
+                        )  # fmt: skip
+                        if k >= 0:
+                            rank_out[e] = k - (1 if k > i else 0)
+                            r_out[e] = value
+                        else:
+                            best_out[e] = value
+                    e += 1
+                cursor[t] = e
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -234,14 +292,13 @@ def _sweep(row_k, u, a, v_k, m_xk, dxx, m_xy, m_yy, bound, lanes):
     """Tests of all lanes given P and k that are not certainly above their bound; lanes is a multiple of BLOCK."""
     hits = 0
     floor = PIVOT_FLOOR * v_k
-    for j0 in range(0, lanes, BLOCK):
-        for j in range(j0, j0 + BLOCK):
-            w = row_k[j] - a * u[j]
-            num = m_xy[j] * v_k - m_xk * w
-            dyy = m_yy[j] * v_k - w * w
-            den = dxx * dyy
-            q = num * num
-            hits += not ((q > bound[j] * den) & (q < NEAR_ONE * den) & (dyy > floor))
+    for j in range(lanes):
+        w = row_k[j] - a * u[j]
+        num = m_xy[j] * v_k - m_xk * w
+        dyy = m_yy[j] * v_k - w * w
+        den = dxx * dyy
+        q = num * num
+        hits += not (q > bound[j] * den) or not (q < NEAR_ONE * den) or not (dyy > floor)  # NaN hits
     return hits
 
 

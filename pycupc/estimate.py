@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Levels shown beyond those run.
 SHOWN = 12
+#: Bytes of one entry of a neighbour list, and of one separating set without its members.
+ENTRY, SET = 30, 28
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Stage:
     n_tests : int or None
         Tests that `level` took: pcalg's ``n.edgetests``; None before any.
     seconds : float
+    memory : int
+        Bytes at most for correlations, graph and separating sets during the next level.
     most_tests : tuple of int
         Most tests that levels ``level + 1, level + 2, ...`` can take, exact; ends where no variable has enough
         neighbours, or after SHOWN levels.
@@ -53,6 +57,7 @@ class Stage:
     busiest: str
     n_tests: int | None
     seconds: float
+    memory: int
     most_tests: tuple[int, ...]
 
 
@@ -120,6 +125,7 @@ def run_stages(
         degrees, targets = pairs.sum(axis=1), (pairs if fixed is None else pairs & ~fixed).sum(axis=1)
     needed, free = engine.memory(p)
     stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max)]
+    removed = 0
     engine.start(suff_stat.C, suff_stat.n, gaps=gaps, fixed=fixed, progress=progress)
     try:
         for level in range(int(min(last, m_max)) + 1):
@@ -132,7 +138,8 @@ def run_stages(
             free_targets = degrees
             if fixed is not None:
                 free_targets = (engine.adjacency() & ~fixed).sum(axis=1)
-            stages.append(_stage(level, degrees, free_targets, labels, result.n_tests, seconds, m_max))
+            removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
+            stages.append(_stage(level, degrees, free_targets, labels, result.n_tests, seconds, m_max, removed))
     finally:
         engine.close()
     return Estimate(p, suff_stat.n, alpha, engine.name, needed, free, tuple(stages))
@@ -143,7 +150,7 @@ def labels_of(suff_stat: SuffStat) -> Sequence[str]:
     return suff_stat.labels if suff_stat.labels is not None else [str(i + 1) for i in range(suff_stat.p)]
 
 
-def _stage(level, degrees, targets, labels, n_tests, seconds, m_max) -> Stage:
+def _stage(level, degrees, targets, labels, n_tests, seconds, m_max, removed: int = 0) -> Stage:
     top = int(degrees.max(initial=0))
     most = []
     for next_level in range(level + 1, level + 1 + SHOWN):
@@ -151,21 +158,25 @@ def _stage(level, degrees, targets, labels, n_tests, seconds, m_max) -> Stage:
             break
         most.append(level_tests(degrees, targets, next_level))
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
-    return Stage(level, int(degrees.sum()) // 2, top, busiest, n_tests, seconds, tuple(most))
+    edges = int(degrees.sum()) // 2
+    # C, neighbour lists twice while they are rewritten, sets of the edges gone by now and of all that may go next
+    memory = 8 * len(degrees) ** 2 + 2 * ENTRY * 2 * edges + (removed + edges) * (SET + 4 * (level + 1))
+    return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
 
 
 def _table(e: Estimate) -> str:
     lines = [f"{e.p:,} variables, {e.n:,} observations, alpha {e.alpha:g}, engine {e.engine}"]
-    lines.append(f"memory: about {size(e.memory_needed)} needed at the start, {size(e.memory_free)} free")
+    lines.append(f"memory: {size(e.memory_free)} free; a run reserves {size(e.memory_needed)}")
     heads = ["before any test", "after level 0", "after level 1"][: len(e.stages)]
-    lines += ["", f"{'':<12}" + "".join(f"{h:>18}" for h in heads)]
-    lines.append(f"{'edges':<12}" + "".join(f"{s.edges:>18,}" for s in e.stages))
-    lines.append(f"{'most degree':<12}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
-    lines += ["", "tests of a level: the number it took, or the most it can take (<)"]
+    lines += ["", f"{'':<14}" + "".join(f"{h:>18}" for h in heads)]
+    lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
+    lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
+    lines.append(f"{'memory, up to':<14}" + "".join(f"{size(s.memory):>18}" for s in e.stages))
+    lines += ["", "tests of a level: the number it took, or the most it can take (<=)"]
     depth = max(s.level + len(s.most_tests) for s in e.stages) + 1
     for level in range(depth):
         cells = [_cell(e.stages[: k + 1], level) for k in range(len(e.stages))]
-        lines.append(f"{f'level {level}':<12}" + "".join(f"{c:>18}" for c in cells))
+        lines.append(f"{f'level {level}':<14}" + "".join(f"{c:>18}" for c in cells))
     lines += ["", _outlook(e)]
     return "\n".join(lines)
 
@@ -177,7 +188,7 @@ def _cell(stages: Sequence[Stage], level: int) -> str:
             return count(stage.n_tests or 0)
     stage = stages[-1]
     k = level - stage.level - 1
-    return f"< {count(stage.most_tests[k])}" if k < len(stage.most_tests) else "-"
+    return f"<= {count(stage.most_tests[k])}" if k < len(stage.most_tests) else "-"
 
 
 def _outlook(e: Estimate) -> str:
@@ -185,7 +196,7 @@ def _outlook(e: Estimate) -> str:
     if not last.most_tests:
         return "No level is left to run: a run takes no longer than this estimate."
     text = f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests"
-    timed = [s for s in done if s.n_tests and s.seconds > 0]
+    timed = [s for s in done if s.n_tests and s.seconds > 0.02]  # shorter ones only measure the start
     if timed and timed[-1].level >= 1:
         rate = timed[-1].n_tests / timed[-1].seconds
         text += f"; level {timed[-1].level} ran at {count(int(rate))} tests a second here"

@@ -71,7 +71,7 @@ def test_bar_shows_one_line_a_level(monkeypatch):
         bar(level, done, at_most, edges)
     bar.close()
     lines = [line.split("\r")[-1].rstrip() for line in out.getvalue().split("\n")[:-1]]
-    assert lines == ["level  0  10 tests  30 edges left  4.0 s", "level  1  150 tests  20 edges left  4.0 s"]
+    assert lines == ["level  0 done  30 edges left  4.0 s", "level  1 done  20 edges left  4.0 s"]
     assert "level  1 [######                  ]  25%  25 edges left  at most 0:06 left" in out.getvalue()
 
 

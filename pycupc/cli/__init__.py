@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pycupc.cli import estimate, run
+from pycupc.cli.folder import FolderExists
 
 OK, DIFFERS, USAGE, DATA, DEVICE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -107,8 +108,8 @@ def _guarded(call: Any, *args: Any) -> int:
     previous = _terminate_like_interrupt()
     try:
         return call(*args)
-    except KeyboardInterrupt:
-        return _fail(INTERRUPTED, "interrupted; nothing was written")
+    except KeyboardInterrupt as stop:
+        return _fail(INTERRUPTED, str(stop) or "interrupted; nothing was written")
     except BrokenPipeError:  # the reader of our output has gone, say `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
@@ -118,6 +119,8 @@ def _guarded(call: Any, *args: Any) -> int:
         return _fail(DEVICE, f"out of memory{f': {error}' if str(error) else ''}. Try 'pycupc estimate' on these data")
     except ImportError as error:  # an optional package that an argument asked for
         return _fail(DEVICE, str(error))
+    except FolderExists as error:
+        return _fail(USAGE, str(error))
     except (ValueError, OSError) as error:
         return _fail(DATA, str(error))
     finally:

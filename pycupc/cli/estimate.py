@@ -12,7 +12,7 @@ from pycupc.cli.progress import LevelBar
 
 _DESCRIPTION = """\
 Say how many tests a run will make and how much memory it needs, level by level: before any test, after level 0 and
-after level 1. These two levels are run; they are cheap. Numbers marked < are exact upper bounds.
+after level 1. These two levels are run; they are cheap. Numbers marked <= are exact upper bounds.
 """
 
 

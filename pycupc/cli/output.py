@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Most variables for which the p x p matrix is written as text.
 MAX_MATRIX = 5000
+#: Most separating sets written as text without being asked.
+MAX_SEPSETS = 200_000
 
 
 def picture_formats(asked: Sequence[str] | None) -> tuple[str, ...]:
@@ -40,7 +43,7 @@ def picture_formats(asked: Sequence[str] | None) -> tuple[str, ...]:
     return formats
 
 
-def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
+def write(fit: Any, folder: Path, pictures: Sequence[str], *, all_sepsets: bool = False) -> dict[str, str]:
     """Write the results of `fit`; returns what each file holds, for the manifest."""
     graph, labels = fit.graph, fit.labels
     files: dict[str, str] = {}
@@ -50,9 +53,16 @@ def write(fit: Any, folder: Path, pictures: Sequence[str]) -> dict[str, str]:
         files[name] = holds
 
     text("edges.csv", fit.edges().to_csv(index=False, lineterminator="\n"), exports.EDGE_LIST)
-    text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
+    if (n_sets := len(fit.sepset.arrays()[0])) <= MAX_SEPSETS or all_sepsets:
+        text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
+    else:
+        warnings.warn(
+            f"sepsets.csv left out: {n_sets:,} sets (--all-sepsets writes it; result.npz has them)", stacklevel=2
+        )
     if len(labels) <= MAX_MATRIX:
         text("amat.csv", exports.amat(graph, labels).to_csv(lineterminator="\n"), exports.PCALG_AMAT)
+    else:
+        warnings.warn(f"amat.csv left out: {len(labels):,} variables; edges.csv says the same", stacklevel=2)
     text("graph.graphml", fit.to_graphml(), exports.BOTH_WAYS)
     text("graph.dot", fit.to_dot(), exports.EDGE_LIST)
     text("graph.json", fit.to_json(), exports.EDGE_LIST)

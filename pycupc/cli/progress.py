@@ -10,10 +10,10 @@ _EVERY = 0.1
 
 
 class LevelBar:
-    """Progress of a run for a terminal; call it with (level, tests done, tests at most, edges left).
+    """Progress of a run for a terminal; call it with (level, tests dealt with, tests at most, edges left).
 
     The tests of a level are known only as an upper bound, since an edge that goes takes its remaining tests with it; so
-    the time left is an upper bound too, and is shown as one.
+    the time left is an upper bound too, and is shown as one. A level often ends well before its bar is full.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -27,7 +27,7 @@ class LevelBar:
         if level != self._level:
             self._end_line()
             self._level, self._start = level, now
-        self._last = (done, edges_left)
+        self._edges = edges_left
         if now - self._drawn < _EVERY:
             return
         self._drawn = now
@@ -37,18 +37,16 @@ class LevelBar:
         left = f"  at most {clock(passed * (1 - share) / share)} left" if share > 0 and passed > 1 else ""
         self._write(f"level {level:>2} [{bar:<{_WIDTH}}] {share:4.0%}  {edges_left:,} edges left{left}")
 
-    def close(self) -> None:
+    def close(self, *, finished: bool = True) -> None:
         """End the last line, so that what follows starts on its own."""
-        self._end_line()
+        self._end_line("done" if finished else "stopped")
         self._level = None
 
-    def _end_line(self) -> None:
+    def _end_line(self, how: str = "done") -> None:
         if self._level is None:
             return
         passed = time.monotonic() - self._start
-        done, edges_left = self._last
-        tests = f"{done:,} tests  " if done else ""
-        self._write(f"level {self._level:>2}  {tests}{edges_left:,} edges left  {passed:.1f} s")
+        self._write(f"level {self._level:>2} {how}  {self._edges:,} edges left  {passed:.1f} s")
         self._stream.write("\n")
         self._stream.flush()
         self._length = 0

@@ -63,6 +63,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)"
     )
     out.add_argument(
+        "--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 200,000 lines"
+    )
+    out.add_argument(
         "--keep-partial",
         action="store_true",
         help="if interrupted, write the skeleton after the levels that had finished",
@@ -81,7 +84,8 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if args.conservative and args.maj_rule:
         parser.error("choose one of --conservative and --maj-rule")
     target = args.out or Path(f"{'example' if args.example else _stem(args.data)}-pycupc")
-    refuse_existing(target, args.force)
+    force = args.force or (args.example and args.out is None)  # the example's own folder is no loss
+    refuse_existing(target, force)
     pictures = output.picture_formats(args.plot)
 
     said: list[str] = []
@@ -97,8 +101,8 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         fit, stopped = _fit(args, suff_stat)
         times["pc"] = time.perf_counter() - clock
         clock = time.perf_counter()
-        with whole_folder(target, force=args.force) as folder:
-            files = output.write(fit, folder, pictures)
+        with whole_folder(target, force=force) as folder:
+            files = output.write(fit, folder, pictures, all_sepsets=args.all_sepsets)
             times["write"] = time.perf_counter() - clock
             arguments = {key: _plain(value) for key, value in vars(args).items() if key != "main"}
             output.write_manifest(folder, fit, arguments, source, files, times, began, said)
@@ -124,8 +128,11 @@ def _fit(args: argparse.Namespace, suff_stat: Any) -> tuple[Any, str | None]:
             random_state=args.seed, **options, **inputs.pairs(args, labels),
         )  # fmt: skip
     except pycupc.Interrupted as stop:
+        if bar is not None:
+            bar.close(finished=False)
         if not args.keep_partial or stop.partial is None:
-            raise
+            hint = "" if stop.partial is None else " (--keep-partial would write the levels that had finished)"
+            raise KeyboardInterrupt(f"interrupted; nothing was written{hint}") from None
         level = stop.partial.max_ord
         stop.partial.notes["interrupted"] = f"skeleton after levels 0 to {level}, not oriented"
         return stop.partial, f"interrupted; levels 0 to {level} had finished"

@@ -1,0 +1,348 @@
+"""The command line from the outside: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pycupc
+from pycupc import cli
+from pycupc.data import EXAMPLE, load_example
+
+FILES = {"amat.csv", "edges.csv", "graph.dot", "graph.graphml", "graph.json", "manifest.json", "result.npz",
+         "sepsets.csv", "summary.txt"}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def left(folder):
+    """Everything in a folder, hidden files too: nothing half-written may stay."""
+    return sorted(str(f.relative_to(folder)) for f in folder.rglob("*"))
+
+
+def run(*args):
+    return cli.main([str(a) for a in args])
+
+
+def said(capsys):
+    out, err = capsys.readouterr()
+    return out, err.strip()
+
+
+# -- run ------------------------------------------------------------------------------------------------------------
+
+
+def test_run_on_the_example_writes_what_pc_returns(here, capsys):
+    assert run("run", "--example", "--plot", "none", "--alpha", "0.05", "--solve-confl") == cli.OK
+    out, err = said(capsys)
+    folder = here / "example-pycupc"
+    assert err == ""  # no progress: this is no terminal
+    assert "30 variables, 569 observations, alpha 0.05" in out
+    assert "Results are in example-pycupc" in out
+    assert set(left(folder)) == FILES
+    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.05, solve_confl=True)
+
+    amat = pd.read_csv(folder / "amat.csv", index_col=0)
+    np.testing.assert_array_equal(amat.to_numpy(), fit.graph.T)  # pcalg's coding is column to row
+    assert tuple(amat.index) == tuple(amat.columns) == fit.labels
+    edges = pd.read_csv(folder / "edges.csv")
+    code = {"directed": 1, "undirected": 1, "bidirected": 2}
+    at = {name: i for i, name in enumerate(fit.labels)}
+    graph = np.zeros_like(fit.graph)
+    for a, b, kind in edges[["from", "to", "type"]].itertuples(index=False):
+        graph[at[a], at[b]] = code[kind]
+        if kind != "directed":
+            graph[at[b], at[a]] = code[kind]
+    np.testing.assert_array_equal(graph, fit.graph)
+
+    loaded = pycupc.PcAlgo.load(folder / "result.npz")
+    np.testing.assert_array_equal(loaded.graph, fit.graph)
+    assert loaded.sepset.cells() == fit.sepset.cells()
+
+
+def test_sepsets_table_says_what_the_tests_found(here):
+    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
+    table = pd.read_csv(here / "example-pycupc" / "sepsets.csv")
+    found = {(x, y): tuple(s.split(" | ")) for x, y, s in table[["x", "y", "set"]].itertuples(index=False)}
+    names = fit.labels.__getitem__
+    cells = {(names(x), names(y)): tuple(map(names, S)) for (x, y), S in fit.sepset.cells().items() if S}
+    assert found == cells
+    for row in table.iloc[[0, 100, -1]].itertuples():
+        why = fit.why(row.x, row.y)
+        assert (why.x, why.y, why.level) == (row.x, row.y, row.level)
+        np.testing.assert_allclose([row.r, row.z, row.p, row.margin], [why.r, why.z, why.p, why.margin], rtol=1e-12)
+    assert (table["p"] >= 0.01).all()
+    assert (table["margin"] >= 0).all()
+
+
+def test_manifest_says_how_to_make_it_again(here):
+    assert (
+        run("run", "--example", "--plot", "svg", "--plot", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
+    )
+    folder = here / "example-pycupc"
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["versions"]["pycupc"] == pycupc.__version__
+    assert manifest["versions"]["numpy"] == np.__version__
+    assert manifest["arguments"]["m_max"] == 1
+    assert manifest["arguments"]["alpha"] == 0.01
+    assert manifest["input"]["sha256"] == cli.inputs.sha256(EXAMPLE)
+    assert (manifest["input"]["variables"], manifest["input"]["observations"]) == (30, 569)
+    assert [level["level"] for level in manifest["levels"]] == [0, 1]
+    assert manifest["levels"][0]["n_tests"] == 30 * 29 // 2 + manifest["levels"][0]["edges_left"]
+    assert {*manifest["files"], "manifest.json"} == set(left(folder)) == FILES | {"graph.png", "graph.svg"}
+    assert "j --> i" in manifest["files"]["amat.csv"]
+
+
+def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
+    data = load_example()
+    np.savetxt(
+        "C.csv", np.corrcoef(data.to_numpy(), rowvar=False), delimiter=",", header=",".join(data.columns), comments=""
+    )
+    assert run("run", "C.csv", "--correlation", 569, "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    one, two = (Path(name, "edges.csv").read_text() for name in ("C-pycupc", "example-pycupc"))
+    assert [line.split(",")[:3] for line in one.splitlines()] == [line.split(",")[:3] for line in two.splitlines()]
+
+
+def test_gaps_and_fixed_edges_by_name(here):
+    Path("gaps.csv").write_text("radius_mean,perimeter_mean\n")
+    Path("edges.csv").write_text("from,to\nradius_mean,texture_se\n")
+    code = run(
+        "run", "--example", "--fixed-gaps", "gaps.csv", "--fixed-edges", "edges.csv", "--plot", "none", "--quiet"
+    )
+    assert code == cli.OK
+    pairs = {frozenset(p) for p in pd.read_csv("example-pycupc/edges.csv")[["from", "to"]].itertuples(index=False)}
+    assert frozenset(["radius_mean", "texture_se"]) in pairs
+    assert frozenset(["radius_mean", "perimeter_mean"]) not in pairs
+
+
+def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
+    Path("d.csv").write_text("a,b\n1,2\n2,1\n3,3\n4,4\n")
+    assert run("run", "d.csv", "--plot", "none") == cli.OK
+    before = Path("d-pycupc/manifest.json").stat().st_mtime_ns
+    with monkeypatch.context() as patch:
+        patch.setattr(cli.inputs, "read", lambda args: pytest.fail("the data were read"))
+        assert run("run", "d.csv") == cli.USAGE
+    assert "d-pycupc exists" in said(capsys)[1]
+    assert Path("d-pycupc/manifest.json").stat().st_mtime_ns == before
+    assert run("run", "d.csv", "--force", "--plot", "none") == cli.OK
+
+
+def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys):
+    Path("d.csv").write_text("a,b,c\n1,2,5\n2,1,5\n3,3,5\n4,4,5\n")
+    assert run("run", "d.csv", "--plot", "none") == cli.OK
+    assert "warning: constant" in said(capsys)[1]
+    assert ": c" in json.loads(Path("d-pycupc/manifest.json").read_text())["warnings"][0]
+
+
+def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
+    monkeypatch.setattr(cli.run.output, "MAX_MATRIX", 29)
+    monkeypatch.setattr(cli.run.output, "MAX_SEPSETS", 10)
+    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert set(left(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
+    assert "sepsets.csv left out" in said(capsys)[1]
+    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets") == cli.OK
+    assert "sepsets.csv" in left(here / "example-pycupc")
+
+
+WRONG_DATA = {
+    "no file": (None, "d.csv: no such file"),
+    "empty": ("", "d.csv: the file is empty"),
+    "word": ("a,b\n1,2\n3,x\n", "d.csv, line 3 (row 2 of the data), column 2 ('b'): 'x' is not a number"),
+    "short row": ("a,b,c\n1,2,3\n1,2\n", "line 3 (row 2 of the data): expected 3 cells, got 2"),
+    "missing": ("a,b\n1,2\n3,\n4,5\n", "1 missing values in 1 rows and 1 columns (b); the first in row 2, column 'b'"),
+    "twice": ("a,a\n1,2\n3,4\n", "columns 1 and 2 are both named 'a'"),
+    "one column": ("a\n1\n2\n", "needs at least 2 columns"),
+    "one row": ("a,b\n1,2\n", "at least 2 rows"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_DATA)
+@pytest.mark.parametrize("command", ["run", "estimate"])
+def test_wrong_data_are_named_and_nothing_is_written(here, capsys, kind, command):
+    content, message = WRONG_DATA[kind]
+    if content is not None:
+        Path("d.csv").write_text(content)
+    assert run(command, "d.csv") == cli.DATA
+    assert message in said(capsys)[1]
+    assert left(here) == ([] if content is None else ["d.csv"])
+
+
+WRONG_MATRIX = {
+    "not square": ("a,b\n1,0\n0,1\n0,0\n", "must be square, this has 3 rows and 2 columns"),
+    "not symmetric": ("a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)"),
+    "beyond 1": ("a,b\n1,1.5\n1.5,1\n", "C must hold correlations in [-1, 1], but C[0, 1] = 1.5"),
+    "covariances": ("a,b\n2,0.5\n0.5,3\n", "C must have a diagonal of 1, but C[0, 0] = 2.0 (a)"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_MATRIX)
+def test_wrong_correlation_matrices_are_named(here, capsys, kind):
+    content, message = WRONG_MATRIX[kind]
+    Path("C.csv").write_text(content)
+    assert run("run", "C.csv", "--correlation", "100") == cli.DATA
+    assert message in said(capsys)[1]
+    assert left(here) == ["C.csv"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run"], "give either DATA or --example"),
+        (["run", "d.csv", "--example"], "give either DATA or --example"),
+        (["run", "--example", "--alpha", "1.5"], "--alpha: expected a number from 0 to 1, got '1.5'"),
+        (["run", "--example", "--m-max", "-1"], "--m-max: expected"),
+        (["run", "--example", "--threads", "0"], "--threads: expected a whole number from 1, got '0'"),
+        (["run", "--example", "--delimiter", "ab"], "--delimiter: expected one character"),
+        (["run", "--example", "--conservative", "--maj-rule"], "choose one of --conservative and --maj-rule"),
+        (["run", "--example", "--solve-confl", "--u2pd", "retry"], "--solve-confl goes with --u2pd relaxed only"),
+        (["run", "--example", "--correlation", "10"], "--correlation does not go with --example"),
+        (["run", "--example", "--engine", "fpga"], "invalid choice: 'fpga'"),
+        (["jump"], "invalid choice: 'jump'"),
+    ],
+)
+def test_wrong_usage(here, capsys, args, message):
+    assert run(*args) == cli.USAGE
+    assert message in said(capsys)[1]
+    assert left(here) == []
+
+
+def test_no_device_has_its_own_code(here, capsys, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise pycupc.EngineError("engine='gpu' cannot run: no device")
+
+    monkeypatch.setattr(pycupc, "pc", refuse)
+    assert run("run", "--example", "--engine", "gpu") == cli.DEVICE
+    assert said(capsys)[1] == "pycupc: engine='gpu' cannot run: no device"
+    monkeypatch.setattr(pycupc, "pc", lambda *a, **k: (_ for _ in ()).throw(MemoryError()))
+    assert run("run", "--example") == cli.DEVICE
+    assert "out of memory" in said(capsys)[1]
+    assert left(here) == []
+
+
+# -- interrupts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_job(here):
+    """Starts a run that would take hours, on a terminal; yields it and its first words once level 2 has begun."""
+    pty = pytest.importorskip("pty", reason="no terminals of one's own here")
+    pycupc.skeleton(pycupc.SuffStat.from_data(load_example()))  # compiles, where that has not been done
+    rng = np.random.default_rng(0)
+    np.savetxt("d.csv", rng.standard_normal((200, 120)) + rng.standard_normal((200, 1)), delimiter=",")
+    jobs = []
+
+    def start(*args):
+        terminal, end = pty.openpty()
+        command = [sys.executable, "-m", "pycupc", "run", "d.csv", "--alpha", "0.9", "--plot", "none", *args]
+        env = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
+        jobs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True, env=env))
+        os.close(end)
+        seen = ""
+        while "level  2" not in seen and "level  3" not in seen:
+            seen += os.read(terminal, 4096).decode()
+        time.sleep(0.3)
+        return jobs[-1], seen
+
+    yield start
+    for job in jobs:
+        job.kill()
+        job.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_quickly_and_leaves_nothing(here, long_job, number):
+    job, seen = long_job()
+    assert "level  1 done" in seen  # progress on a terminal
+    assert "edges left" in seen
+    asked = time.monotonic()
+    job.send_signal(number)
+    assert job.wait(10) == cli.INTERRUPTED
+    assert time.monotonic() - asked < 3  # a second in quiet; the machine may be busy
+    assert left(here) == ["d.csv"]
+
+
+def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
+    job, _ = long_job("--keep-partial", "--out", "part")
+    job.send_signal(signal.SIGINT)
+    assert job.wait(20) == cli.INTERRUPTED
+    fit = pycupc.PcAlgo.load("part/result.npz")
+    assert fit.max_ord >= 1
+    assert "interrupted" in fit.summary()
+    same = pycupc.skeleton(pycupc.SuffStat.from_data(pd.read_csv("d.csv", header=None)), alpha=0.9, m_max=fit.max_ord)
+    np.testing.assert_array_equal(fit.skeleton, same.skeleton)
+    assert set(left(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
+
+
+# -- estimate, doctor, help -------------------------------------------------------------------------------------------
+
+
+def test_estimate_counts_are_those_of_the_run(here, capsys):
+    assert run("estimate", "--example", "--alpha", "0.05", "--json") == cli.OK
+    stages = json.loads(said(capsys)[0])["stages"]
+    fit = pycupc.skeleton(pycupc.SuffStat.from_data(load_example()), alpha=0.05)
+    assert [s["level"] for s in stages] == [-1, 0, 1]
+    assert [s["edges"] for s in stages] == [435, fit.levels[0].edges_left, fit.levels[1].edges_left]
+    assert [s["n_tests"] for s in stages[1:]] == fit.n_edgetests[:2]
+    for k, stage in enumerate(stages):  # the bounds hold
+        for bound, tests in zip(stage["most_tests"], fit.n_edgetests[k:], strict=False):
+            assert tests <= bound
+    assert stages[0]["most_tests"][1] == 30 * 29 * 28
+
+
+def test_estimate_prints_a_table(here, capsys):
+    assert run("estimate", "--example", "--levels", "1") == cli.OK
+    out, _ = said(capsys)
+    assert "after level 0" in out
+    assert "after level 1" not in out
+    assert run("estimate", "--example", "--levels", "0", "--alpha", "0") == cli.OK
+
+
+def test_estimate_of_a_graph_that_is_empty_at_once(here, capsys):
+    assert run("estimate", "--example", "--alpha", "0") == cli.OK
+    assert "No level is left to run" in said(capsys)[0]
+
+
+def test_doctor_knows_which_engines_work(capsys):
+    assert run("doctor", "--json", "--no-r") == cli.OK
+    found = json.loads(said(capsys)[0])
+    assert found["engines"]["reference"]["works"]
+    assert found["engines"]["cpu"]["works"]
+    assert found["engines"]["gpu"]["works"] or len(found["engines"]["gpu"]["detail"]) > 20
+    assert found["packages"]["always"]["numpy"] == np.__version__
+    assert "graph.cu" in found["kernels"]["files"]
+
+
+def test_doctor_prints_a_report(capsys):
+    assert run("doctor", "--no-engines") == cli.OK
+    out, _ = said(capsys)
+    for heading in ("System", "Packages", "GPU"):
+        assert heading in out.splitlines()
+
+
+def test_help_of_every_command(capsys):
+    for command in ([], ["run"], ["estimate"], ["doctor"], ["compare"]):
+        assert run(*command, "--help") == cli.OK
+        assert len(said(capsys)[0].splitlines()) > 5
+    assert run("--version") == cli.OK
+    assert said(capsys)[0].startswith("pycupc ")
+
+
+def test_python_m_pycupc():
+    done = subprocess.run([sys.executable, "-m", "pycupc", "run"], capture_output=True, text=True)
+    assert done.returncode == cli.USAGE
+    assert "give either DATA or --example" in done.stderr

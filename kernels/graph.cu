@@ -1,32 +1,34 @@
 // graph.cu -- everything between the tests: look over C, level 0, neighbour lists by parallel scan, bookkeeping of a level.
 #include "engine.cuh"
 
-// facts[0]: smallest index of an asymmetric pair, [1]: of |C| > 1, [2]: of a diagonal entry other than 1; ~0 = none.
-// nan_column[j] = 1: column j holds a NaN off the diagonal.
+// facts[0]: smallest index of an entry that differs from its mirror by more than `mirror`, or is NaN where that is not;
+// [1]: of one beyond +-1; [2]: of a diagonal entry neither NaN nor within `unit` of 1; ~0 = none. nan_count [p]: NaN a row.
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8): tiles of 32 x 32, the mirrored tile through shared memory
-extern "C" __global__ void inspect(const double* __restrict__ C, const int p, const double tolerance,
-                                   u64* facts, unsigned char* nan_column) {
-    __shared__ double mirror[32][33];
+extern "C" __global__ void inspect(const double* __restrict__ C, const int p, const double mirror, const double unit,
+                                   u64* facts, u64* nan_count) {
+    __shared__ double other[32][33];
     const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32;
-    if (x0 < y0) return;                                  // pairs i <= j only
+    if (x0 < y0) return;                                    // pairs i <= j only
     for (int r = threadIdx.y; r < 32; r += 8) {
         const int i = x0 + r, j = y0 + threadIdx.x;
-        if (i < p && j < p) mirror[r][threadIdx.x] = C[(i64)i * p + j];
+        if (i < p && j < p) other[r][threadIdx.x] = C[(i64)i * p + j];
     }
     __syncthreads();
     for (int r = threadIdx.y; r < 32; r += 8) {
         const int i = y0 + r, j = x0 + threadIdx.x;
         if (i >= p || j >= p || i > j) continue;
         const i64 at = (i64)i * p + j;
-        const double a = C[at], b = mirror[threadIdx.x][r];
+        const double a = C[at], b = other[threadIdx.x][r];
+        const bool na = a != a, nb = b != b;
+        if (na) atomicAdd(&nan_count[i], 1ULL);
         if (i == j) {
-            if (!(fabs(a - 1.0) <= tolerance)) atomicMin(&facts[2], (u64)i);
+            if (!na && !(fabs(a - 1.0) <= unit)) atomicMin(&facts[2], (u64)i);
             continue;
         }
-        const bool na = a != a, nb = b != b;
-        if (na || nb) nan_column[i] = nan_column[j] = 1;
-        if (na != nb || (!na && !(fabs(a - b) <= tolerance))) atomicMin(&facts[0], (u64)at);
-        if (fabs(a) > 1.0 + tolerance || fabs(b) > 1.0 + tolerance) atomicMin(&facts[1], (u64)at);
+        if (nb) atomicAdd(&nan_count[j], 1ULL);
+        if (na != nb || (!na && !(fabs(a - b) <= mirror))) atomicMin(&facts[0], (u64)at);
+        if (fabs(a) > 1.0 + mirror) atomicMin(&facts[1], (u64)at);
+        if (fabs(b) > 1.0 + mirror) atomicMin(&facts[1], (u64)((i64)j * p + i));
     }
 }
 

@@ -18,6 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import pycupc.suffstat  # noqa: E402
 from pycupc import citest  # noqa: E402
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine  # noqa: E402
 
@@ -38,9 +39,7 @@ def correlation(name: str, root: Path) -> tuple[np.ndarray, int]:
     else:
         with gzip.open(root / "data" / f"{name}.csv.gz", "rt") as f:
             X = np.loadtxt(f, delimiter=",", skiprows=1)
-    C = np.corrcoef(X, rowvar=False)
-    np.fill_diagonal(C, 1.0)
-    return (C + C.T) / 2, X.shape[0]
+    return pycupc.suffstat.correlation(X), X.shape[0]
 
 
 def skeleton(engine, C, n, alpha, *, m_max=np.inf, gaps=None, fixed=None, times=None):

@@ -98,26 +98,25 @@ class GpuEngine(Engine):
             free += cp.get_default_memory_pool().free_bytes()
         return 9 * p * p + 64 * p + (32 << 20), free
 
-    def inspect(self, C: np.ndarray, tolerance: float = 1e-8) -> MatrixFacts:
+    def inspect(self, C: np.ndarray) -> MatrixFacts:
         """Look over C on the device; the upload is kept for `start`."""
         with self._session():
             self._take(C)
             cp, p = self._dev.cp, C.shape[0]
             facts = cp.full(3, 2**64 - 1, dtype=np.uint64)
-            nan = cp.zeros(p, dtype=np.uint8)
+            nan = cp.zeros(p, dtype=np.int64)
             tiles = -(-p // 32)
-            args = (ptr(self._C), i32(p), f64(tolerance), ptr(facts), ptr(nan))
+            args = (ptr(self._C), i32(p), f64(1e-8), f64(1e-10), ptr(facts), ptr(nan))
             self._launch("graph", "inspect", (tiles, tiles), (32, 8), args)
-            found, nan_columns = self._dev.download(facts, 3), self._dev.download(nan, p)
+            found, nan_count = self._dev.download(facts, 3), self._dev.download(nan, p)
             self._wait(None)
 
         def pair(at: int) -> tuple[int, int] | None:
-            return None if at == 2**64 - 1 else (int(at) // p, int(at) % p)
+            return None if at == 2**64 - 1 else (at // p, at % p)
 
         asymmetric, beyond, diagonal = (int(v) for v in found)
-        return MatrixFacts(
-            np.flatnonzero(nan_columns), pair(asymmetric), pair(beyond), None if diagonal == 2**64 - 1 else diagonal
-        )
+        bad_diagonal = None if diagonal == 2**64 - 1 else diagonal
+        return MatrixFacts(nan_count, pair(asymmetric), pair(beyond), bad_diagonal)
 
     # ---------------------------------------------------------------- the run
 
@@ -222,7 +221,8 @@ class GpuEngine(Engine):
         keep: list[Any] = []
         if pairs and any(self._rows):
             if self.algorithm != "schur":
-                keep = cupc.run_level(dev, self.algorithm, self.geometry, graph, state, pairs, self._widest)
+                differs = self._counts.data.ptr + 8 * (CAREFUL + 1)
+                keep = cupc.run_level(dev, self.algorithm, self.geometry, graph, state, self._widest, differs)
             elif level == 1:
                 for side in (0, 1):
                     self._launch("level1", "level1", (-(-pairs // 64),), (256,), (graph, state, i64(pairs), i32(side)))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pycupc.citest import gaussCItest
@@ -134,6 +134,8 @@ def literal_rules(skeleton, sepset, ambiguous, solve_confl, arrow_is_gap=False):
 
 
 @given(seeds, st.booleans())
+@example(2974, True)  # rule 3 on edges that the same pass has directed
+@example(3261, True)
 @settings(max_examples=300, deadline=None)
 def test_work_lists_equal_literal_rules(seed, solve_confl):
     skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
@@ -142,6 +144,8 @@ def test_work_lists_equal_literal_rules(seed, solve_confl):
 
 
 @given(seeds)
+@example(15545)  # the gap appears last
+@example(18406)
 @settings(max_examples=200, deadline=None)
 def test_work_lists_equal_literal_rules_of_rand_and_retry(seed):
     """On any colliders, not only on the extendable ones they are meant for: the two rules 3 differ more often there."""
@@ -183,6 +187,17 @@ def test_rule3_may_overwrite_itself():
     got = orient((want + want.T) != 0, Cells(cells), ambiguous=ambiguous)
     np.testing.assert_array_equal(got.graph, want)
     assert got.trace[0, 1] == ("R3", 0, 2, 3, 1)
+
+
+def test_conflict_solving_reads_rule2_from_the_start_of_its_pass():
+    """Recorded from pcalg 2.7-12: 2 -> 0 -> 1 holds for a moment, then 0 - 2 becomes bidirected; 1 - 2 must stay."""
+    start = graph_of("2>3 3>0 0>4 4>2 0>1 0-2 1-2 1-4", 5)
+    graph = MixedGraph(5, neighbour_sets((start + start.T) != 0))
+    for a, b in np.argwhere((start == 1) & (start.T == 0)).tolist():
+        graph.direct(a, b, ("given",))
+    MeekRules(graph, solve_confl=True).run()
+    start[0, 2] = start[2, 0] = 2
+    np.testing.assert_array_equal(graph.to_array(), start)
 
 
 @given(seeds)
@@ -355,6 +370,15 @@ def test_extendable_means_that_some_dag_extends_it(seed):
 
 
 # rand and retry
+
+
+def test_forced_dag_takes_the_lowest_sink_first():
+    """Recorded from pcalg 2.7-12; three tries fail, the last one has no cycle."""
+    want = graph_of("1>0 1-4 2>0 2-3 2-4 3>0 3-4", 5)
+    cells = {(0, 4): (1, 3), (1, 2): (3,), (1, 3): (0, 4)}
+    got = orient((want + want.T) != 0, Cells(cells), u2pd="retry")
+    assert (got.status, got.n_tries) == ("forced", 3)
+    np.testing.assert_array_equal(got.graph, want)
 
 
 def test_rand_and_retry_are_reproducible_and_extendable():

@@ -22,9 +22,9 @@ def is_extendable(graph: MixedGraph) -> bool:
     Takes away, one at a time, a node that no arrow leaves and whose undirected neighbours are each adjacent to all
     its other neighbours; the graph is extendable if that ends with no node left.
     """
-    adjacent = [set(s) for s in graph.adjacent]
-    undirected = [set(s) for s in graph.undirected]
-    children = [set(s) for s in graph.children]
+    adjacent, undirected, children = (
+        [set(s) if s else s for s in sets] for sets in (graph.adjacent, graph.undirected, graph.children)
+    )
     queue = deque(range(graph.p))
     waiting, left = [True] * graph.p, graph.p
     gone = [False] * graph.p
@@ -106,15 +106,15 @@ def orient_extendable(
     if u2pd == "retry":
         turns = conflicts(graph, sepset)
         tries = min(2 ** len(turns) - 1, MAX_TRIES)
-        first = graph
         for code in range(1, tries + 1):
-            graph = first.copy()
+            flip = code ^ (code - 1)
             for bit, ((a, b), (ab, ba)) in enumerate(turns.items()):
-                if code >> bit & 1:
-                    if a in graph.parents[b]:
-                        graph.direct(b, a, ba)
-                    else:
-                        graph.direct(a, b, ab)
+                if not flip >> bit:
+                    break
+                if a in graph.parents[b]:  # the lowest bits of `flip` are all ones
+                    graph.direct(b, a, ba)
+                else:
+                    graph.direct(a, b, ab)
             if is_extendable(graph):
                 MeekRules(graph, arrow_is_gap=True).run()
                 return graph, "reoriented", code

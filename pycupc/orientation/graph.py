@@ -34,17 +34,6 @@ class MixedGraph:
         self.arrows: list[tuple[int, int]] = []
         self.trace: dict[tuple[int, int], tuple] = {}
 
-    def copy(self) -> MixedGraph:
-        """The same state on the same skeleton, changed apart from this one."""
-        other = MixedGraph.__new__(MixedGraph)
-        other.p, other.adjacent = self.p, self.adjacent
-        other.undirected = [set(s) for s in self.undirected]
-        other.parents = [set(s) for s in self.parents]
-        other.children = [set(s) for s in self.children]
-        other.arrows = list(self.arrows)
-        other.trace = dict(self.trace)
-        return other
-
     def direct(self, a: int, b: int, reason: tuple) -> None:
         """Make the edge a -> b, whatever it was."""
         if a not in self.parents[b]:

@@ -1,4 +1,4 @@
-"""`PcAlgo`: what `pc` and `skeleton` return, shaped like pcalg's class of that name, with the evidence for every edge."""
+"""`PcAlgo`: what `pc` and `skeleton` return, shaped like pcalg's class, with the evidence for every edge."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ class Why:
         if self.arrow is None:
             return ""
         kind, *nodes = self.arrow
-        return f"; its arrow was set by {'the collider' if kind == 'collider' else kind} of {', '.join(map(str, nodes))}"
+        rule = "the collider" if kind == "collider" else kind
+        return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
 
 
 class PcAlgo:
@@ -222,7 +223,8 @@ class PcAlgo:
             f"PC-stable: {self.p:,} variables"
             + (f", {self.n:,} observations" if self.n is not None else "")
             + (f", alpha {self.alpha:g}" if self.alpha is not None else ""),
-            f"{directed + undirected + both:,} edges: {directed:,} directed, {undirected:,} undirected, {both:,} bidirected",
+            f"{directed + undirected + both:,} edges: {directed:,} directed, {undirected:,} undirected, "
+            f"{both:,} bidirected",
             f"mean degree {degree.mean():.2f}; most neighbours: {self.labels[top]} with {int(degree[top]):,}",
         ]
         if self.levels:

@@ -149,9 +149,7 @@ class SepSets:
 
     def cells(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """All cells that hold a set, level 0 included, as a dict: for small p, tests and comparisons."""
-        found: dict[tuple[int, int], tuple[int, ...]] = {
-            (a, b): () for a, b in zip(*(v.tolist() for v in np.nonzero(self.empty_pairs())), strict=True)
-        }
+        found: dict[tuple[int, int], tuple[int, ...]] = dict.fromkeys(zip(*(v.tolist() for v in np.nonzero(self.empty_pairs())), strict=True), ())
         x, y, length, members = self.arrays()
         ends = np.cumsum(length, dtype=np.int64).tolist()
         flat = members.tolist()

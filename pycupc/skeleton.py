@@ -110,7 +110,7 @@ def skeleton(
     fixedGaps, fixedEdges : bool (p, p), optional
         Symmetric; pairs that never get an edge, and edges that are never tested.
     NAdelete : bool, default True
-        A test whose p-value is NaN counts as independence. (The Gaussian test has no such: NaN correlations count as 0.)
+        A test whose p-value is NaN counts as independence. (The Gaussian test gives none: NaN correlations count as 0.)
     numCores : int, optional
         Threads of the cpu engine; all by default. The answer does not depend on it.
     verbose : bool, default False
@@ -142,7 +142,7 @@ def skeleton(
     References
     ----------
     Colombo and Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15.
-    Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE TPDS 31(3).
+    Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE TPDS 31.
     """
     problem = check_arguments(
         suffStat, indepTest, alpha, labels, p, method, m_max, fixedGaps, fixedEdges, NAdelete, numCores, verbose,
@@ -245,8 +245,8 @@ def check_arguments(
 
     if method == "original":
         raise ValueError(
-            "method 'original' depends on the order of the variables and is not offered; call pcalg::pc() for it, or use "
-            "'stable'"
+            "method 'original' depends on the order of the variables and is not offered; call pcalg::pc() for it, or "
+            "use 'stable'"
         )
     if method not in ("stable", "stable.fast"):
         raise ValueError(f"method must be 'stable' or 'stable.fast', got {method!r}")
@@ -290,8 +290,10 @@ def check_arguments(
             raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
         from pycupc.engines.reference import ReferenceEngine
 
-        chosen, note = ReferenceEngine(indepTest, suffStat, float(alpha), bool(NAdelete)), "reference (custom indepTest)"
-    call = f"{function}(alpha={float(alpha):g}, m_max={m_max}, engine={engine if isinstance(engine, str) else engine.name!r})"
+        chosen = ReferenceEngine(indepTest, suffStat, float(alpha), bool(NAdelete))
+        note = "reference (custom indepTest)"
+    name = engine if isinstance(engine, str) else engine.name
+    call = f"{function}(alpha={float(alpha):g}, m_max={m_max}, engine={name!r})"
     return Problem(
         suff_stat, suffStat, None if gaussian else indepTest, float(alpha), labels, m_max, gaps, fixed, bool(NAdelete),
         chosen, note, numCores, call, progress, bool(verbose),

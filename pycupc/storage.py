@@ -1,6 +1,6 @@
 """`PcAlgo` on disk: one .npz file, readable with ``numpy.load`` and without pickle.
 
-    meta                    JSON text: format, labels, call, n, alpha, engine, max_ord, n_edgetests, levels, notes, trace
+    meta                    JSON text: format, labels, call, n, alpha, engine, max_ord, n_edgetests, levels, notes, ...
     graph_from, _to, _mark  nonzero cells of the graph, row to column
     sepset_x, _y, _len, _members, changed_x, ...   cells from level 1 on as found; cells changed by orientation
     gaps                    bits of the fixed gaps (p x p), if any

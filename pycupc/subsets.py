@@ -1,7 +1,7 @@
 """Subsets of a sorted list in lexicographic order: how many, which comes at a rank, which rank one has.
 
-The order is pcalg's: (0, 1), (0, 2), ..., (0, d - 1), (1, 2), ... . Counts are exact Python integers; ranks fit 64 bits or
-are refused. Method of `unrank`: Buckles and Lybanon (1977), ACM TOMS 3(2), algorithm 515.
+The order is pcalg's: (0, 1), (0, 2), ..., (0, d - 1), (1, 2), ... . Counts are exact Python integers; ranks fit 64 bits
+or are refused. Method of `unrank`: Buckles and Lybanon (1977), ACM TOMS 3(2), algorithm 515.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a Gaussian conditional-independence test needs to know of the data: correlations and the number of observations."""
+"""What a Gaussian conditional-independence test needs to know of the data: correlations and sample size."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class SuffStat:
         constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
         if len(constant):
             warnings.warn(
-                f"constant, so without correlations and in the end without edges: {_some([called[j] for j in constant])}",
+                f"constant, so without correlations and without edges: {_some([called[j] for j in constant])}",
                 stacklevel=2,
             )
         C = engine.correlation(X) if engine is not None else correlation(X)
@@ -141,7 +141,8 @@ class SuffStat:
         if facts.out_of_range is not None:
             i, j = facts.out_of_range
             raise ValueError(
-                f"C must hold correlations in [-1, 1], but C[{i}, {j}] = {float(self.C[i, j])!r} ({names[i]}, {names[j]})"
+                f"C must hold correlations in [-1, 1], but C[{i}, {j}] = {float(self.C[i, j])!r} "
+                f"({names[i]}, {names[j]})"
             )
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
@@ -205,8 +206,8 @@ def as_suff_stat(suffStat: Any) -> SuffStat:
     if hasattr(suffStat, "columns") and hasattr(suffStat, "to_numpy"):
         return SuffStat.from_data(suffStat)
     raise TypeError(
-        "suffStat must be a SuffStat, a mapping with 'C' (correlation matrix) and 'n' (observations), or a DataFrame of "
-        f"data; got {type(suffStat).__name__}. For an array of data use SuffStat.from_data(array)"
+        "suffStat must be a SuffStat, a mapping with 'C' (correlation matrix) and 'n' (observations), or a DataFrame "
+        f"of data; got {type(suffStat).__name__}. For an array of data use SuffStat.from_data(array)"
     )
 
 

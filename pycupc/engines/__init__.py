@@ -102,7 +102,7 @@ class Engine(ABC):
         fixed: np.ndarray | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        """Take the problem: C float64 (p, p); bool (p, p) pairs without an edge and edges never tested, or None."""
+        """Take the problem: C float64 (p, p); gaps and fixed, bool (p, p) or None: no edge, edge never tested."""
 
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:

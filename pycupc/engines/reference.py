@@ -1,7 +1,7 @@
 """The reference engine: PC-stable as one reads it, in plain Python. Slow; the oracle of the tests.
 
-It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (contract, section 1). With the Gaussian test
-it uses pcalg's formulas literally, pseudoinverse included (contract, section 2).
+It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (contract, section 1). With the Gaussian
+test it uses pcalg's formulas literally, pseudoinverse included (contract, section 2).
 """
 
 from __future__ import annotations

@@ -391,8 +391,20 @@ def release(cp: Any) -> None:
     cp.get_default_pinned_memory_pool().free_all_blocks()
 
 
+_working: dict[int, str] = {}
+
+
 def probe(index: int = 0) -> tuple[bool, str]:
-    """Whether the GPU engine can run here, and why or why not. Cheap, never raises."""
+    """Whether the GPU engine can run here, and why or why not. Cheap, never raises; a yes is remembered."""
+    if index not in _working:
+        works, why = _probe(index)
+        if not works:
+            return False, why
+        _working[index] = why
+    return True, _working[index]
+
+
+def _probe(index: int) -> tuple[bool, str]:
     try:
         import cupy as cp
     except Exception as error:  # noqa: BLE001 - a broken CuPy raises all kinds

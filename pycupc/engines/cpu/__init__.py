@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from math import comb
 
 import numpy as np
 
 from pycupc import citest, subsets
 from pycupc.engines import Engine, EngineError, LevelResult, MatrixFacts, ProgressHook
-from pycupc.engines import cpu_kernels as kernels
+from pycupc.engines.cpu import graph, level1, walk
 
 #: Tests a task aims at: some milliseconds, so that threads end together.
 TASK_TESTS = 2_000_000
@@ -73,7 +74,7 @@ class CpuEngine(Engine):
         facts = np.full((len(blocks), 5), -1, dtype=np.int64)
 
         def scan(q: int) -> Task:
-            return lambda state: kernels.scan_rows(C, *blocks[q], nan_count, facts[q]) or 0
+            return lambda state: graph.scan_rows(C, *blocks[q], nan_count, facts[q]) or 0
 
         self._run((scan(q) for q in range(len(blocks))), p * p)
 
@@ -142,10 +143,10 @@ class CpuEngine(Engine):
         args = (self._C, cutoff, self._gaps, self._fixed)
 
         def count(q: int) -> Task:
-            return lambda state: kernels.level0_count(*args, *blocks[q], degree, tally[q]) or 0
+            return lambda state: graph.level0_count(*args, *blocks[q], degree, tally[q]) or 0
 
         def fill(q: int) -> Task:
-            return lambda state: kernels.level0_fill(*args, *blocks[q], offsets, nbr, r, fixed) or 0
+            return lambda state: graph.level0_fill(*args, *blocks[q], offsets, nbr, r, fixed) or 0
 
         self._run((count(q) for q in range(len(blocks))), p * p)
         offsets = np.concatenate(([0], np.cumsum(degree)))
@@ -172,60 +173,60 @@ class CpuEngine(Engine):
         )  # fmt: skip
 
     def _level(self, level: int, cutoff: float) -> LevelResult:
-        offsets, nbr, degree, row = self._offsets, self._nbr, self.degrees(), self._rows()
+        offsets, nbr, degree = self._offsets, self._nbr, self.degrees()
         self._check_size(level, degree)
-        mirror = kernels.mirror_entries(offsets, nbr)
-        tested = ~self._is_fixed & (degree[row] > level)
-        visited_beyond = ~self._is_fixed & (degree[row] > level + 1)
+        mirror = graph.mirror_entries(offsets, nbr)
         rank = np.full(len(nbr), -1, dtype=np.int64)
         r, best = np.zeros(len(nbr)), np.full(len(nbr), np.inf)
+        live, lanes = np.zeros(len(nbr), dtype=np.uint8), np.zeros(len(degree), dtype=np.int64)
         binomials = subsets.binomial_table(int(degree.max(initial=0)), level)
-        targets = np.bincount(row[tested], minlength=len(degree))
-        self._at_most, self._covered = subsets.level_tests(degree, targets, level), 0
+        self._at_most, self._covered = subsets.level_tests(degree, degree, level), 0
         report = self._reporter(level, rank)
-        n_careful = 0
+        n_careful, more = 0, False
         for side_b in (False, True):
-            if side_b:
-                tested &= ~(rank[mirror] >= 0)  # pairs that side A separated are not met again
-                visited_beyond &= ~((rank[mirror] >= 0) & (row > nbr))
-            lanes = np.bincount(row[tested & ((row > nbr) == side_b)], minlength=len(degree))
-            live = tested.view(np.uint8)
+            more |= graph.choose_lanes(offsets, nbr, self._is_fixed, mirror, rank, level, side_b, live, lanes)
             if level == 1:
                 tasks = self._level1_tasks(live, side_b, cutoff, lanes, rank, r, best)
             else:
                 tasks = self._tasks(level, live, side_b, cutoff, lanes, binomials, rank, r, best)
             n_careful += self._run(tasks, subsets.level_tests(degree, lanes, level), report)
 
-        found = rank >= 0
-        n_tests = int((rank[found] + 1).sum())
-        for d, m in zip(*np.unique(degree[row[tested & ~found]], return_counts=True), strict=True):
-            n_tests += int(m) * comb(int(d) - 1, level)
-        entries = np.flatnonzero(found)  # in order of (x, y)
-        S = np.empty((len(entries), level), dtype=np.int32)
-        kernels.unrank_sets(entries, row, offsets, nbr, rank, level, binomials, S)
+        stays, unseparated = np.empty(len(nbr), dtype=np.int64), np.empty_like(lanes)
+        n_found, n_tests, n_stay = graph.settle(offsets, self._is_fixed, mirror, rank, level, unseparated, stays)
+        n_tests += subsets.level_tests(degree, unseparated, level)
+        entries = np.flatnonzero(rank >= 0) if n_found else np.zeros(0, dtype=np.int64)  # in order of (x, y)
+        x = np.searchsorted(offsets, entries, side="right").astype(np.int32) - np.int32(1)
+        S = np.empty((n_found, level), dtype=np.int32)
+        graph.unrank_sets(entries, x, offsets, nbr, rank, level, binomials, S)
         result = LevelResult(
-            level=level, x=row[entries], y=nbr[entries], S=S, rank=rank[entries], r=r[entries],
-            n_tests=n_tests, n_removed=len(entries), n_careful=n_careful, more=bool(visited_beyond.any()),
+            level=level, x=x, y=nbr[entries], S=S, rank=rank[entries], r=r[entries],
+            n_tests=n_tests, n_removed=n_found, n_careful=n_careful, more=more,
         )  # fmt: skip
-        z = np.where(np.isinf(best), np.inf, citest.fisher_z(np.sqrt(best), self._n, level))
-        z = np.minimum(self._z, z)
-        self._take_over(~(found | found[mirror]), np.minimum(z, z[mirror]), row)
+        self._take_over(stays[:n_stay], best, mirror, level)
         return result
+
+    def _take_over(self, stays: np.ndarray, best: np.ndarray, mirror: np.ndarray, level: int) -> None:
+        """Go on with the entries that stay, and note the smallest |z| of either side's tests."""
+        smallest = np.minimum(best[stays], best[mirror[stays]])
+        z = np.where(np.isinf(smallest), np.inf, citest.fisher_z(np.sqrt(smallest), self._n, level))
+        row = np.searchsorted(self._offsets, stays, side="right") - 1
+        self._nbr, self._is_fixed, self._z = self._nbr[stays], self._is_fixed[stays], np.minimum(self._z[stays], z)
+        self._offsets = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(self._C)))))
 
     def _check_size(self, level: int, degree: np.ndarray) -> None:
         """Refuse a level that cannot be enumerated or whose work space does not fit, before it starts."""
         worst, d = int(degree.argmax()), int(degree.max(initial=0))
-        advice = f"raise the bar with a smaller alpha, or set m_max to {level - 1} or less"
+        advice = f"take a smaller alpha, or set m_max to {level - 1} or less"
         if comb(max(d - 1, 0), level) > subsets.MAX_RANK:
             raise EngineError(
-                f"level {level} cannot be run: variable {worst} has {d} neighbours, more than 2^63 conditioning sets of "
-                f"size {level}; {advice}"
+                f"level {level} cannot be run: variable {worst} has {d} neighbours, more than 2^63 conditioning sets "
+                f"of size {level}; {advice}"
             )
         need, free = max(level - 1, 0) * d * (d + 8) * 8 * self.threads, free_memory()
         if need > free:
             raise EngineError(
-                f"level {level} needs {need / 1e9:.1f} GB of work space for {self.threads} threads (variable {worst} has "
-                f"{d} neighbours) and {free / 1e9:.1f} GB are free; use fewer threads (numCores), {advice}"
+                f"level {level} needs {need / 1e9:.1f} GB of work space for {self.threads} threads (variable {worst} "
+                f"has {d} neighbours) and {free / 1e9:.1f} GB are free; use fewer threads (numCores), {advice}"
             )
 
     def _level1_tasks(self, live, side_b, cutoff, lanes, rank, r, best) -> Iterator[Task]:
@@ -233,7 +234,7 @@ class CpuEngine(Engine):
         for lo, hi in _row_blocks(lanes * degree):
             covered = int((lanes[lo:hi] * (degree[lo:hi] - 1)).sum())
             args = (self._C, self._offsets, self._nbr, live, side_b, cutoff, lo, hi)
-            yield lambda state, a=args, c=covered: kernels.level1_rows(*a, state, rank, r, best) or c
+            yield lambda state, a=args, c=covered: level1.level1_rows(*a, state, rank, r, best) or c
 
     def _tasks(self, level, live, side_b, cutoff, lanes, binomials, rank, r, best) -> Iterator[Task]:
         """Tasks of a level >= 2: (row, first prefix, prefixes), rows with most tests first, small rows together."""
@@ -248,7 +249,7 @@ class CpuEngine(Engine):
                 room = int(degree[items[0]].sum())
                 entry, found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
                 found_r, smallest = np.empty(room), np.empty(room)
-                m = kernels.run_items(
+                m = walk.run_items(
                     self._C, self._offsets, self._nbr, live, side_b, cutoff, level, *items, binomials, state, hint,
                     entry, found, found_r, smallest,
                 )  # fmt: skip
@@ -289,12 +290,6 @@ class CpuEngine(Engine):
         if rows:
             yield task(rows, firsts, counts, gathered)
 
-    def _take_over(self, stays: np.ndarray, z: np.ndarray, row: np.ndarray) -> None:
-        """Drop the entries of removed edges."""
-        self._nbr, self._is_fixed, self._z = self._nbr[stays], self._is_fixed[stays], z[stays]
-        degree = np.bincount(row[stays], minlength=len(self._C))
-        self._offsets = np.concatenate(([0], np.cumsum(degree)))
-
     # -- threads ----------------------------------------------------------------------------------------------------
 
     def _reporter(self, level: int, rank: np.ndarray) -> Callable[[], None] | None:
@@ -304,7 +299,7 @@ class CpuEngine(Engine):
         return lambda: self._progress(level, self._covered, self._at_most, edges - int((rank >= 0).sum()))
 
     def _run(self, tasks: Iterable[Task], tests: int, report: Callable[[], None] | None = None) -> int:
-        """Run all tasks; returns how many decisions were canonical. An interrupt or error leaves the engine as it was."""
+        """Run all tasks; returns how many decisions were canonical."""
         n_threads = 1 if tests < INLINE_TESTS else self.threads
         states = np.zeros((n_threads, 2), dtype=np.int64)
         tasks, lock = iter(tasks), threading.Lock()
@@ -355,4 +350,4 @@ def _row_blocks(cost: np.ndarray) -> list[tuple[int, int]]:
     number = np.cumsum(cost) // TASK_TESTS
     cuts = np.flatnonzero(np.diff(number)) + 1
     edges = [0, *cuts.tolist(), len(cost)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

@@ -1,16 +1,16 @@
-"""Numba kernels of the cpu engine: one row's tests in O(1) each, by Schur complements (design: "schur").
+"""Levels >= 2 of the cpu engine: one row's tests in O(1) each, by Schur complements (design: "schur").
 
-Vocabulary. The graph of the level is in rows of neighbour lists (CSR): entry e = offsets[x] + i is the ordered pair
-(x, nbr[e]), i its *position*. The *lanes* of a row are the positions whose edge is tested here and still alive. A
-*prefix* is a conditioning set without its last member. For a prefix P the row's correlation matrix conditioned on P,
-M|P, is kept; adding k to P gives every test of lane y given P and k from entries of M|P alone:
+Vocabulary. Entry e = offsets[x] + i of the neighbour lists is the ordered pair (x, nbr[e]), i its *position*. The
+*lanes* of a row are the positions whose edge is tested here and still alive. A *prefix* is a conditioning set without
+its last member. For a prefix P the row's correlation matrix conditioned on P, M|P, is kept; adding k to P gives every
+test of lane y given P and k from entries of M|P alone:
 
     r^2 = (M_xy M_kk - M_xk M_yk)^2 / ((M_xx M_kk - M_xk^2) (M_yy M_kk - M_yk^2))
 
-The walk visits prefixes in lexicographic order, so each lane meets its conditioning sets in pcalg's order and can stop at
-its first separating one. Each lane has a *bound*: the smallest r^2 met so far, but no less than the upper edge of the
-doubtful band around the squared cutoff. A test above its bound (nearly all) changes nothing; all others, and all tests
-whose pivots are doubtful, go one by one through `_decide`.
+The walk visits prefixes in lexicographic order, so each lane meets its conditioning sets in pcalg's order and can stop
+at its first separating one. Each lane has a *bound*: the smallest r^2 met so far, but no less than the upper edge of
+the doubtful band around the squared cutoff. A test above its bound (nearly all) changes nothing; all others, and all
+tests whose pivots are doubtful, go one by one through `decide`.
 """
 
 from __future__ import annotations
@@ -18,139 +18,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, uint64
+from numba import njit
 
-from pycupc.citest import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.engines.canonical import partial_correlation
+from pycupc.citest import PIVOT_FLOOR
+from pycupc.engines.cpu.decide import NEAR_ONE, band_high, decide
 
-LEVEL1_BLOCK = 32  # sets looked at together: few enough that an early separating set wastes little
-LEVEL1_TILE = 16  # rows of C that a level-1 tile holds in the cache, twice
 BLOCK = 8  # lanes are padded to whole blocks, so that few are left to scalar instructions
-NEAR_ONE = 1.0 - PIVOT_FLOOR
-TINY = 1e-12  # r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def band_low(cut2):
-    return cut2 * (1.0 - CUTOFF_BAND) - TINY
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def band_high(cut2):
-    return cut2 * (1.0 + CUTOFF_BAND) + TINY
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def scan_rows(C, lo, hi, nan_count, facts):
-    """Look over rows lo..hi of C for what `MatrixFacts` holds.
-
-    facts, -1 on entry: [0:2] an asymmetric pair, [2:4] one beyond +-1, [4] a bad diagonal.
-    """
-    p = C.shape[0]
-    tile = 64
-    for i0 in range(lo, hi, tile):
-        i1 = min(i0 + tile, hi)
-        for j0 in range(0, p, tile):
-            j1 = min(j0 + tile, p)
-            for i in range(i0, i1):
-                for j in range(j0, j1):
-                    v = C[i, j]
-                    if v != v:
-                        nan_count[i] += 1
-                        if facts[0] < 0 and C[j, i] == C[j, i]:
-                            facts[0], facts[1] = i, j
-                    elif i == j:
-                        if abs(v - 1.0) > 1e-10 and facts[4] < 0:
-                            facts[4] = i
-                    else:
-                        if not abs(v - C[j, i]) <= 1e-8 and facts[0] < 0:
-                            facts[0], facts[1] = i, j
-                        if abs(v) > 1.0 + 1e-8 and facts[2] < 0:
-                            facts[2], facts[3] = i, j
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _level0_row(C, x, cutoff, gaps, fixed, left):
-    """left[y] = 1 where the pair x, y keeps its edge at level 0.
-
-    A matrix that is symmetric only up to rounding is read above its diagonal, as pcalg does.
-    """
-    p = C.shape[0]
-    row = C[x]
-    close = 0
-    for y in range(p):
-        r = abs(row[y])
-        left[y] = r > cutoff  # NaN goes
-        close += abs(r - cutoff) < 2e-8
-    if close > 0:
-        for y in range(x):
-            left[y] = abs(C[y, x]) > cutoff
-    left[x] = 0
-    if fixed.shape[0] > 0:
-        for y in range(p):
-            left[y] |= fixed[x, y]
-    if gaps.shape[0] > 0:
-        for y in range(p):
-            left[y] &= not gaps[x, y]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def level0_count(C, cutoff, gaps, fixed, lo, hi, degree, tally):
-    """Neighbours left in each row lo..hi; tally[0] += tests, tally[1] += edges removed (both count x < y only)."""
-    p = C.shape[0]
-    left = np.empty(p, dtype=np.uint8)
-    for x in range(lo, hi):
-        _level0_row(C, x, cutoff, gaps, fixed, left)
-        d = 0
-        for y in range(p):
-            d += left[y]
-        degree[x] = d
-        pairs = p - 1 - x
-        kept = 0
-        for v in left[x + 1 :]:
-            kept += v
-        for y in range(x + 1, p):  # gaps and fixed edges are not tested
-            if fixed.shape[0] > 0 and fixed[x, y] and left[y]:
-                pairs -= 1
-                kept -= 1
-            elif gaps.shape[0] > 0 and gaps[x, y]:
-                pairs -= 1
-        tally[0] += pairs + kept
-        tally[1] += pairs - kept
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def level0_fill(C, cutoff, gaps, fixed, lo, hi, offsets, nbr, r, is_fixed):
-    """Write the neighbour lists that `level0_count` measured, with r = C[x, y] and which entries are fixed edges."""
-    p = C.shape[0]
-    left = np.empty(p, dtype=np.uint8)
-    found = np.empty(p + 1, dtype=np.int32)
-    for x in range(lo, hi):
-        _level0_row(C, x, cutoff, gaps, fixed, left)
-        d = 0
-        for y in range(p):  # without a branch: half of them would be guessed wrong
-            found[d] = y
-            d += left[y]
-        start = offsets[x]
-        for k in range(d):
-            y = found[k]
-            nbr[start + k] = y
-            r[start + k] = C[x, y]
-            is_fixed[start + k] = fixed.shape[0] > 0 and fixed[x, y]
-
-
-@njit(cache=True, nogil=True)
-def mirror_entries(offsets, nbr):
-    """For each entry (x, y) the entry (y, x)."""
-    p = offsets.shape[0] - 1
-    cursor = offsets[:-1].copy()
-    mirror = np.empty(nbr.shape[0], dtype=np.int64)
-    for x in range(p):  # rows ascending, so each row y is met by its neighbours in its own order
-        for e in range(offsets[x], offsets[x + 1]):
-            y = nbr[e]
-            mirror[e] = cursor[y]
-            cursor[y] += 1
-    return mirror
 
 
 @njit(cache=True, nogil=True)
@@ -165,126 +38,6 @@ def _rank(binomials, d, positions, size, skip):
         rank += binomials[d - 1 - low, left + 1] - binomials[d - 1 - m, left + 1]
         low = m + 1
     return rank
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _decide(C, x, y, S, size, r2, certain, cutoff, cut2, A, V, state):
-    """One test, exactly. Returns (independent, r^2, canonical r or 2.0); counts canonical decisions in state[0]."""
-    if certain and (r2 < band_low(cut2) or r2 > band_high(cut2)) and r2 <= 1.0:
-        if r2 > cut2:
-            return False, r2, 2.0
-        return True, r2, partial_correlation(C, x, y, S, size, A, V)
-    state[0] += 1
-    r = partial_correlation(C, x, y, S, size, A, V)
-    return abs(r) <= cutoff, r * r, r
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _level1_hits(row_y, nb, cx, vx, k0, k1, cxy, bound):
-    """How many of the sets {k0}..{k1 - 1} are not certainly above the bound; vx is NaN where it is doubtful."""
-    hits = 0
-    ks, c, v = nb[k0:k1], cx[k0:k1], vx[k0:k1]
-    for k in range(k1 - k0):
-        cyk = row_y[uint64(ks[k])]  # unsigned: an index that may be negative is not compiled to vector instructions
-        vy = 1.0 - cyk * cyk
-        num = cxy - c[k] * cyk
-        hits += not (num * num > bound * (v[k] * vy)) or not (vy > PIVOT_FLOOR)
-    return hits
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _level1_ratios(row_y, nb, cx, vx, k0, k1, cxy, ratio):
-    """r^2 given each of {k0}..{k1 - 1}, NaN where doubtful; returns the smallest, NaN left out."""
-    ks, c, v = nb[k0:k1], cx[k0:k1], vx[k0:k1]
-    for k in range(k1 - k0):
-        cyk = row_y[uint64(ks[k])]
-        vy = 1.0 - cyk * cyk
-        num = cxy - c[k] * cyk
-        ratio[k] = num * num / (v[k] * vy) if vy > PIVOT_FLOOR else math.nan
-    smallest = math.inf
-    for q in range(k1 - k0):
-        smallest = ratio[q] if ratio[q] < smallest else smallest
-    return smallest
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _level1_pair(C, x, y, i, nb, cx, vx, cutoff, cut2, high, ratio, S, A, V, state):
-    """(position of the first k that separates x and y = nb[i], its r) or (-1, the smallest r^2)."""
-    d = nb.shape[0]
-    best = math.inf
-    row_y = C[y]
-    k0 = 0
-    while k0 < d:
-        if k0 == i:  # y itself
-            k0 += 1
-            continue
-        k1 = min(k0 + LEVEL1_BLOCK, i if k0 < i else d)
-        if _level1_hits(row_y, nb, cx, vx, k0, k1, cx[i], max(best, high)) > 0:
-            best = min(best, _level1_ratios(row_y, nb, cx, vx, k0, k1, cx[i], ratio))
-            for k in range(k0, k1):
-                r2 = ratio[k - k0]
-                if r2 > high:
-                    continue
-                S[0] = nb[k]
-                independent, r2, r = _decide(C, x, y, S, 1, r2, r2 == r2, cutoff, cut2, A, V, state)
-                if independent:
-                    return k, r
-                best = min(best, r2)
-        k0 = k1
-    return -1, best
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def level1_rows(C, offsets, nbr, live, side_b, cutoff, lo, hi, state, rank_out, r_out, best_out):
-    """Level 1 of rows lo..hi: for each live pair the first k that separates it.
-
-    live : uint8 (E,), 1 = test this entry. side_b : test entries with x > nbr (else x < nbr).
-    rank_out, r_out : written for separated entries; rank_out is -1 on entry.
-    best_out : smallest r^2 of the tests of an entry that stays. state[1] != 0 stops.
-
-    Pairs are taken in tiles of LEVEL1_TILE rows x by as many rows y, whose rows of C stay in the cache meanwhile.
-    """
-    cut2 = cutoff * cutoff
-    high = band_high(cut2)
-    A, V = np.empty((3, 3)), np.empty((3, 3))
-    S = np.empty(1, dtype=np.int64)
-    ratio = np.empty(LEVEL1_BLOCK)
-    cursor = np.empty(LEVEL1_TILE, dtype=np.int64)
-    d_max = 0
-    for x in range(lo, hi):
-        d_max = max(d_max, offsets[x + 1] - offsets[x])
-    cx, vx = np.empty((LEVEL1_TILE, d_max)), np.empty((LEVEL1_TILE, d_max))
-    for x0 in range(lo, hi, LEVEL1_TILE):
-        x1 = min(x0 + LEVEL1_TILE, hi)
-        for x in range(x0, x1):
-            start = offsets[x]
-            for k in range(offsets[x + 1] - start):
-                c = C[x, nbr[start + k]]
-                v = 1.0 - c * c
-                cx[x - x0, k] = c
-                vx[x - x0, k] = v if v > PIVOT_FLOOR else math.nan
-            cursor[x - x0] = start
-        for y0 in range(0, C.shape[0], LEVEL1_TILE):
-            if state[1] != 0:
-                return
-            for x in range(x0, x1):
-                t = x - x0
-                start, end = offsets[x], offsets[x + 1]
-                e = cursor[t]
-                while e < end and nbr[e] < y0 + LEVEL1_TILE:
-                    if live[e] and (nbr[e] < x) == side_b:
-                        i, d = e - start, end - start
-                        k, value = _level1_pair(
-                            C, x, nbr[e], i, nbr[start:end], cx[t, :d], vx[t, :d], cutoff, cut2, high, ratio, S, A, V,
-                            state,
-                        )  # fmt: skip
-                        if k >= 0:
-                            rank_out[e] = k - (1 if k > i else 0)
-                            r_out[e] = value
-                        else:
-                            best_out[e] = value
-                    e += 1
-                cursor[t] = e
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -542,7 +295,7 @@ def _walk(
                     r2 = num * num / (dxx * dyy)
                     if certain and r2 > bound[pos]:
                         continue
-                independent, r2, rc = _decide(C, x, nb[pos], S, level, r2, certain, T, cut2, A, V, state)
+                independent, r2, rc = decide(C, x, nb[pos], S, level, r2, certain, T, cut2, A, V, state)
                 if independent:
                     rank[pos] = _rank(binomials, d, chosen, level, pos)
                     r[pos] = rc
@@ -632,27 +385,3 @@ def run_items(C, offsets, nbr, live, side_b, T, level, rows, firsts, counts, bin
                 out_best[n_out] = best[i]
                 n_out += 1
     return n_out
-
-
-@njit(cache=True, nogil=True)
-def unrank_sets(entries, row, offsets, nbr, rank, level, binomials, out):
-    """Members of the separating set of each entry from its rank (algorithm 515, as `subsets.unrank`)."""
-    for q in range(entries.shape[0]):
-        e = entries[q]
-        start = offsets[row[e]]
-        d = offsets[row[e] + 1] - start
-        skip = e - start
-        left_over = rank[e]
-        low = 0
-        for i in range(level):
-            if level > 1:
-                while True:
-                    block = binomials[d - 2 - low, level - i - 1]
-                    if left_over < block:
-                        break
-                    left_over -= block
-                    low += 1
-            else:
-                low = left_over
-            out[q, i] = nbr[start + low + (1 if low >= skip else 0)]
-            low += 1

@@ -19,8 +19,8 @@ from pycupc import citest, subsets
 from pycupc.engines import Engine, EngineError, LevelResult, MatrixFacts, ProgressHook
 from pycupc.engines.cpu import graph, level1, walk
 
-#: Tests a task aims at: some milliseconds, so that threads end together.
-TASK_TESTS = 2_000_000
+#: Tests a task aims at: about a millisecond, so that threads end together.
+TASK_TESTS = 250_000
 #: Work below this runs in the calling thread: starting threads would take longer.
 INLINE_TESTS = 100_000
 #: Seconds between progress reports; also the longest wait before Ctrl-C is noticed.

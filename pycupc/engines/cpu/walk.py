@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, uint64
 
 from pycupc.citest import PIVOT_FLOOR
 from pycupc.engines.cpu.decide import NEAR_ONE, band_high, decide
@@ -41,46 +41,73 @@ def _rank(binomials, d, positions, size, skip):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _sweep(row_k, u, a, v_k, m_xk, dxx, m_xy, m_yy, bound, lanes):
+def _sweep(W, t, k, s, a, v_k, m_xk, dxx, txy, tyy, bound, lanes):
     """Tests of all lanes given P and k that are not certainly above their bound; lanes is a multiple of BLOCK."""
     hits = 0
     floor = PIVOT_FLOOR * v_k
     for j in range(lanes):
-        w = row_k[j] - a * u[j]
-        num = m_xy[j] * v_k - m_xk * w
-        dyy = m_yy[j] * v_k - w * w
+        w = W[t, k, j] - a * W[t, s, j]
+        num = txy[j] * v_k - m_xk * w
+        dyy = tyy[j] * v_k - w * w
         den = dxx * dyy
         q = num * num
-        hits += not (q > bound[j] * den) or not (q < NEAR_ONE * den) or not (dyy > floor)  # NaN hits
+        hits += not (q > bound[t, j] * den) or not (q < NEAR_ONE * den) or not (dyy > floor)  # NaN hits
     return hits
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _push(W, Wn, rows, s, s_column, pivot, runs, n_runs, lanes, width):
-    """Wn = W given s for rows s+1..rows-1; runs = (from, to, length) pieces of columns that stay."""
-    u = W[s]
+def _push(W, t, rows, s, s_column, pivot, runs, n_runs, lanes, width):
+    """W[t + 1] = W[t] given s for rows s+1..rows-1; runs = (from, to, length) pieces of columns that stay."""
     for k in range(s + 1, rows):
-        a = W[k, s_column] / pivot
+        a = W[t, k, s_column] / pivot
         for j in range(lanes, width):
-            Wn[k, j] = 0.0
+            W[t + 1, k, j] = 0.0
         for q in range(n_runs):
-            f, t, length = runs[q, 0], runs[q, 1], runs[q, 2]
-            src = W[k, f : f + length]
-            dst = Wn[k, t : t + length]
-            piece = u[f : f + length]
-            for j in range(length):
-                dst[j] = src[j] - a * piece[j]
+            source, target = uint64(runs[q, 0]), uint64(runs[q, 1])
+            for j in range(runs[q, 2]):
+                W[t + 1, k, target + uint64(j)] = W[t, k, source + uint64(j)] - a * W[t, s, source + uint64(j)]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _push_lanes(W, t, s, pivot, f, runs, n_runs, lanes, padded, m_xy, m_yy, bound):
+    """What belongs to lanes, moved on from depth t to t + 1 in the same way; padding can never be below its bound."""
+    for j in range(lanes, padded):
+        m_xy[t + 1, j], m_yy[t + 1, j], bound[t + 1, j] = 0.0, 1.0, -1.0
+    for q in range(n_runs):
+        source, target = uint64(runs[q, 0]), uint64(runs[q, 1])
+        if target >= lanes:
+            break
+        for j in range(runs[q, 2]):
+            to, fro = target + uint64(j), source + uint64(j)
+            u = W[t, s, fro]
+            m_xy[t + 1, to] = m_xy[t, fro] - f * u
+            m_yy[t + 1, to] = m_yy[t, fro] - u * u / pivot
+            bound[t + 1, to] = bound[t, fro]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _last(W, t, s, pivot, f, m_xy, m_yy, txy, tyy, lanes):
+    """Covariances with x and variances of all lanes given the prefix with its last member s."""
+    g = 1.0 / pivot
+    for j in range(lanes):
+        u = W[t, s, j]
+        txy[j] = m_xy[t, j] - f * u
+        tyy[j] = m_yy[t, j] - u * u * g
 
 
 @njit(cache=True, nogil=True)
-def _layout(columns, lanes, ncol, s, alive, d, out_columns, out_of, runs):
-    """Columns after s: live lanes but s, padding, then the other positions beyond s. Returns (lanes, padded, ncol, runs)."""
+def _layout(columns, of, t, lanes, ncol, s, alive, d, runs):
+    """Columns of depth t + 1, after s: live lanes but s, padding, then the other positions beyond s.
+
+    Returns (lanes, padded, columns, runs).
+    """
     n = 0
     n_runs = 0
-    out_of[:d] = -1
+    for j in range(d):
+        of[t + 1, j] = -1
     last = -2
     for j in range(lanes):
-        pos = columns[j]
+        pos = columns[t, j]
         if pos >= 0 and pos != s and alive[pos]:
             if j == last + 1:
                 runs[n_runs - 1, 2] += 1
@@ -88,31 +115,31 @@ def _layout(columns, lanes, ncol, s, alive, d, out_columns, out_of, runs):
                 runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = j, n, 1
                 n_runs += 1
             last = j
-            out_columns[n] = pos
-            out_of[pos] = n
+            columns[t + 1, n] = pos
+            of[t + 1, pos] = n
             n += 1
     padded = (n + BLOCK - 1) // BLOCK * BLOCK
     for j in range(n, padded):
-        out_columns[j] = -1
+        columns[t + 1, j] = -1
     m = padded
     last = -2
     for j in range(ncol):
-        pos = columns[j]
-        if pos > s and out_of[pos] < 0:
+        pos = columns[t, j]
+        if pos > s and of[t + 1, pos] < 0:
             if j == last + 1 and m > padded:
                 runs[n_runs - 1, 2] += 1
             else:
                 runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = j, m, 1
                 n_runs += 1
             last = j
-            out_columns[m] = pos
-            out_of[pos] = m
+            columns[t + 1, m] = pos
+            of[t + 1, pos] = m
             m += 1
     return n, padded, m, n_runs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _base(C, x, nb, alive, first, W, of, columns, m_xy, m_yy, m_xk, v):
+def _base(C, x, nb, alive, bounds, first, W, of, columns, m_xy, m_yy, bound, m_xk, v):
     """Depth 0: the row's own correlations, rows `first`.., live lanes first. Returns (lanes, padded, ncol)."""
     d = nb.shape[0]
     n = 0
@@ -143,6 +170,7 @@ def _base(C, x, nb, alive, first, W, of, columns, m_xy, m_yy, m_xk, v):
         pos = columns[j]
         m_xy[j] = C[x, nb[pos]] if pos >= 0 else 0.0
         m_yy[j] = C[nb[pos], nb[pos]] if pos >= 0 else 1.0
+        bound[j] = bounds[pos] if pos >= 0 else -1.0
     return lanes, padded, n
 
 
@@ -169,9 +197,10 @@ def _walk(
     m_xx = np.zeros(level)
     sound = np.zeros(level, dtype=np.bool_)  # every pivot up to here is above the floor
     runs = np.empty((d + 2, 3), dtype=np.int64)
-    bound = np.full(d, math.inf)
+    bounds = np.full(d, math.inf)  # by position; bound has them by lane, for each depth
     width = W.shape[2]
-    txy, tyy, tb = np.empty(width), np.empty(width), np.empty(width)
+    bound = np.empty((depth + 1, width))
+    txy, tyy = np.empty(width), np.empty(width)
 
     # the first prefix, by its number
     left_over = first
@@ -200,12 +229,13 @@ def _walk(
                 if alive[i] and 0 <= hint[i] < first + step:
                     alive[i] = 0
                     n_alive -= 1
+                    bounds[i] = -1.0
             if n_alive == 0:
                 return
-        if step == 0 or (changed == 0 and _mostly_dead(columns[0], n_lanes[0], alive)):
+        if step == 0 or (changed == 0 and _mostly_dead(columns, 0, n_lanes[0], alive)):
             changed = 0
             n_lanes[0], padded[0], ncol[0] = _base(
-                C, x, nb, alive, chosen[0], W[0], of[0], columns[0], m_xy[0], m_yy[0], m_xk[0], v[0]
+                C, x, nb, alive, bounds, chosen[0], W[0], of[0], columns[0], m_xy[0], m_yy[0], bound[0], m_xk[0], v[0]
             )
         for t in range(changed, depth):  # condition on chosen[t]: matrices of depth t -> t + 1
             s = chosen[t]
@@ -215,21 +245,15 @@ def _walk(
                 continue
             s_column = of[t, s]
             n_lanes[t + 1], padded[t + 1], ncol[t + 1], n_runs = _layout(
-                columns[t], n_lanes[t], ncol[t], s, alive, d, columns[t + 1], of[t + 1], runs
+                columns, of, t, n_lanes[t], ncol[t], s, alive, d, runs
             )
-            _push(W[t], W[t + 1], d, s, s_column, pivot, runs, n_runs, n_lanes[t + 1], padded[t + 1])
+            _push(W, t, d, s, s_column, pivot, runs, n_runs, n_lanes[t + 1], padded[t + 1])
             f = m_xk[t, s] / pivot
             m_xx[t + 1] = m_xx[t] - f * m_xk[t, s]
             for k in range(s + 1, d):
                 m_xk[t + 1, k] = m_xk[t, k] - f * W[t, k, s_column]
                 v[t + 1, k] = v[t, k] - W[t, k, s_column] * W[t, k, s_column] / pivot
-            for j in range(padded[t + 1]):
-                pos = columns[t + 1, j]
-                m_xy[t + 1, j], m_yy[t + 1, j] = 0.0, 1.0
-                if pos >= 0:
-                    c = of[t, pos]
-                    m_xy[t + 1, j] = m_xy[t, c] - f * W[t, s, c]
-                    m_yy[t + 1, j] = m_yy[t, c] - W[t, s, c] * W[t, s, c] / pivot
+            _push_lanes(W, t, s, pivot, f, runs, n_runs, n_lanes[t + 1], padded[t + 1], m_xy, m_yy, bound)
 
         # condition on the last member s of the prefix while sweeping the candidates k beyond it
         t = depth
@@ -241,19 +265,15 @@ def _walk(
         pivot = v[t, s]
         v_x = 0.0
         f = 0.0
-        u = W[t, s]
         if ok and pivot > PIVOT_FLOOR:
             f = m_xk[t, s] / pivot
             v_x = m_xx[t] - f * m_xk[t, s]
         ok = ok and pivot > PIVOT_FLOOR and v_x > PIVOT_FLOOR
         if ok:
-            for j in range(wide):
-                pos = columns[t, j]
-                txy[j], tyy[j], tb[j] = 0.0, 1.0, -1.0  # padding and s itself: never below the bound
-                if pos >= 0 and pos != s:
-                    txy[j] = m_xy[t, j] - f * u[j]
-                    tyy[j] = m_yy[t, j] - u[j] * u[j] / pivot
-                    tb[j] = bound[pos] if alive[pos] else -1.0
+            _last(W, t, s, pivot, f, m_xy, m_yy, txy, tyy, wide)
+            if s_column < wide:  # s itself can never be below its bound
+                txy[s_column], tyy[s_column] = 0.0, 1.0
+                bound[t, s_column] = -1.0
         for i in range(size):
             S[i] = nb[chosen[i]]
         for k in range(s + 1, d):
@@ -270,12 +290,11 @@ def _walk(
                 sure = v_k > PIVOT_FLOOR and dxx > PIVOT_FLOOR * v_k
                 if sure:
                     expected = 1 if of[t, k] < wide else 0  # lane y = k always hits: no variance given itself
-                    if _sweep(W[t, k], u, a, v_k, x_k, dxx, txy, tyy, tb, wide) <= expected:
+                    if _sweep(W, t, k, s, a, v_k, x_k, dxx, txy, tyy, bound, wide) <= expected:
                         continue
             # the rare way: one lane after the other
             S[size] = nb[k]
             chosen[size] = k
-            touched = False
             for i in range(lanes if sure else d):
                 pos = columns[t, i] if sure else i
                 if pos < 0 or pos == k or not alive[pos]:
@@ -288,12 +307,12 @@ def _walk(
                 r2 = 0.0
                 certain = False
                 if sure:
-                    w = W[t, k, i] - a * u[i]
+                    w = W[t, k, i] - a * W[t, s, i]
                     num = txy[i] * v_k - x_k * w
                     dyy = tyy[i] * v_k - w * w
                     certain = dyy > PIVOT_FLOOR * v_k and num * num < NEAR_ONE * (dxx * dyy)
                     r2 = num * num / (dxx * dyy)
-                    if certain and r2 > bound[pos]:
+                    if certain and r2 > bounds[pos]:
                         continue
                 independent, r2, rc = decide(C, x, nb[pos], S, level, r2, certain, T, cut2, A, V, state)
                 if independent:
@@ -303,17 +322,17 @@ def _walk(
                         hint[pos] = first + step
                     alive[pos] = 0
                     n_alive -= 1
+                    bounds[pos] = -1.0
+                    if n_alive == 0:
+                        return
                 else:
                     best[pos] = min(best[pos], r2)
-                    bound[pos] = max(best[pos], high)
-                touched = True
-            if touched and ok:
-                for j in range(lanes):
-                    pos = columns[t, j]
-                    if pos != s:
-                        tb[j] = bound[pos] if alive[pos] else -1.0
-                if n_alive == 0:
-                    return
+                    bounds[pos] = max(best[pos], high)
+                for q in range(depth + 1):
+                    if 0 <= of[q, pos] < padded[q]:
+                        bound[q, of[q, pos]] = bounds[pos]
+        if ok and s_column < wide:
+            bound[t, s_column] = bounds[s]
 
         # the next prefix in lexicographic order, over positions 0..d-2
         i = size - 1
@@ -326,15 +345,15 @@ def _walk(
             chosen[q] = chosen[q - 1] + 1
         changed = i
         # lanes that died stay in the stored matrices; once a quarter of the level's own are dead, rebuild from there
-        if depth > 0 and changed == depth and _mostly_dead(columns[depth], n_lanes[depth], alive):
+        if depth > 0 and changed == depth and _mostly_dead(columns, depth, n_lanes[depth], alive):
             changed = depth - 1
 
 
 @njit(cache=True, nogil=True)
-def _mostly_dead(columns, lanes, alive):
+def _mostly_dead(columns, t, lanes, alive):
     dead = 0
     for j in range(lanes):
-        dead += not alive[columns[j]]
+        dead += not alive[columns[t, j]]
     return dead >= BLOCK and 4 * dead >= lanes
 
 

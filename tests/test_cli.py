@@ -288,6 +288,20 @@ def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
     assert set(left(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
 
 
+# -- compare ----------------------------------------------------------------------------------------------------------
+
+
+def test_compare_takes_folders_of_runs(here, capsys):
+    for out, alpha in {"one": "0.01", "two": "0.01", "three": "0.2"}.items():
+        assert run("run", "--example", "--alpha", alpha, "--out", out, "--plot", "none", "--quiet") == cli.OK
+    assert run("compare", "one", "two/result.npz") == cli.OK
+    assert run("compare", "one", "three", "--data", EXAMPLE) == cli.DIFFERS
+    assert "level 0" in said(capsys)[0]
+    assert run("compare", "one", "nowhere") == cli.USAGE
+    assert "nowhere" in said(capsys)[1]
+    assert run("compare", "one") == cli.USAGE
+
+
 # -- estimate, doctor, help -------------------------------------------------------------------------------------------
 
 

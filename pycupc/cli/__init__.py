@@ -29,6 +29,12 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
     pycupc compare A B                      where two results part, and at which test it began
 """
 
+_COMPARE = """\
+Two results side by side: what differs, and the first test, triple or rule at which they parted. A and B are folders
+that 'pycupc run' wrote, files that PcAlgo.save wrote, or methods, which are run on the data. Exit code 0 if the two are
+equal, 1 if they differ.
+"""
+
 _EPILOG = """\
 exit codes: 0 done, 1 the results differ (compare), 2 wrong usage, 3 wrong data,
 4 no device or memory for what was asked, 130 interrupted.
@@ -86,9 +92,11 @@ def _dispatch(argv: list[str]) -> int:
     if argv[:1] == ["compare"]:
         from pycupc import compare
 
-        parser = argparse.ArgumentParser(prog="pycupc compare")
+        parser = argparse.ArgumentParser(prog="pycupc compare", description=_COMPARE)
         compare.add_arguments(parser)
-        return compare.main(parser.parse_args(argv[1:]))
+        args = parser.parse_args(argv[1:])
+        args.a, args.b = _result_file(args.a), _result_file(args.b)
+        return compare.main(args)
     args = parser.parse_args(argv)
     if args.version:
         from pycupc.doctor import version_of
@@ -99,6 +107,12 @@ def _dispatch(argv: list[str]) -> int:
         parser.print_help()
         return USAGE
     return args.main(args)
+
+
+def _result_file(source: str) -> str:
+    """The result in a folder that ``run`` wrote; anything else as it is."""
+    inside = os.path.join(source, "result.npz")
+    return inside if os.path.isfile(inside) else source
 
 
 def _guarded(call: Any, *args: Any) -> int:

@@ -13,6 +13,21 @@
 //   A test is settled at once when r^2 > bound_y = max(T^2 (1 + band), smallest r^2 seen) and all pivots are sound.
 //   Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubt for the canonical formula.
 #include "engine.cuh"
+#ifndef SETS_BLOCKS
+#define SETS_BLOCKS 2
+#endif
+#ifndef TILES_BLOCKS
+#define TILES_BLOCKS 2
+#endif
+#ifndef TURN2
+#define TURN2 4
+#endif
+#ifndef TURN3
+#define TURN3 4
+#endif
+#ifndef TURN4
+#define TURN4 2
+#endif
 
 // Targets of one base, in shared memory.
 struct Targets {
@@ -208,7 +223,7 @@ __device__ __forceinline__ void factorise(Leaf<T>& f, const double* M, const int
 //   Launch  persistent grid; block 32 to 256; dynamic shared memory as sets_shared() in pycupc/engines/gpu_schur.py
 //   table   the T-subsets in colexicographic order, one byte a member: entry i holds the i-th subset, any range
 template <int T>
-__global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
+__global__ void __launch_bounds__(256, SETS_BLOCKS) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
     extern __shared__ double2 sets_memory[];
     Targets ts;
@@ -349,8 +364,12 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
             const unsigned leaves = (unsigned)lv.binom[(i64)T * stride + r];
             Place w;
             w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = first;
-            if (count)
-                for (unsigned b = warp * 32; b < leaves; b += warps * 32) {
+            // Segments of leaves, each twice as long as the one before: between two, separated targets are reported and
+            // dropped, since all leaves still to come have larger ranks.
+            int targets = count;
+            for (unsigned begin = 0, length = warps * 32; targets && begin < leaves; begin += length, length *= begin ? 2 : 1) {
+                const unsigned end = min(leaves, begin + length);
+                for (unsigned b = begin + warp * 32; b < end; b += warps * 32) {
                     Leaf<T> f;
                     f.number = b + lane;
                     f.valid = f.number < leaves;
@@ -359,25 +378,51 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
 #pragma unroll
                     for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = r - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
                     factorise<T>(f, M, pitch, r, vx);
-                    sweep<T, (T < 4 ? 4 : 2)>(g, lv, w, f, ts, count, M, b);
+                    sweep<T, (T == 2 ? TURN2 : T == 3 ? TURN3 : TURN4)>(g, lv, w, f, ts, targets, M, b);
                 }
-            __syncthreads();
-            for (int t = threadIdx.x; t < count; t += blockDim.x) {
-                const int i = slot[t], a = ts.position[t];
-                const unsigned cut = ts.cut[t];
-                item_least[i] = ts.least[t];
-                if (cut == NO_CUT) continue;
-                const unsigned code = table[leaves - 1 - cut];
-                u64 rank = lv.binom[(i64)lv.level * stride + d] - 1;
-                for (int j = 0; j < q; ++j) rank -= lv.binom[(i64)(lv.level - j) * stride + (d - 1 - Q[j])];
-                for (int j = 0; j < T; ++j)
-                    rank -= lv.binom[(i64)(T - j) * stride + ((code >> (8 * (T - 1 - j))) & 255u)];
-                atomicMin(&g.best[e0 + a], rank);
-                const int y = ids[a];
-                if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
-                alive[i] = -1;
+                __syncthreads();
+                if (warp == 0) {
+                    int stay = 0;
+                    for (int b = 0; b < targets; b += 32) {
+                        const int t = b + lane;
+                        const bool in = t < targets;
+                        const unsigned cut = in ? ts.cut[t] : NO_CUT;
+                        const int i = in ? slot[t] : 0, a = in ? ts.position[t] : 0;
+                        if (in) item_least[i] = ts.least[t];
+                        if (cut != NO_CUT) {
+                            const unsigned code = table[leaves - 1 - cut];
+                            u64 rank = lv.binom[(i64)lv.level * stride + d] - 1;
+                            for (int j = 0; j < q; ++j) rank -= lv.binom[(i64)(lv.level - j) * stride + (d - 1 - Q[j])];
+                            for (int j = 0; j < T; ++j)
+                                rank -= lv.binom[(i64)(T - j) * stride + ((code >> (8 * (T - 1 - j))) & 255u)];
+                            atomicMin(&g.best[e0 + a], rank);
+                            const int y = ids[a];
+                            if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+                            alive[i] = -1;
+                        }
+                        const bool keep = in && cut == NO_CUT;
+                        const unsigned mask = __ballot_sync(FULL, keep);
+                        if (end < leaves && __popc(mask) + stay < b + 32) {  // close the gaps
+                            double2 moment;
+                            double bound;
+                            u64 least;
+                            int2 where;
+                            if (keep) { moment = ts.moment[t]; bound = ts.bound[t]; least = ts.least[t]; where = ts.where[t]; }
+                            __syncwarp();
+                            if (keep) {
+                                const int to = stay + __popc(mask & ((1u << lane) - 1));
+                                ts.moment[to] = moment; ts.bound[to] = bound; ts.least[to] = least; ts.where[to] = where;
+                                ts.position[to] = a; ts.cut[to] = NO_CUT; slot[to] = i;
+                            }
+                            __syncwarp();
+                        }
+                        stay += __popc(mask);
+                    }
+                    if (lane == 0) head[4] = stay;
+                }
+                __syncthreads();
+                targets = head[4];
             }
-            __syncthreads();
             if (base + 1 < last) {
                 if (threadIdx.x == 0) head[3] = subset_next(m, q, Q);
                 __syncthreads();
@@ -389,13 +434,13 @@ __global__ void __launch_bounds__(256, 2) schur_sets(const Graph g, const Level 
     }
 }
 
-// Rows too wide for that: T = 2, the last two members from a tile of 32 x 32 columns, targets in slices of 128.
+// Rows too wide for that: T = 2, the last two members from a tile of ptile_width x 32 columns, targets in slices of 128.
 //   Work    item = (row, base Q, tile of the last but one member); inside, slices of targets and tiles of the last member
 //   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared(); W in global memory, w_doubles a block
-constexpr int TILE = 32, SLICE = 128;
-extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
-                                                              const i64 w_doubles) {
-    const int T = 2, PITCH = 2 * TILE + 1;
+constexpr int TILE = 32, SLICE = 128;  // columns of the last member, targets
+extern "C" __global__ void __launch_bounds__(256, TILES_BLOCKS) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
+                                                              const i64 w_doubles, const int ptile_width) {
+    const int T = 2, PTILE = ptile_width, PITCH = PTILE + TILE + 1;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
     extern __shared__ double2 tiles_memory[];
     Targets ts;
@@ -426,14 +471,14 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
         if (!head[0]) return;
         const int x = head[1];
         const i64 e0 = g.start[x];
-        const int d = (int)(g.start[x + 1] - e0), tiles = (d + TILE - 1) / TILE;
+        const int d = (int)(g.start[x + 1] - e0), tiles = (d + PTILE - 1) / PTILE;
         const u64 base = head_item / tiles;
         const int ptile = (int)(head_item % tiles);
         int* ids = (int*)(W + (i64)wp * (d + 1));
         for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
         if (threadIdx.x == 0) subset_unrank(lv.binom, stride, d - T, q, base, Q);
         __syncthreads();
-        const int start = q ? Q[q - 1] + 1 : 0, p0 = max(start, ptile * TILE), p1 = min(d - 1, ptile * TILE + TILE);
+        const int start = q ? Q[q - 1] + 1 : 0, p0 = max(start, ptile * PTILE), p1 = min(d - 1, ptile * PTILE + PTILE);
         if (p0 >= p1) continue;                             // this tile lies before the base's end
         u64 head_rank = lv.binom[(i64)lv.level * stride + d] - 1;
         for (int i = 0; i < q; ++i) head_rank -= lv.binom[(i64)(lv.level - i) * stride + (d - 1 - Q[i])];
@@ -473,15 +518,15 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                 const int a = ts.position[t];
                 ts.moment[t] = make_double2(given(g, ids, a, d, q, W, wp), given(g, ids, a, a, q, W, wp));
             }
-            for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
-                const int t = i / TILE, c = i % TILE;
+            for (int i = threadIdx.x; i < n * PTILE; i += blockDim.x) {
+                const int t = i / PTILE, c = i % PTILE;
                 M[t * PITCH + c] = p0 + c < p1 ? given(g, ids, ts.position[t], p0 + c, q, W, wp) : 0.0;
             }
             for (int k0 = p0 + 1; k0 < d; k0 += TILE) {
                 __syncthreads();
                 for (int i = threadIdx.x; i < n * TILE; i += blockDim.x) {
                     const int t = i / TILE, c = i % TILE;
-                    M[t * PITCH + TILE + c] = k0 + c < d ? given(g, ids, ts.position[t], k0 + c, q, W, wp) : 0.0;
+                    M[t * PITCH + PTILE + c] = k0 + c < d ? given(g, ids, ts.position[t], k0 + c, q, W, wp) : 0.0;
                 }
                 __syncthreads();
                 for (int p = p0 + warp; p < p1; p += warps) {
@@ -504,11 +549,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                     f.sound = base_sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
                     if (!f.sound) f.vx = __longlong_as_double(0x7ff8000000000000LL);
                     f.s[0] = f.at[0] = p - p0;
-                    f.s[1] = TILE + lane;
+                    f.s[1] = PTILE + lane;
                     f.at[1] = k - p0;
                     Place w;
                     w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = p0;
-                    sweep<2, 4>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
+                    sweep<2, TURN2>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
                 }
             }
             __syncthreads();

@@ -18,9 +18,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import pycupc.suffstat  # noqa: E402
-from pycupc import citest  # noqa: E402
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine  # noqa: E402
+import pycupc.suffstat
+from pycupc import citest
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine
 
 SETS = {
     "nci60": 0.05, "mcc": 0.05, "saureus": 0.05, "tcga_brca_jive": 0.05, "std_1000_20_1000": 0.05,
@@ -39,7 +39,7 @@ def correlation(name: str, root: Path) -> tuple[np.ndarray, int]:
     else:
         with gzip.open(root / "data" / f"{name}.csv.gz", "rt") as f:
             X = np.loadtxt(f, delimiter=",", skiprows=1)
-    return pycupc.suffstat.correlation(X), X.shape[0]
+    return pycupc.suffstat.correlation(np.asfortranarray(X)), X.shape[0]  # memory order decides last bits
 
 
 def skeleton(engine, C, n, alpha, *, m_max=np.inf, gaps=None, fixed=None, times=None):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,9 @@ def template(level: int) -> int:
 
 
 def run_level(
-    dev: Device, algorithm: str, geometry: Geometry, graph: Graph, level: Level, widest: int, differs: Any
-) -> list[Any]:
-    """Launch side A, then side B; returns arrays to keep until the level has finished."""
-    cp = dev.cp
+    dev: Device, algorithm: str, geometry: Geometry, graph: Graph, level: Level, widest: int, differs: int
+) -> None:
+    """Launch side A, then side B."""
     kernel = dev.kernel("cupc", f"{algorithm.replace('-', '_')}<{template(level.level)}>")
     p = graph.p
     if algorithm == "cupc-e":
@@ -83,11 +81,10 @@ def run_level(
     doubles = 6 * (level.level + 2) ** 2
     grid = dev.processors * max(1, kernel.blocks_per_processor(threads, shared))
     grid = max(1, min(grid, total, WORK_BYTES // (8 * doubles * threads)))
-    work = cp.empty(grid * threads * doubles, dtype=np.float64)
-    tickets = cp.zeros(2, dtype=np.uint64)
     own = Level.from_buffer_copy(level)
-    own.work = work.data.ptr
+    own.work = dev.scratch.take(8 * grid * threads * doubles)
+    tickets = dev.scratch.take(16)
+    dev.cp.cuda.runtime.memsetAsync(tickets, 0, 16, dev.stream.ptr)
     for side in (0, 1):
-        shape = Shape(a, b, side, shared_row, total, tickets.data.ptr + 8 * side, differs, per_row, p)
+        shape = Shape(a, b, side, shared_row, total, tickets + 8 * side, differs, per_row, p)
         kernel((grid,), block, (graph, own, shape), stream=dev.stream.ptr, shared=shared)
-    return [work, tickets]

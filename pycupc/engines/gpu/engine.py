@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 #: Words of the small block of counters: kernels add to the first part, scan_rows writes the second.
 COUNTS, CAREFUL, STATS, WORDS = 0, 3, 8, 32
+#: Scratch memory kept from run to run, in bytes.
+KEEP = 1 << 30
 
 
 class GpuEngine(Engine):
@@ -70,6 +72,8 @@ class GpuEngine(Engine):
         """Release the device memory of the run."""
         self._clear()
         self._C = self._C_host = None
+        if self._dev.scratch.size > KEEP:
+            self._dev.scratch.release()
 
     # ---------------------------------------------------------------- the matrix
 
@@ -108,7 +112,7 @@ class GpuEngine(Engine):
             tiles = -(-p // 32)
             args = (ptr(self._C), i32(p), f64(1e-8), f64(1e-10), ptr(facts), ptr(nan))
             self._launch("graph", "inspect", (tiles, tiles), (32, 8), args)
-            found, nan_count = self._dev.download(facts, 3), self._dev.download(nan, p)
+            found, nan_count = self._dev.download((facts.data.ptr, np.uint64, (3,)), (nan.data.ptr, np.int64, (p,)))
             self._wait(None)
 
         def pair(at: int) -> tuple[int, int] | None:
@@ -162,14 +166,14 @@ class GpuEngine(Engine):
 
     def _level0(self, cutoff: float) -> LevelResult:
         dev, p = self._dev, self._p
-        cp = dev.cp
         tiles = -(-p // 32)
         args = (ptr(self._C), ptr(self._gaps), ptr(self._fixed), i32(p), f64(cutoff), ptr(self._G), ptr(self._counts))
         self._launch("graph", "level0", (tiles, tiles), (32, 32), args)
-        kept = cp.empty(p, dtype=np.int64)
+        dev.scratch.reset()
+        kept = dev.scratch.take(8 * p)
         self._launch("graph", "count_neighbours", (p,), (128,), (ptr(self._G), i32(p), ptr(kept)))
         binom, stride = dev.binomials(p, 4)
-        self._scan(kept, None, self._start[0], None, 1, binom, stride)
+        self._scan(kept, None, self._start[0].data.ptr, None, 1, binom, stride)
         counts = self._read_counts(0)
         self._allocate()
         b = self._buffers[0]
@@ -208,7 +212,8 @@ class GpuEngine(Engine):
 
     def _level(self, level: int, cutoff: float) -> LevelResult:
         dev, p, pairs = self._dev, self._p, self._pairs
-        cp = dev.cp
+        dev.scratch.reset()
+        take = dev.scratch.take
         self._check_size(level)
         old, new = self._buffers[self._current], self._buffers[1 - self._current]
         start, new_start = self._start[self._current], self._start[1 - self._current]
@@ -218,32 +223,28 @@ class GpuEngine(Engine):
         square = cutoff * cutoff
         state = Level(binom.data.ptr, self._counts.data.ptr + 8 * CAREFUL, 0, dev.stop.data.ptr, cutoff,
                       square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND), stride, level)  # fmt: skip
-        keep: list[Any] = []
         if pairs and any(self._rows):
             if self.algorithm != "schur":
                 differs = self._counts.data.ptr + 8 * (CAREFUL + 1)
-                keep = cupc.run_level(dev, self.algorithm, self.geometry, graph, state, self._widest, differs)
+                cupc.run_level(dev, self.algorithm, self.geometry, graph, state, self._widest, differs)
             elif level == 1:
                 for side in (0, 1):
                     self._launch("level1", "level1", (-(-pairs // 64),), (256,), (graph, state, i64(pairs), i32(side)))
             else:
-                keep = schur.run_level(dev, graph, state, start, p, self._rows, self._widest, self._sets)
+                schur.run_level(dev, graph, state, start, p, self._rows, self._widest, self._sets)
         if pairs:
             self._launch("graph", "mark_side_b", (min(4096, -(-pairs // 256)),), (256,), (graph, i64(pairs)))
-        kept, removed = cp.empty(p, dtype=np.int64), cp.empty(p, dtype=np.int64)
-        record_start = cp.empty(p + 1, dtype=np.int64)
+        kept, removed, record_start = take(8 * p), take(8 * p), take(8 * p + 8)
         self._launch("graph", "count_rows", (p,), (64,), (graph, state, ptr(kept), ptr(removed), ptr(self._counts)))
-        self._scan(kept, removed, new_start, record_start, level + 1, binom, stride)
+        self._scan(kept, removed, new_start.data.ptr, record_start, level + 1, binom, stride)
         most = max(1, pairs // 2)
-        record = {
-            "x": cp.empty(most, np.int32), "y": cp.empty(most, np.int32), "S": cp.empty((most, level), np.int32),
-            "rank": cp.empty(most, np.int64), "r": cp.empty(most, np.float64),
-        }  # fmt: skip
+        kinds = {"x": 4, "y": 4, "S": 4 * level, "rank": 8, "r": 8}
+        record = {k: take(size * most) for k, size in kinds.items()}
         args = (graph, ptr(old["z"]), f64(self._root_df(level)), f64(self._root_df(level + 1)), ptr(new_start),
                 ptr(record_start), *(ptr(new[k]) for k in ("column", "source", "best", "least", "z")),
                 ptr(record["x"]), ptr(record["y"]), ptr(record["rank"]))  # fmt: skip
         self._launch("graph", "compact_rows", (p,), (32,), args)
-        total = ctypes.c_void_p(record_start.data.ptr + 8 * p)
+        total = ptr(record_start + 8 * p)
         out = tuple(ptr(record[k]) for k in ("rank", "S", "r"))
         if level == 1:
             args = (graph, ptr(record["x"]), ptr(record["y"]), total, *out, ptr(self._counts))
@@ -253,21 +254,21 @@ class GpuEngine(Engine):
             fits = shared <= 48 << 10
             doubles = schur.canonical_doubles(level)
             blocks = max(1, min(2048, -(-most // 4), (64 << 20) // (8 * 4 * doubles)))
-            keep.append(cp.empty(blocks * 4 * doubles, dtype=np.float64))
-            state.work = keep[-1].data.ptr
+            state.work = take(blocks * 4 * doubles * 8)
             args = (graph, state, ptr(record["x"]), ptr(record["y"]), total, *out, ptr(self._counts), i32(fits))
             self._launch("graph", "finish_records", (blocks,), (128,), args, shared if fits else 0)
         counts = self._read_counts(level)
-        del keep
         self._current = 1 - self._current
         m = int(counts[STATS + 2])
-        host = {k: dev.download(v, m) for k, v in record.items()}
+        x, y, S, rank, r = dev.download(
+            (record["x"], np.int32, (m,)), (record["y"], np.int32, (m,)), (record["S"], np.int32, (m, level)),
+            (record["rank"], np.int64, (m,)), (record["r"], np.float64, (m,)),
+        )  # fmt: skip
         if m:
             self._wait(level)
         return LevelResult(
-            level, host["x"], host["y"], host["S"], host["rank"], host["r"], int(counts[0]), m, int(counts[CAREFUL]),
-            bool(counts[2]),
-        )  # fmt: skip
+            level, x, y, S, rank, r, int(counts[COUNTS]), m, int(counts[CAREFUL]), bool(counts[COUNTS + 2])
+        )
 
     def _check_size(self, level: int) -> None:
         if self._over:
@@ -277,7 +278,9 @@ class GpuEngine(Engine):
                 "neighbours): no machine can test them; set m_max below this level or use a smaller alpha"
             )
 
-    def _scan(self, kept: Any, removed: Any, start: Any, record_start: Any, next_level: int, binom: Any, stride: int) -> None:
+    def _scan(
+        self, kept: int, removed: int | None, start: int, record_start: int | None, next_level: int, binom: Any, stride: int
+    ) -> None:
         column = ctypes.c_void_p(binom.data.ptr + 8 * stride * next_level)
         stats = ctypes.c_void_p(self._counts.data.ptr + 8 * STATS)
         args = (ptr(kept), ptr(removed), i32(self._p), ptr(start), ptr(record_start), i32(next_level), column,
@@ -285,7 +288,7 @@ class GpuEngine(Engine):
         self._launch("graph", "scan_rows", (1,), (1024,), args)
 
     def _read_counts(self, level: int) -> np.ndarray:
-        counts = self._dev.download(self._counts, WORDS)
+        (counts,) = self._dev.download((self._counts.data.ptr, np.uint64, (WORDS,)))
         self._wait(level)
         stats = counts[STATS:]
         self._pairs, self._widest = int(stats[0]), int(stats[1])
@@ -298,14 +301,14 @@ class GpuEngine(Engine):
     def degrees(self) -> np.ndarray:
         """Neighbours of each variable, int64 (p,)."""
         with self._session():
-            start = self._dev.download(self._start[self._current], self._p + 1)
+            (start,) = self._dev.download((self._start[self._current].data.ptr, np.int64, (self._p + 1,)))
             self._wait(None)
         return np.diff(start)
 
     def _edges(self, *names: str) -> list[np.ndarray]:
         with self._session():
             b = self._buffers[self._current]
-            host = [self._dev.download(b[k], self._pairs) for k in names]
+            host = self._dev.download(*((b[k].data.ptr, b[k].dtype, (self._pairs,)) for k in names))
             self._wait(None)
         return host
 
@@ -407,11 +410,11 @@ def probe(index: int = 0) -> tuple[bool, str]:
 def _probe(index: int) -> tuple[bool, str]:
     try:
         import cupy as cp
-    except Exception as error:  # noqa: BLE001 - a broken CuPy raises all kinds
+    except Exception as error:
         return False, f"CuPy cannot be imported ({type(error).__name__}: {error}); install pycupc[cuda12] or [cuda13]"
     try:
         count = cp.cuda.runtime.getDeviceCount()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return False, f"no CUDA device or a driver too old for this CuPy ({error}); check nvidia-smi"
     if not 0 <= index < count:
         return False, f"CUDA device {index} does not exist; {count} found"
@@ -419,11 +422,11 @@ def _probe(index: int) -> tuple[bool, str]:
         from cupy.cuda import nvrtc
 
         version = nvrtc.getVersion()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return False, f"NVRTC, CUDA's run-time compiler, does not load ({error}); install nvidia-cuda-nvrtc"
     try:
         properties = cp.cuda.runtime.getDeviceProperties(index)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return False, f"CUDA device {index} does not answer ({error})"
     capability = (int(properties["major"]), int(properties["minor"]))
     if capability < (7, 0):

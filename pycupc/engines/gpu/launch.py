@@ -61,8 +61,8 @@ def f64(v: float) -> ctypes.c_double:
 
 
 def ptr(array: Any) -> ctypes.c_void_p:
-    """Address of a device array, or null for None."""
-    return ctypes.c_void_p(None if array is None else array.data.ptr)
+    """Address of a device array (or an address), or null for None."""
+    return ctypes.c_void_p(array if array is None or isinstance(array, int) else array.data.ptr)
 
 
 @functools.cache
@@ -70,7 +70,7 @@ def source_options() -> tuple[str, ...]:
     """NVRTC options common to all kernels. CuPy's cache key ignores headers, so their hash is one of them."""
     headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.glob("*.cuh")))
     stamp = hashlib.sha256(headers).hexdigest()[:12]
-    return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}")
+    return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}", *os.environ.get("PYCUPC_DEFINES", "").split())
 
 
 class Kernel:
@@ -108,6 +108,40 @@ class Kernel:
         )
 
 
+class Scratch:
+    """Device memory for one level, handed out by address and taken back all at once."""
+
+    def __init__(self, cp: Any) -> None:
+        self._cp = cp
+        self._blocks: list[Any] = []
+        self._used = self._peak = 0
+
+    def reset(self) -> None:
+        """Everything handed out is free again; one block then holds what the largest level needed."""
+        if len(self._blocks) > 1:
+            self._blocks = []
+            self._blocks = [self._cp.empty(self._peak + self._peak // 4, dtype=np.uint8)]
+        self._used = self._peak = 0
+
+    @property
+    def size(self) -> int:
+        return sum(b.nbytes for b in self._blocks)
+
+    def release(self) -> None:
+        self._blocks, self._used, self._peak = [], 0, 0
+
+    def take(self, nbytes: int) -> int:
+        """Address of `nbytes` bytes, 256-byte aligned."""
+        nbytes = -(-max(1, nbytes) // 256) * 256
+        self._peak += nbytes
+        if not self._blocks or self._used + nbytes > self._blocks[-1].nbytes:
+            self._blocks.append(self._cp.empty(max(nbytes, 8 << 20), dtype=np.uint8))
+            self._used = 0
+        address = self._blocks[-1].data.ptr + self._used
+        self._used += nbytes
+        return address
+
+
 class Device:
     """What one card keeps between runs: compiled kernels, streams, tables, staging memory."""
 
@@ -131,6 +165,7 @@ class Device:
         self._binom: tuple[Any, int, int] | None = None
         self._tables: dict[int, Any] = {}
         self._staging: Any = None
+        self.scratch = Scratch(cp)
         self.lock = threading.RLock()
 
     def ask_to_stop(self) -> None:
@@ -187,6 +222,9 @@ class Device:
         source = array.reshape(-1).view(np.uint8)
         total = source.size
         runtime = self.cp.cuda.runtime
+        if total <= 2 << 20:  # CUDA's own staging is as fast
+            runtime.memcpyAsync(out.data.ptr, array.ctypes.data, total, 1, self.stream.ptr)
+            return
         if self._staging is None:
             memory = self.cp.cuda.alloc_pinned_memory(CHUNK * SLOTS)
             self._staging = (memory, np.frombuffer(memory, dtype=np.uint8, count=CHUNK * SLOTS), int(memory.ptr))
@@ -194,7 +232,8 @@ class Device:
         self.stream.synchronize()  # staging of an earlier upload is free now
         for start in range(0, total, CHUNK * SLOTS):
             stop = min(total, start + CHUNK * SLOTS)
-            size = min(CHUNK, max(256 << 10, -(-(stop - start) // 16)))
+            workers = 2 if stop - start <= 24 << 20 else 4
+            size = -(-(stop - start) // (4 * workers))
             pieces = [(a, min(a + size, stop)) for a in range(start, stop, size)]
 
             def stage(piece: tuple[int, int], start: int = start) -> tuple[int, int]:
@@ -202,29 +241,39 @@ class Device:
                 np.copyto(view[a - start : b - start], source[a:b])
                 return piece
 
-            moved = map(stage, pieces) if len(pieces) == 1 else copiers().map(stage, pieces)
+            moved = map(stage, pieces) if len(pieces) == 1 else copiers(workers).map(stage, pieces)
             for a, b in moved:
                 runtime.memcpyAsync(out.data.ptr + a, address + a - start, b - a, 1, self.stream.ptr)
             if stop < total:
                 self.stream.synchronize()
 
-    def download(self, array: Any, count: int) -> np.ndarray:
-        """First `count` rows of a device array, in page-locked memory that CuPy's pool reuses; wait before reading."""
-        shape = (count, *array.shape[1:])
-        nbytes = int(np.prod(shape)) * array.dtype.itemsize
-        if nbytes == 0:
-            return np.empty(shape, array.dtype)
-        if nbytes > 1 << 30:  # too much to lock
-            self.stream.synchronize()
-            return array[:count].get()
-        memory = self.cp.cuda.alloc_pinned_memory(nbytes)
-        self.cp.cuda.runtime.memcpyAsync(int(memory.ptr), array.data.ptr, nbytes, 2, self.stream.ptr)
-        return np.frombuffer(memory, dtype=array.dtype, count=nbytes // array.dtype.itemsize).reshape(shape)
+    def download(self, *pieces: tuple[int, Any, tuple[int, ...]]) -> list[np.ndarray]:
+        """Start copying device memory to the host: (address, dtype, shape) each. Wait before reading.
+
+        The arrays share one page-locked block of CuPy's pool, which takes it back when the last of them is gone.
+        """
+        sizes = [-(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
+        total = sum(sizes)
+        if total > 2 << 30:  # too much to lock
+            memory = np.empty(total, dtype=np.uint8)
+            address = memory.ctypes.data
+        else:
+            memory = self.cp.cuda.alloc_pinned_memory(max(total, 64))
+            address = int(memory.ptr)
+        out, offset = [], 0
+        for (source, dtype, shape), size in zip(pieces, sizes, strict=True):
+            count = int(np.prod(shape))
+            if count:
+                nbytes = count * np.dtype(dtype).itemsize
+                self.cp.cuda.runtime.memcpyAsync(address + offset, source, nbytes, 2, self.stream.ptr)
+            out.append(np.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
+            offset += size
+        return out
 
 
 @functools.cache
-def copiers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=max(1, min(8, os.cpu_count() or 1)), thread_name_prefix="pycupc-copy")
+def copiers(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=workers, thread_name_prefix="pycupc-copy")
 
 
 @functools.cache

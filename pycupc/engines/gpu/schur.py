@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-import numpy as np
-
 from pycupc.engines.gpu.launch import Device, Graph, Level, Queue, f64, i32, i64, ptr
 
 #: Rows are grouped by degree; the last class (wider than all bounds) goes through tiles.
@@ -26,6 +24,7 @@ class Tuning:
     sets_a_base: float = 40.0
     sets_an_item: float = 512.0
     wide_item: float = 4096.0
+    ptile: tuple[int, int] = (8, 32)  # columns of the last but one member: level 2, levels above
 
 
 TUNING = Tuning()
@@ -59,9 +58,9 @@ def sets_shared(level: int, leaf: int, width: int) -> int:
     return 8 * doubles + 4 * ints + q + 16
 
 
-def tiles_shared(level: int) -> int:
+def tiles_shared(level: int, ptile: int) -> int:
     """Dynamic shared memory of schur_tiles in bytes."""
-    doubles = SLICE * (2 + 1 + 1 + 1) + SLICE * (2 * TILE + 1)
+    doubles = SLICE * (2 + 1 + 1 + 1) + SLICE * (ptile + TILE + 1)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
 
@@ -74,23 +73,22 @@ class Plan:
     block: int
     shared: int
     args: tuple
-    keep: list[Any]
 
 
 def plan_class(
     dev: Device, graph: Graph, level: Level, start: Any, p: int, index: int, widest: int, sets: float
 ) -> Plan:
     """Queue and launch of one class of rows at a level >= 2; `widest` is the largest degree of all rows."""
-    cp = dev.cp
     l = level.level
     low = BOUNDS[index - 1] if index else 0
     tiled = index == len(BOUNDS)
     high = widest if tiled else min(widest, BOUNDS[index])
     leaf = 2 if tiled else leaf_size(l, high, BOUNDS[index])
     block = THREADS[index]
+    ptile = TUNING.ptile[l > 2]
     if tiled:
-        kernel, shared = dev.kernel("schur", "schur_tiles"), tiles_shared(l)
-        items_most = comb(high - leaf, l - leaf) * -(-high // TILE)
+        kernel, shared = dev.kernel("schur", "schur_tiles"), tiles_shared(l, ptile)
+        items_most = comb(high - leaf, l - leaf) * -(-high // ptile)
         sets_an_item = 0.0
     else:
         kernel, shared = dev.kernel("schur", f"schur_sets<{leaf}>"), sets_shared(l, leaf, high)
@@ -100,29 +98,25 @@ def plan_class(
     if not tiled and block == 32:  # small levels: fewer sets an item, so that all processors have some
         sets_an_item = min(sets_an_item, sets / (2.0 * grid))
     phases = min(62, max(1, items_most.bit_length()))
-    within = cp.empty((phases, p + 1), dtype=np.uint64)
-    offsets = cp.empty((phases, p + 1), dtype=np.uint64)
-    chunk = cp.empty(p, dtype=np.uint64)
-    ticket = cp.empty(1, dtype=np.uint64)
+    take = dev.scratch.take
+    within, offsets = take(8 * phases * (p + 1)), take(8 * phases * (p + 1))
+    chunk, ticket = take(8 * p), take(8)
     s = dev.stream.ptr
     args = (ptr(start), i32(p), level_binom(level), i32(level.stride), i32(l), i32(leaf), i32(low), i32(high),
-            i32(TILE if tiled else 0), f64(sets_an_item), ptr(within), ptr(chunk))  # fmt: skip
+            i32(ptile if tiled else 0), f64(sets_an_item), ptr(within), ptr(chunk))  # fmt: skip
     dev.kernel("graph", "plan_phases")((phases,), (1024,), args, stream=s)
     dev.kernel("graph", "lift_phases")(
         (phases,), (256,), (ptr(within), i32(p), ptr(offsets), ptr(ticket)), stream=s
     )
-    queue = Queue(offsets.data.ptr, chunk.data.ptr, ticket.data.ptr, phases, p)
-    work = cp.empty(grid * (block // 32) * canonical_doubles(l), dtype=np.float64)
+    queue = Queue(offsets, chunk, ticket, phases, p)
     own = Level.from_buffer_copy(level)
-    own.work = work.data.ptr
-    keep = [within, offsets, chunk, ticket, work]
+    own.work = take(8 * grid * (block // 32) * canonical_doubles(l))
     if tiled:
         w_doubles = w_pitch(l - leaf) * (high + 1) + 2 * (high // 4 + 1)
-        W = cp.empty(grid * w_doubles, dtype=np.float64)
-        keep.append(W)
-        return Plan(kernel, grid, block, shared, (graph, own, queue, ptr(W), i64(w_doubles)), keep)
+        W = take(8 * grid * w_doubles)
+        return Plan(kernel, grid, block, shared, (graph, own, queue, ptr(W), i64(w_doubles), i32(ptile)))
     table = dev.subsets(leaf, TABLE_COLUMNS[leaf])
-    return Plan(kernel, grid, block, shared, (graph, own, queue, ptr(table), i32(high)), keep)
+    return Plan(kernel, grid, block, shared, (graph, own, queue, ptr(table), i32(high)))
 
 
 def level_binom(level: Level) -> Any:
@@ -133,18 +127,17 @@ def level_binom(level: Level) -> Any:
 
 def run_level(
     dev: Device, graph: Graph, level: Level, start: Any, p: int, rows: list[int], widest: int, sets: float
-) -> list[Any]:
-    """Launch all classes that have rows, side by side; returns arrays to keep until the level has finished."""
+) -> None:
+    """Launch all classes that have rows, side by side."""
     plans = [
         plan_class(dev, graph, level, start, p, index, widest, sets) for index in range(5) if rows[index]
     ]
     if len(plans) == 1:
         plan = plans[0]
         plan.kernel((plan.grid,), (plan.block,), plan.args, stream=dev.stream.ptr, shared=plan.shared)
-        return plan.keep
+        return
     ready = dev.stream.record()
     for plan, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
         stream.wait_event(ready)
         plan.kernel((plan.grid,), (plan.block,), plan.args, stream=stream.ptr, shared=plan.shared)
         dev.stream.wait_event(stream.record())
-    return [array for plan in plans for array in plan.keep]

@@ -148,7 +148,7 @@ def _draw_labelled(tail, head, kind, labels, ax, title) -> Axes:
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
     ax = ax or _new_axes()
-    shown = [label if len(label) <= 28 else label[:13] + "\u2026" + label[-13:] for label in labels]
+    shown = [_short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(s), 2), 0.27] for s in shown])
     degree = np.bincount(np.r_[tail, head], minlength=len(labels))
     crowd = float(np.clip(2 * len(tail) / max(1, (degree > 0).sum()) / 4, 0.9, 1.8))  # denser graphs get more room
@@ -170,7 +170,10 @@ def _draw_labelled(tail, head, kind, labels, ax, title) -> Axes:
             )
         )  # fmt: skip
         ax.add_patch(boxes[-1])
-        ax.text(x, y - 0.01, label, ha="center", va="center", fontsize=_FONT_POINTS * scale, zorder=4, color="#10202e")
+        ax.text(
+            x, y - 0.01, label, ha="center", va="center", fontsize=_FONT_POINTS * scale, zorder=4, color="#10202e",
+            parse_math=False,
+        )  # fmt: skip
     for u, v, k in zip(tail, head, kind.tolist(), strict=True):
         style = _STYLE[k]
         ax.add_patch(
@@ -184,6 +187,12 @@ def _draw_labelled(tail, head, kind, labels, ax, title) -> Axes:
     ax.text(low[0] + 0.1, high[1] - 0.18, title, fontsize=10 * scale, va="center", color="#10202e")
     _legend(ax, low, kind, scale)
     return ax
+
+
+def _short(label: str) -> str:
+    """A label on one line of bounded length."""
+    label = " ".join(label.split())
+    return label if len(label) <= 28 else label[:13] + "\u2026" + label[-13:]
 
 
 def _bend(u: int, v: int, xy: np.ndarray, sizes: np.ndarray) -> float:
@@ -240,12 +249,13 @@ def _draw_network(tail, head, kind, labels, degree, connected, ax, title) -> Axe
     radius = 0.03 + 0.011 * np.sqrt(degree[connected])
     sizes = np.repeat(2 * radius[:, None], 2, axis=1)
     xy = layout(local[tail], local[head], kind == DIRECTED, sizes, spacing=0.42)
-    low, high = xy.min(axis=0) - 0.35, xy.max(axis=0) + np.array([0.35, 0.85])
+    low, high = xy.min(axis=0) - 0.35, xy.max(axis=0) + np.array([0.35, 0.35 + 0.05 * max(10.0, np.ptp(xy[:, 0]))])
     wide = max(high[0] - low[0], 5.0)
     middle = (low[0] + high[0]) / 2
     low[0], high[0] = middle - wide / 2, middle + wide / 2
     low[1] -= 0.3
     scale = _fit(ax, low, high, _is_ours(ax))
+    text = scale * max(1.0, (high[0] - low[0]) / 10)  # a large picture is looked at from farther away
     for k in (UNDIRECTED, DIRECTED, BIDIRECTED):
         chosen = kind == k
         style = _STYLE[k]
@@ -266,14 +276,18 @@ def _draw_network(tail, head, kind, labels, degree, connected, ax, title) -> Axe
     fill[hubs] = "#f2c14e"
     area = (144 * radius * scale) ** 2
     ax.scatter(*xy.T, s=area, c=list(fill), edgecolors="#33424f", linewidths=0.5 * scale, zorder=3)
+    box = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
     for i in hubs:
+        above = xy[i] + (0, radius[i] + 0.1 * text / scale)
         ax.annotate(
-            labels[connected[i]], xy[i] + (0, radius[i] + 0.1), fontsize=8 * scale, ha="center", va="center",
-            zorder=5, color="#10202e", bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+            _short(labels[connected[i]]), above, fontsize=8 * text, ha="center", va="center", zorder=5, color="#10202e",
+            parse_math=False, bbox=box,
         )  # fmt: skip
     note = "named: the variables with most neighbours"
-    ax.text(low[0] + 0.1, high[1] - 0.1, title, fontsize=10 * scale, va="top", color="#10202e")
-    ax.text(low[0] + 0.1, low[1] + 0.1, note, fontsize=7.5 * scale, va="center", color="#33424f")
+    note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
+    note += "; thick, two arrowheads: bidirected" if (kind == BIDIRECTED).any() else ""
+    ax.text(low[0] + 0.1, high[1] - 0.1, title, fontsize=10 * text, va="top", color="#10202e")
+    ax.text(low[0] + 0.1, low[1] + 0.1, note, fontsize=8 * text, va="center", color="#33424f")
     return ax
 
 

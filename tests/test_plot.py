@@ -84,6 +84,13 @@ def test_overview_above_sixty_and_matrix_above_that(monkeypatch):
     assert sum(len(c.get_offsets()) for c in ax.collections) == 34 + 2 * 33 + 2 * 33
 
 
+def test_labels_are_text_and_nothing_else():
+    labels = ["$\\frac$", "a$b$c", "two\nlines", "x" * 40, "_under_"]
+    ax = drawn(random_graph(5, 6, 3), labels)
+    ax.figure.canvas.draw()  # mathematics that does not parse would raise here
+    assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
+
+
 @pytest.mark.parametrize("p", [1, 3, 61, 70])
 def test_graphs_without_edges_are_drawn(p, tmp_path):
     plot.save(np.zeros((p, p), np.int8), [f"v{i}" for i in range(p)], tmp_path / "g.png")

@@ -20,6 +20,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "estimate",
         help="how many tests and how much memory, level by level",
+        usage="pycupc estimate DATA [options]\n       pycupc estimate --example [options]",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -46,7 +46,11 @@ def add_test_arguments(parser: argparse._ArgumentGroup) -> None:
         "--alpha", type=share, default=0.01, metavar="A",
         help="level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
     )  # fmt: skip
-    parser.add_argument("--engine", choices=ENGINES, default="auto", help="where the tests run")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto",
+        help="where the tests run; auto: the GPU if one works and the data are large enough to gain, else the CPU; "
+        "cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow. The answer is the same",
+    )  # fmt: skip
     parser.add_argument("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     parser.add_argument(
         "--fixed-gaps", type=Path, metavar="FILE", help="pairs that must have no edge: two names a line"

@@ -36,6 +36,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "run",
         help="find the graph of a table of data, write a folder of results",
+        usage="pycupc run DATA [options]\n       pycupc run --example [options]",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

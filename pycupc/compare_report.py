@@ -136,7 +136,7 @@ class Report:
         lines = []
         if not parts["separating sets"]:
             either = one.sets.keys() | two.sets.keys()
-            pairs = sorted(pair for pair in either if one.sets.get(pair) != two.sets.get(pair))
+            pairs = sorted(pair for pair in either if one.sets.get(pair, ()) != two.sets.get(pair, ()))
             if pairs:
                 x, y = pairs[0]
                 lines.append(

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.rtransport import sepset_arrays
-
 if TYPE_CHECKING:
     from pycupc.result import PcAlgo
 
@@ -79,18 +77,16 @@ class Side:
         self.name = name
         self.graph = np.asarray(fit.graph)
         self.adjacent = (self.graph + self.graph.T) != 0
-        x, y, length, members, gap_x, gap_y = sepset_arrays(fit)
-        end = np.cumsum(length, dtype=np.int64)
-        #: Where the set of a cell that is not implied lies in `members`.
-        self.at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(x, y, strict=True))}
-        self.x, self.y, self.length, self.members, self.start = x, y, length, members, end - length
-        self.gaps = gap_x, gap_y
+        #: The sets as the tests found them, before the conservative or majority rule changed some.
+        self.sepset = fit.sepset.original()
+        self.x, self.y, self.length, _ = self.sepset.arrays()
 
     @cached_property
     def level(self) -> np.ndarray:
         """Level at which each pair was removed, int16 (p, p), symmetric; KEPT or GAP where no test removed it."""
         level = np.where(self.adjacent, KEPT, 0).astype(np.int16)
-        level[self.gaps] = level[self.gaps[::-1]] = GAP
+        gaps = self.sepset.gaps().T
+        level[gaps[0], gaps[1]] = level[gaps[1], gaps[0]] = GAP
         order = np.argsort(-self.length, kind="stable")  # where both cells hold a set, the smaller one counts
         x, y = self.x[order], self.y[order]
         level[x, y] = level[y, x] = self.length[order]
@@ -105,37 +101,20 @@ class Side:
         np.fill_diagonal(p_max, 1.0)
         return p_max
 
-    def members_at(self, x: int, y: int) -> tuple[int, ...] | None:
-        """The set stored in the cell (x, y), 0-based, unless it is the implied empty set or nothing."""
-        k = self.at.get((x, y))
-        if k is None:
-            return None
-        return tuple(int(s) for s in self.members[self.start[k] : self.start[k] + self.length[k]])
-
     def separating(self, x: int, y: int) -> tuple[int, int, tuple[int, ...]]:
         """The pair in the order of its separating test, and the set."""
-        found = [(a, b, S) for a, b in ((x, y), (y, x)) if (S := self.members_at(a, b)) is not None]
+        found = [(a, b, S) for a, b in ((x, y), (y, x)) if (S := self.sepset.get(a, b)) is not None]
         return min(found, key=lambda cell: len(cell[2]), default=(min(x, y), max(x, y), ()))
 
     @cached_property
-    def sets(self) -> dict[tuple[int, int], list[int]]:
+    def sets(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """The set of each pair (smaller, larger) that is not the implied empty one, sorted."""
-        return {(min(cell), max(cell)): sorted(self.separating(*cell)[2]) for cell in self.at}
+        pairs = zip(self.x.tolist(), self.y.tolist(), strict=True)
+        return {(min(x, y), max(x, y)): tuple(sorted(self.separating(x, y)[2])) for x, y in pairs}
 
     def explains(self, x: int, y: int, z: int) -> bool:
-        """Is y in the set that separated x and z, so that x - y - z is no collider?"""
-        return any(y in (self.members_at(a, b) or ()) for a, b in ((x, z), (z, x)))
-
-    def cells_equal(self, other: Side) -> bool:
-        """Do both hold the same sets in the same cells?"""
-        return np.array_equal(self.adjacent, other.adjacent) and all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in zip((*self._flat, *self.gaps), (*other._flat, *other.gaps), strict=True)
-        )
-
-    @property
-    def _flat(self) -> tuple[np.ndarray, ...]:
-        return self.x, self.y, self.length, self.members
+        """Is y in the set stored for x and z, so that x - y - z is no collider?"""
+        return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
 
 
 def partings(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> tuple[Parting, ...]:

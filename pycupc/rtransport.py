@@ -4,18 +4,10 @@ The R half is `r_wrapper/R/transport.R`. Between them stands reticulate, from 1.
 NumPy 2, knows no ints beyond 32 bits and must not meet rpy2. What travels:
 
     array              R                         here                        index base on the wire
-    C, pMax            double, column-major      float64 (p, p), symmetric   -
+    C                  double, column-major      float64 (p, p), symmetric   -
     fixedGaps,
     fixedEdges         logical -> raw            uint8 -> bool (p, p)        -
-    n_edgetests        double                    float64 (levels,)           -
-    graph_from, _to    integer                   int32 (cells,)              0 (R adds 1)
-    graph_mark         integer                   int32 (cells,)              -
-    sepset_x, _y, _len,
-    _members           integer                   int32                       0 (R adds 1)
-    gap_x, gap_y       integer                   int32, x < y                0 (R adds 1)
-
-Separating sets: cells in row order, members concatenated. A pair x < y that is neither adjacent nor a gap and has no
-cell of its own is the empty set in cell (x, y); there may be millions of those, so they are not sent.
+    a result           see `pycupc.flat`                                     0 (R adds 1)
 
 A failure is an answer too: the reply then holds `error` (the name of the exception) and `message`.
 """
@@ -32,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc import __version__ as VERSION
+from pycupc.flat import CELLS, from_arrays, to_arrays
 
 if TYPE_CHECKING:
     from pycupc.result import PcAlgo
@@ -89,8 +82,9 @@ class Job:
         with _caught() as reply:
             fit = self._compute(options, tell, test)
             reply["max_ord"] = int(fit.max_ord)
-            reply["engine"] = str(getattr(fit, "engine", "") or "")
-            self._out = answer_arrays(fit)
+            reply["engine"] = fit.engine
+            reply["orientation"] = str(fit.notes.get("orientation", ""))
+            self._out = to_arrays(fit, p_max=bool(options["pMax"]))
         reply["seconds"] = time.perf_counter() - started
         return reply
 
@@ -114,6 +108,7 @@ class Job:
         else:
             common["suffStat"] = None
             common["indepTest"] = _called_back(test)
+            common["engine"] = str(options["engine"])
         if self._what == "skeleton":
             return pycupc.skeleton(**common)
         return pycupc.pc(
@@ -132,6 +127,32 @@ class Job:
         if name not in self._in:
             return None
         return np.frombuffer(self._in[name], dtype=np.uint8).reshape(p, p) != 0
+
+    def compare(self, options: dict[str, Any]) -> dict:
+        """Compare the results put as "a_..." and "b_..."; plain values back, never an exception."""
+        with _caught() as reply:
+            from pycupc.compare import compare
+
+            fits = [self._fit(side, options) for side in ("a_", "b_")]
+            data = {"C": self._square("C", fits[0].p), "n": options["n"]} if "C" in self._in else None
+            found = compare(*fits, suffStat=data, alpha=options.get("alpha"), names=options["names"])
+            reply.update(equal=found.equal, parts=found.parts, text=found.text)
+            columns = {
+                "level": [f.level for f in found.partings],
+                "x": [f.x for f in found.partings],
+                "y": [f.y for f in found.partings],
+                "remover": [f.remover for f in found.partings],
+            }
+            self._out = {name: np.array(values, dtype=np.int32) for name, values in columns.items()}
+            for k, name in enumerate(("p_a", "p_b")):
+                self._out[name] = np.array([f.p[k] for f in found.partings], dtype=np.float64)
+            self._out["condition"] = np.array([f.condition for f in found.partings], dtype=np.float64)
+        return reply
+
+    def _fit(self, side: str, options: dict[str, Any]) -> PcAlgo:
+        types = dict.fromkeys(CELLS, np.int32) | {"n_edgetests": np.float64, "pMax": np.float64}
+        arrays = {name: np.frombuffer(self._in.get(side + name, b""), dtype=type_) for name, type_ in types.items()}
+        return from_arrays(arrays, labels=options[side + "labels"], max_ord=int(options[side + "max_ord"]))
 
 
 def _hook(tell: Callable) -> Callable:
@@ -168,48 +189,11 @@ def _caught() -> Iterator[dict[str, Any]]:
         try:
             yield reply
         except (Exception, KeyboardInterrupt) as error:
-            reply["error"] = type(error).__name__
+            interrupted = isinstance(error, KeyboardInterrupt)
+            reply["error"] = "KeyboardInterrupt" if interrupted else type(error).__name__
             reply["message"] = str(error)
     reply["warnings"] = [str(w.message) for w in heard if issubclass(w.category, (UserWarning, RuntimeWarning))]
     return
-
-
-def answer_arrays(fit: PcAlgo) -> dict[str, np.ndarray]:
-    """The arrays of an answer, as the table above has them."""
-    graph = np.asarray(fit.graph)
-    start, end = np.nonzero(graph)
-    x, y, length, members, gap_x, gap_y = sepset_arrays(fit)
-    arrays = {
-        "graph_from": start,
-        "graph_to": end,
-        "graph_mark": graph[start, end],
-        "sepset_x": x,
-        "sepset_y": y,
-        "sepset_len": length,
-        "sepset_members": members,
-        "gap_x": gap_x,
-        "gap_y": gap_y,
-    }
-    flat = {name: np.ascontiguousarray(array, dtype=np.int32) for name, array in arrays.items()}
-    flat["n_edgetests"] = np.ascontiguousarray(fit.n_edgetests, dtype=np.float64)
-    flat["pMax"] = np.ascontiguousarray(fit.pMax, dtype=np.float64)
-    return flat
-
-
-def sepset_arrays(fit: PcAlgo) -> tuple[np.ndarray, ...]:
-    """x, y, len, members of the cells that are not implied, and the gaps (x < y): pairs without an edge or a set."""
-    cells = fit.sepset.cells()
-    kept = sorted(cell for cell, members in cells.items() if members or cell[0] > cell[1] or cell[::-1] in cells)
-    x = np.array([cell[0] for cell in kept], dtype=np.int32)
-    y = np.array([cell[1] for cell in kept], dtype=np.int32)
-    sets = [cells[cell] for cell in kept]
-    length = np.array([len(members) for members in sets], dtype=np.int32)
-    members = np.array([s for members in sets for s in members], dtype=np.int32)
-    gaps = np.triu(np.asarray(fit.graph) + np.asarray(fit.graph).T == 0, 1)
-    for a, b in cells:
-        gaps[min(a, b), max(a, b)] = False
-    gap_x, gap_y = np.nonzero(gaps)
-    return x, y, length, members, gap_x, gap_y
 
 
 def situation() -> dict[str, str]:

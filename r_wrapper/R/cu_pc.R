@@ -44,8 +44,8 @@ local({
 #' @param fixedEdges Logical symmetric matrix; TRUE: this edge is never tested.
 #' @param NAdelete If a test gives NA, delete the edge?
 #' @param m.max Largest conditioning set.
-#' @param u2pd What to do when the skeleton cannot be oriented without conflict. `"rand"` is left to
-#'   [pcalg::udag2pdag()] and draws from R's own generator, so that [set.seed()] gives pcalg's graph.
+#' @param u2pd What to do when the skeleton cannot be oriented without conflict. Where `"rand"`, or `"retry"` as its last
+#'   resort, draws a graph, pcalg's own code does so from R's generator, so that [set.seed()] gives pcalg's graph.
 #' @param skel.method `"stable"` or `"stable.fast"`; see Details.
 #' @param conservative,maj.rule Conservative PC, majority rule PC.
 #' @param solve.confl Let conflicting orientations give bi-directed edges?
@@ -86,17 +86,14 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   threads <- if (!missing(numCores)) check_cores(numCores)
   need_pcalg("cu_pc()")
 
-  drawn <- u2pd == "rand" # R's generator decides: pcalg orients our skeleton
-  plain <- transport(
-    if (drawn) "skeleton" else "pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
+  plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
     solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress
   )
-  fit <- as_pcalgo(plain, call = cl, skeleton = drawn, sepset = if (drawn) "list" else sepset)
-  if (drawn && any(plain$graph$mark > 0L)) {
-    fit <- pcalg::udag2pdag(fit, verbose = verbose)
+  if (endsWith(plain$orientation, "random")) {
+    return(draw_orientation(plain, cl, u2pd, sepset))
   }
-  fit
+  as_pcalgo(plain, call = cl, sepset = sepset)
 }
 
 #' The skeleton of the PC algorithm: `pcalg::skeleton()` with the engines of pycupc

@@ -15,6 +15,21 @@ as_pcalgo <- function(plain, call, skeleton = FALSE, sepset = c("auto", "list", 
   fit
 }
 
+# Where "rand" or "retry" must draw a graph, R's generator decides: pcalg orients our skeleton.
+draw_orientation <- function(plain, call, u2pd, sepset) {
+  ends <- unique(data.frame(
+    from = c(plain$graph$from, plain$graph$to),
+    to = c(plain$graph$to, plain$graph$from)
+  ))
+  plain$orientation <- ""
+  plain$graph <- list(from = ends$from, to = ends$to, mark = rep(1L, nrow(ends)))
+  skeleton <- as_pcalgo(plain, call, skeleton = TRUE, sepset = "list")
+  drawn <- if (u2pd == "rand") pcalg::udag2pdag(skeleton) else pcalg::udag2pdagSpecial(skeleton)$pcObj
+  fit <- as_pcalgo(plain, call, sepset = sepset)
+  fit@graph <- drawn@graph
+  fit
+}
+
 # pcalg's skeleton() stores the weights of the edges as integer, pc() as double; both make an empty graph by itself.
 as_graph <- function(plain, skeleton) {
   if (!length(plain$graph$from)) {
@@ -23,7 +38,11 @@ as_graph <- function(plain, skeleton) {
   p <- length(plain$labels)
   cells <- matrix(if (skeleton) 0L else 0, p, p, dimnames = list(plain$labels, plain$labels))
   cells[cbind(plain$graph$from, plain$graph$to)] <- plain$graph$mark
-  methods::as(cells, "graphNEL")
+  graph <- methods::as(cells, "graphNEL")
+  if (endsWith(plain$orientation, "forced")) { # pcalg's last resort before drawing makes a graph without weights
+    graph@edgeData <- methods::new(methods::getClass("attrData", where = asNamespace("graph")))
+  }
+  graph
 }
 
 # Positions (column-major) of the cells of adjacent pairs, both ways.

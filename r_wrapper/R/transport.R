@@ -14,15 +14,16 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   test <- other_test(indepTest)
   options <- list(
     labels = as.list(labels),
-    alpha = check_number(alpha, "alpha", "one number", function(x) x >= 0),
-    m_max = check_number(m.max, "m.max", "one number", function(x) TRUE),
+    alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
+    m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
     NAdelete = check_flag(NAdelete, "NAdelete"),
     u2pd = u2pd,
     conservative = check_flag(conservative, "conservative"),
     maj_rule = check_flag(maj.rule, "maj.rule"),
     solve_confl = check_flag(solve.confl, "solve.confl"),
     numCores = threads,
-    engine = engine
+    engine = engine,
+    pMax = check_flag(pMax, "pMax")
   )
   fixed <- list(
     fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
@@ -38,8 +39,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
   }
   reporter <- make_reporter(verbose, progress)
-  reply <- job$run(options, reporter$tell, call_back(test, suffStat))
-  reporter$close()
+  reply <- tryCatch(job$run(options, reporter$tell, call_back(test, suffStat)), finally = reporter$close())
   reply <- checked(reply)
   receive(job, reply, labels, pMax)
 }
@@ -87,6 +87,7 @@ receive <- function(job, reply, labels, pMax = TRUE) {
     ),
     pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric: rows or columns first is the same
     engine = reply$engine,
+    orientation = reply$orientation,
     seconds = reply$seconds
   )
 }
@@ -132,8 +133,8 @@ take <- function(job, name, what, size) {
 #'   `pMax = FALSE` leaves the p x p matrix of p-values out.
 #' @return A list. `labels`; `graph`, a list of `from`, `to` and `mark` with a row for every non-zero cell of the
 #'   adjacency matrix `[from, to]` (1 in one direction: from -> to; 1 in both: undirected; 2 in both: bi-directed);
-#'   `n.edgetests`; `max.ord`; `pMax`; `sepset`, the separating sets in sparse form, see [cu_sepset()]; `engine`;
-#'   `seconds`.
+#'   `n.edgetests`; `max.ord`; `pMax`; `sepset`, the separating sets in sparse form, see [cu_sepset()]; `engine`, which
+#'   one ran; `orientation`, which way `u2pd = "retry"` took; `seconds`.
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)

@@ -9,11 +9,13 @@ problems <- function() {
   list(simulated(10, 200, 4, 1), simulated(15, 60, 4, 2), simulated(20, 1000, 5, 3), simulated(12, 5000, 6, 4))
 }
 
+# identical() slot by slot; a call that do.call() made holds functions, through which a comparison would walk for hours.
 same_object <- function(ours, theirs) {
-  theirs@call <- ours@call
+  for (slot in setdiff(methods::slotNames(theirs), c("call", "pMax"))) {
+    expect_true(identical(methods::slot(ours, slot), methods::slot(theirs, slot)), label = paste("same slot", slot))
+  }
   expect_equal(ours@pMax, theirs@pMax, tolerance = 1e-8)
-  theirs@pMax <- ours@pMax # the only slot that may differ, in the last digits
-  expect_identical(ours, theirs)
+  expect_identical(class(ours), class(theirs))
 }
 
 test_that("cu_skeleton() gives the object of pcalg::skeleton()", {
@@ -33,7 +35,10 @@ test_that("cu_pc() gives the object of pcalg::pc() in every variant", {
   for (d in problems()) {
     for (variant in variants) {
       args <- c(list(d$suffStat, pcalg::gaussCItest, 0.05, labels = d$labels), variant)
-      same_object(do.call(cu_pc, args), do.call(pcalg::pc, args))
+      set.seed(1) # "retry" may end in a drawn graph
+      ours <- do.call(cu_pc, args)
+      set.seed(1)
+      same_object(ours, do.call(pcalg::pc, args))
     }
   }
 })
@@ -122,26 +127,32 @@ test_that("an error in the indepTest is the R error that the user sees", {
 test_that("pcalg's functions give on our object what they give on pcalg's", {
   skip_if_no_pcalg()
   skip_if_no_python()
-  for (d in problems()[c(1, 3)]) {
-    args <- list(d$suffStat, pcalg::gaussCItest, 0.01, labels = d$labels)
+  refused <- 0
+  for (seed in c(9, 11, 12, 3)) { # the last is no valid CPDAG: then the functions must complain in the same words
+    set.seed(seed)
+    data <- pcalg::rmvDAG(20000, pcalg::randomDAG(9, 3 / 8))
+    covariance <- stats::cov(data)
+    args <- list(list(C = stats::cor(data), n = 20000), pcalg::gaussCItest, 0.001, p = 9)
     ours <- do.call(cu_pc, args)
     theirs <- do.call(pcalg::pc, args)
-    theirs@call <- ours@call
-    covariance <- stats::cov(d$data)
+    theirs@call <- ours@call <- quote(pc(suffStat, gaussCItest, 0.001, p = 9))
+    expect_identical(pcalg::isValidGraph(methods::as(theirs, "amat"), "cpdag"), seed != 3)
     same <- function(f) {
       ask <- function(fit) {
         set.seed(1)
-        tryCatch(f(fit), error = conditionMessage)
+        suppressWarnings(suppressMessages(tryCatch(f(fit), error = function(e) paste("refused:", conditionMessage(e)))))
       }
-      expect_identical(ask(ours), ask(theirs))
+      answer <- ask(ours)
+      refused <<- refused + (is.character(answer) && startsWith(answer[[1]], "refused:") && seed != 3)
+      expect_true(identical(answer, ask(theirs)), label = deparse(body(f))[[1]])
     }
-    true_dag <- pcalg::randomDAG(length(d$labels), 0.3)
-    graph::nodes(true_dag) <- d$labels
-    from <- which(methods::as(ours@graph, "matrix") == 1, arr.ind = TRUE)[1, ]
+    true_dag <- pcalg::randomDAG(9, 0.3)
+    cells <- methods::as(ours@graph, "matrix")
+    open <- which(cells == 1 & t(cells) == 1, arr.ind = TRUE)[1, ]
     same(function(fit) methods::as(fit, "amat"))
     same(function(fit) methods::as(fit, "matrix"))
     same(function(fit) utils::capture.output(print(fit)))
-    same(function(fit) utils::capture.output(pcalg::summary(fit)))
+    same(function(fit) utils::capture.output(summary(fit)))
     same(function(fit) utils::capture.output(methods::show(fit)))
     same(function(fit) pcalg::ida(1, 5, covariance, fit@graph, method = "local"))
     same(function(fit) pcalg::ida(1, 5, covariance, fit@graph, method = "global"))
@@ -150,7 +161,7 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
     same(function(fit) pcalg::shd(true_dag, fit@graph))
     same(function(fit) pcalg::shd(true_dag, fit))
     same(function(fit) pcalg::compareGraphs(fit@graph, true_dag))
-    same(function(fit) pcalg::addBgKnowledge(fit@graph, x = d$labels[from[[1]]], y = d$labels[from[[2]]]))
+    same(function(fit) pcalg::addBgKnowledge(fit@graph, x = open[[1]], y = open[[2]]))
     same(function(fit) pcalg::pdag2allDags(methods::as(fit, "amat")))
     same(function(fit) pcalg::pdag2dag(fit@graph))
     same(function(fit) utils::capture.output(pcalg::showAmat(fit)))
@@ -162,4 +173,5 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
       "drawn"
     })
   }
+  expect_identical(refused, 0) # every function really answered
 })

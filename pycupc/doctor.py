@@ -169,7 +169,25 @@ def _r() -> dict[str, Any]:
     said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     said = {key: value.strip() for key, value in said.items()}
     facts = {key: said.pop(key, "?") for key in ("version", "home", "libraries")}
-    return {"rscript": rscript, **facts, "packages": {k: None if v == "no" else v for k, v in said.items()}}
+    packages = {name: None if version == "no" else version for name, version in said.items()}
+    return {"rscript": rscript, **facts, "packages": packages, "rpy2": _rpy2()}
+
+
+def _rpy2() -> str:
+    """Whether rpy2 starts R; in a process of its own, since a bad pair of versions may crash."""
+    if version_of("rpy2") is None:
+        return "not installed: pip install 'pycupc[r]' (only needed for R objects in Python)"
+    code = "import rpy2.robjects"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not start: {error}"
+    if done.returncode == 0:
+        return "works"
+    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return f"does not start R ({last}); with R before 4.5: pip install 'pycupc[r]', which takes a version that does"
 
 
 def report(found: dict[str, Any]) -> str:
@@ -201,7 +219,6 @@ def report(found: dict[str, Any]) -> str:
             lines.append(f"  {r['problem']}")
         else:
             lines += [f"  R {r['version']} ({r['rscript']})", f"  libraries    {r['libraries']}"]
-            lines.append(
-                "  " + ", ".join(f"{name} {version or 'not installed'}" for name, version in r["packages"].items())
-            )
+            told = ", ".join(f"{name} {version or 'not installed'}" for name, version in r["packages"].items())
+            lines += [f"  {told}", f"  rpy2         {r['rpy2']}"]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def run_r(*arguments: object, timeout: float = 600, **environment: str) -> subpr
     settings = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **environment}
     return subprocess.run(
         ["Rscript", *map(str, arguments)],
+        cwd=tempfile.gettempdir(),  # in the checkout, Python would find the package by itself
         env={**os.environ, **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -9,10 +9,10 @@
 local({
   sourced <- Filter(function(frame) exists("ofile", frame, inherits = FALSE), sys.frames())
   file <- if (length(sourced)) sourced[[length(sourced)]]$ofile
-  if (is.character(file) && basename(file) == "cu_pc.R" && !isNamespace(topenv(parent.frame()))) {
+  into <- parent.env(environment())
+  if (is.character(file) && basename(file) == "cu_pc.R" && !isNamespace(into)) {
     folder <- dirname(normalizePath(file))
     options(pycupc.checkout = dirname(dirname(folder)))
-    into <- parent.frame(2L)
     for (part in c("args.R", "python.R", "transport.R", "pcalgo.R", "report.R", "compare.R", "sitrep.R")) {
       sys.source(file.path(folder, part), envir = into)
     }

@@ -1,0 +1,106 @@
+"""The menu: ``python -m tests.benchmarks EXPERIMENT``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from . import record
+
+ABOUT = """experiments
+  cpu             Table 2: cpu and reference engines, live pcalg stable and stable.fast, Python peers; time and memory
+  gpu             the GPU table: schur, cupc-e, cupc-s on every set, split into transfer, levels, orientation
+  baselines       the paper's two baseline GPU algorithms against cupc-e and cupc-s
+  configurations  heat maps over (beta, gamma) and (theta, delta)
+  scaling         the paper's sweeps over p, n and density, two generators, ten graphs each
+  scaling-large   schur up to p = 20,000
+  sharing         how many rows share a conditioning set of level 2 (no GPU)
+  accuracy        TDR and SHD against the true CPDAG (no GPU)
+  gpu-all         gpu, baselines, configurations, scaling-large, scaling within --deadline seconds
+  cpu-all         cpu, sharing, accuracy; with --quick in minutes on 2 cores
+  prepare         copy what gpu-all needs into --carry, to take it to another machine
+  report          tables, figures and BENCHMARKS.md from the raw files in --out
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one experiment."""
+    args = parse(argv)
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.experiment == "prepare":
+        from .workloads import pack
+
+        pack(args.data, args.carry)
+        (args.carry / "commit").write_text(record.commit(args.data) + "\n")
+        return 0
+    if args.experiment == "report":
+        from .report import write_all
+
+        write_all(args.out)
+        return 0
+    from .experiments import cpu, gpu, small
+
+    if args.install_peers or args.cache is not None:
+        from . import peers
+
+        args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
+    menu = {"cpu": [cpu.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
+    menu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
+    if args.experiment in menu:
+        for experiment in menu[args.experiment]:
+            experiment(args)
+        return 0
+    if args.experiment == "gpu-all":
+        gpu.run_all(args)
+        return 0
+    clock = gpu.Clock(args.deadline)
+    {
+        "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": gpu.scaling,
+        "scaling-large": gpu.scaling_large,
+    }[args.experiment](args, clock)  # fmt: skip
+    if args.experiment == "gpu":
+        gpu.heavy(args, clock)
+        gpu.rival(args, clock)
+    return 0
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The command line; `command` of the result is what the raw file records."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks", description=__doc__, epilog=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    names = [line.split()[0] for line in ABOUT.splitlines()[1:]]
+    parser.add_argument("experiment", choices=names, metavar="EXPERIMENT", help="one of the list below")
+    parser.add_argument("--quick", action="store_true", help="small problems: minutes on 2 cores, figures to look at")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="data sets (%(default)s)")
+    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder of the raw results (results/ here)")
+    parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N is generated")
+    parser.add_argument(
+        "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"
+    )
+    parser.add_argument("--threads", type=int, help="for cpu and stable.fast (all cores)")
+    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is given up (%(default)g)")
+    parser.add_argument("--deadline", type=float, default=540, help="seconds for a whole GPU call (%(default)g)")
+    parser.add_argument("--cache", type=Path, help="folder in which the environment of the Python peers is, or is made")
+    parser.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")
+    parser.add_argument("--peer-path", type=Path, help="folder to import gpucsl from")
+    parser.add_argument("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
+    parser.add_argument("--carry", type=Path, default=Path(".carry"), help="folder that `prepare` fills (%(default)s)")
+    args = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args.command = shlex.join(["python", "-m", "tests.benchmarks", *(_plain(word) for word in words)])
+    args.peer_python = None
+    return args
+
+
+def _plain(word: str) -> str:
+    """A path of this machine says nothing elsewhere: its last part does."""
+    return os.path.basename(word) if os.path.isabs(word) else word
+
+
+if __name__ == "__main__":
+    sys.exit(main())

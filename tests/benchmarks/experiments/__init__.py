@@ -1,0 +1,1 @@
+"""The experiments: each takes the parsed arguments and writes one raw JSON file."""

@@ -1,0 +1,127 @@
+"""Table 2 of the cuPC paper on a CPU: `cpu` and `reference` against pcalg `stable` and `stable.fast`, same threads."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import peers, record, runs, workloads
+
+#: A small set on which every implementation is run first: says what a test costs each of them.
+CALIBRATION = "std_100_5_500"
+QUICK_SETS = (CALIBRATION, "std_150_6_300", "std_300_5_500")
+
+
+def run(args: Any) -> None:
+    """Experiment "cpu"."""
+    threads = args.threads or len(os.sched_getaffinity(0))
+    result = record.new("cpu", args)
+    result["threads"] = threads
+    wanted = args.engines or (["cpu", "reference", "stable", "stable.fast"])
+    names = list(args.sets or (QUICK_SETS if args.quick else (CALIBRATION, *workloads.SETS)))
+    for name in workloads.available(names, args.data):
+        w = workloads.load(name, args.data)
+        row: dict[str, Any] = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "source": w.source, "runs": {}}
+        result["rows"].append(row)
+        record.say(f"{name}: {w.p} variables, {w.n} observations, alpha {w.alpha:g}")
+        answer = _cpu(w, row, threads, args)
+        record.write(result, args.out)
+        if answer is None:
+            continue
+        for who in wanted:
+            if who in ("stable", "stable.fast"):
+                row["runs"][who] = _pcalg(w, who, threads, answer, row, result, args)
+            elif who == "reference":
+                row["runs"][who] = _reference(w, answer, row, result, args)
+            else:
+                continue
+            record.say(f"  {who}: {_brief(row['runs'][who])}")
+            record.write(result, args.out)
+    if args.peer_python is not None:
+        result["python_peers"] = _python_peers(args, threads)
+        record.write(result, args.out)
+
+
+def _cpu(w: workloads.Workload, row: dict[str, Any], threads: int, args: Any) -> workloads.Answer | None:
+    """Our engine, in a process of its own; its answer against the recorded one."""
+    out = runs.apart(w, "cpu", threads, least=2 if args.quick else 5, budget=60, limit=args.limit)
+    answer = None
+    if "arrays" in out:
+        answer = runs.answer_of(out.pop("arrays"))
+        out["differs"] = None if w.expected is None else w.expected.differences(answer)
+        out["memory_allowed_bytes"] = 3 * w.C.nbytes + 500_000_000
+        row["tests"], row["edges"], row["levels"] = out["tests"], out["edges"], len(out["tests_by_level"]) - 1
+    row["runs"]["cpu"] = out
+    record.say(f"  cpu: {_brief(out)}")
+    return answer
+
+
+def _reference(
+    w: workloads.Workload, answer: workloads.Answer, row: dict[str, Any], result: dict[str, Any], args: Any
+) -> dict[str, Any]:
+    if predicted := _predicted("reference", row, result, args.limit):
+        return predicted
+    try:
+        fit, times = runs.once(w, runs.make_engine("reference"), args.limit)
+    except runs.TooSlow:
+        return {"too_slow": args.limit, "repeats": []}
+    return {"repeats": [times], "differs": answer.differences(workloads.Answer.of(fit))}
+
+
+def _pcalg(
+    w: workloads.Workload, method: str, threads: int, answer: workloads.Answer, row: dict[str, Any],
+    result: dict[str, Any], args: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """A live pcalg; its answer must be ours, edge for edge (and test for test with `stable`)."""
+    if predicted := _predicted(method, row, result, args.limit):
+        return predicted
+    out = peers.pcalg(w, method, threads, repeats=3, budget=args.limit / 3, limit=args.limit)
+    summary = peers.summary(out, answer.skeleton)
+    if "tests" in summary and method == "stable":
+        summary["tests_equal"] = tuple(summary["tests"]) == answer.n_edgetests
+    return summary
+
+
+def _predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
+    """Not to be started: what it cost a test on the sets so far says that it would pass the limit."""
+    rates = [
+        (np.median(_seconds(r["runs"][who])) / r["tests"])
+        for r in result["rows"] if r is not row and who in r["runs"] and _seconds(r["runs"][who])
+    ]  # fmt: skip
+    if not rates or min(rates) * row["tests"] <= limit:
+        return None
+    return {"not_started": limit, "seconds_at_measured_rate": min(rates) * row["tests"], "rate": min(rates)}
+
+
+def _seconds(run: dict[str, Any]) -> list[float]:
+    return run["seconds"] if "seconds" in run else [r["total"] for r in run.get("repeats", [])]
+
+
+def _brief(run: dict[str, Any]) -> str:
+    if seconds := _seconds(run):
+        return f"{np.median(seconds):.3g} s, differs: {run.get('differs', run.get('edges_only_there'))}"
+    return ", ".join(f"{k} {v}" for k, v in run.items() if k not in ("repeats", "rate"))
+
+
+def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
+    """causal-learn and pgmpy on small sets (they take minutes where we take milliseconds)."""
+    from .. import generator
+
+    rows = []
+    sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000), (200, 4, 1000))
+    for p, degree, n in sizes:
+        X = generator.standardised(p, degree, n, seed=0)
+        w = workloads.Workload(f"std_{p}_{degree}_{n}", workloads.correlation(X), n, 0.05, "")
+        fit, _ = runs.once(w, runs.make_engine("cpu", threads))
+        own = runs.repeat(w, runs.make_engine("cpu", threads))
+        own.pop("fit")
+        row = {"set": w.name, "p": p, "n": n, "alpha": 0.05, "tests": own["tests"], "edges": own["edges"]}
+        row["runs"] = {"cpu": own}
+        for peer in peers.PYTHON_PEERS:
+            out = peers.python_peer(peer, X, 0.05, args.peer_python, repeats=3, budget=60, limit=min(args.limit, 300))
+            row["runs"][peer] = peers.summary(out, fit.skeleton)
+            record.say(f"{w.name} {peer}: {_brief(row['runs'][peer])}")
+        rows.append(row)
+    return rows

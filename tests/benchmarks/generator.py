@@ -1,0 +1,123 @@
+"""Random linear Gaussian data: the cuPC paper's generator, and one whose variables all have unit variance.
+
+Both are functions of their arguments alone; the order of the random draws is fixed, so a seed names a data set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def paper(p: int, density: float, n: int, seed: int) -> np.ndarray:
+    """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
+
+    Variances grow along the order of the variables, so that late ones correlate to within rounding of 1.
+
+    Parameters
+    ----------
+    p, n : int
+        Variables and observations.
+    density : float
+        Probability of each edge.
+    seed : int
+
+    Returns
+    -------
+    float64 (n, p)
+    """
+    return paper_graph(p, density, n, seed)[0]
+
+
+def paper_graph(p: int, density: float, n: int, seed: int, xp: Any = np) -> tuple[Any, np.ndarray]:
+    """`paper`, and its DAG: bool (p, p), [i, j] is i --> j. With CuPy as `xp`: equal up to rounding."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((p, p)) < density
+    A = np.tril(present * rng.uniform(0.1, 1, (p, p)), -1)
+    X = rng.standard_normal((n, p))
+    if xp is not np:
+        from cupyx.scipy.linalg import solve_triangular
+
+        X = solve_triangular(xp.asarray(np.eye(p) - A), xp.asarray(X).T, lower=True, unit_diagonal=True).T
+    else:
+        for i in range(p):
+            X[:, i] += X[:, :i] @ A[i, :i]
+    return X, (A != 0).T
+
+
+def standardised(
+    p: int, degree: float, n: int, seed: int, low: float = 0.1, high: float = 1.0, signed: bool = True
+) -> np.ndarray:
+    """Data in which parents explain 40 to 80 % of each variable's variance, which is 1.
+
+    Parameters
+    ----------
+    p, n : int
+        Variables and observations.
+    degree : float
+        Expected number of neighbours in the DAG.
+    seed : int
+    low, high, signed
+        Range of the weights, and whether half of them are negative.
+
+    Returns
+    -------
+    float64 (n, p)
+    """
+    return standardised_graph(p, degree, n, seed, low, high, signed)[0]
+
+
+def standardised_graph(
+    p: int, degree: float, n: int, seed: int, low: float = 0.1, high: float = 1.0, signed: bool = True, xp: Any = np
+) -> tuple[Any, np.ndarray]:
+    """`standardised`, and its DAG: bool (p, p), [i, j] is i --> j. With CuPy as `xp`: equal up to rounding."""
+    rng = np.random.default_rng(seed)
+    X, dag = xp.empty((n, p)), np.zeros((p, p), dtype=bool)
+    density = min(1, degree / (p - 1))
+    for i in range(p):
+        k = rng.binomial(i, density) if i else 0
+        parents = rng.choice(i, k, replace=False) if k else np.empty(0, int)
+        weights = rng.uniform(low, high, k) * (rng.choice([-1, 1], k) if signed else 1)
+        signal = X[:, xp.asarray(parents)] @ xp.asarray(weights) if k else 0
+        noise = xp.asarray(rng.standard_normal(n))
+        if k:
+            variance, share = xp.var(signal), rng.uniform(0.2, 0.6)
+            signal = signal / xp.sqrt(variance) * np.sqrt(1 - share) if xp is not np or variance > 0 else 0
+            noise = noise * np.sqrt(share)
+        X[:, i] = signal + noise
+        dag[parents, i] = True
+    return X, dag
+
+
+def cpdag(dag: np.ndarray) -> np.ndarray:
+    """CPDAG of a DAG: bool (p, p), [i, j] and not [j, i] is i --> j, both is undirected.
+
+    Colliders, then the three rules of Meek (1995) that matter without background knowledge, until nothing changes.
+    """
+    adjacent = dag | dag.T
+    out = adjacent.copy()
+    for b in range(len(dag)):
+        parents = np.flatnonzero(dag[:, b])
+        for i, a in enumerate(parents):
+            for c in parents[i + 1 :]:
+                if not adjacent[a, c]:
+                    out[b, a] = out[b, c] = False
+    changed = True
+    while changed:
+        changed = False
+        for a, b in np.argwhere(out & out.T):
+            if out[a, b] and out[b, a] and _forced(out, adjacent, a, b):
+                out[b, a], changed = False, True
+    return out
+
+
+def _forced(g: np.ndarray, adjacent: np.ndarray, a: int, b: int) -> bool:
+    """Is a --> b implied, for an undirected a - b?"""
+    into_a, into_b = g[:, a] & ~g[a], g[:, b] & ~g[b]
+    if (into_a & ~adjacent[b]).any():  # c --> a - b, c and b not adjacent
+        return True
+    if (g[a] & ~g[:, a] & into_b).any():  # a --> c --> b
+        return True
+    c = np.flatnonzero(g[a] & g[:, a] & into_b)  # a - c --> b and a - d --> b, c and d not adjacent
+    return bool(len(c) > 1 and (~adjacent[np.ix_(c, c)]).sum() > len(c))

@@ -1,0 +1,159 @@
+"""Other implementations, used where they are present; each gives its graph and its repeats, or says why not.
+
+pcalg is found by Rscript on the PATH and R's own library path. causal-learn and pgmpy are installed from PyPI into an
+environment of their own under the cache folder; gpucsl where a GPU is. A shared library with cuPC's C entry point is
+given by path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..workloads import Workload
+
+HERE = Path(__file__).resolve().parent
+PYTHON_PEERS = ("causal-learn", "pgmpy")
+
+
+def pcalg(
+    w: Workload, method: str, threads: int, *, repeats: int = 3, budget: float = 120.0, limit: float = 600.0,
+    orient: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """pcalg's skeleton (or relaxed CPDAG) on the same correlations; `budget` seconds of repeats, killed at `limit`.
+
+    Returns
+    -------
+    dict
+        "seconds", "graph" int (p, p) row to column, "tests" a level, "versions"; or "absent", "too_slow", "failed".
+    """
+    if not has_pcalg():
+        return {"absent": "no Rscript with the R package pcalg"}
+    with tempfile.TemporaryDirectory(prefix="pycupc-bench-") as name:
+        folder = Path(name)
+        np.asfortranarray(w.C).ravel(order="F").tofile(folder / "C.bin")
+        job = [w.p, w.n, repr(w.alpha), method, threads, repeats, budget, int(orient)]
+        (folder / "job.txt").write_text("\n".join(map(str, job)) + "\n")
+        try:
+            done = subprocess.run(
+                ["Rscript", "--vanilla", str(HERE / "pcalg.R"), str(folder)], capture_output=True, text=True,
+                timeout=limit, env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return {"too_slow": limit}
+        if done.returncode:
+            return {"failed": done.stderr.strip()[-600:]}
+        r, version = (folder / "versions.txt").read_text().split("\n")[:2]
+        return {
+            "seconds": [float(v) for v in (folder / "seconds.txt").read_text().split()],
+            "graph": np.fromfile(folder / "graph.bin", dtype=np.int32).reshape(w.p, w.p),
+            "tests": [int(float(v)) for v in (folder / "tests.txt").read_text().split()],
+            "versions": {"R": r, "pcalg": version},
+        }
+
+
+def has_pcalg() -> bool:
+    """Is there a live pcalg?"""
+    if shutil.which("Rscript") is None:
+        return False
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-e", "q(status = !requireNamespace('pcalg', quietly = TRUE))"], capture_output=True
+    )
+    return done.returncode == 0
+
+
+def environment(cache: Path, offline: bool = False) -> Path | str:
+    """Python of the peers' environment, made on first use; or why there is none."""
+    python = cache / "peers" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if python.exists():
+        return python
+    if offline:
+        return "no environment for peers under the cache folder"
+    cache.mkdir(parents=True, exist_ok=True)
+    commands = (
+        [sys.executable, "-m", "venv", str(cache / "peers")],
+        [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *PYTHON_PEERS],
+    )
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            shutil.rmtree(cache / "peers", ignore_errors=True)
+            return f"{' '.join(command[1:4])} failed: {done.stderr.strip()[-300:]}"
+    return python
+
+
+def python_peer(
+    peer: str, X: np.ndarray, alpha: float, python: Path | str, *, repeats: int = 3, budget: float = 60.0,
+    limit: float = 300.0, warm_up: bool = False, path: Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Run causal-learn, pgmpy or gpucsl on data in its own process.
+
+    Returns
+    -------
+    dict
+        "seconds", "graph", "versions"; or "absent", "too_slow", "failed".
+    """
+    from ..runs import in_process
+
+    if isinstance(python, str):
+        return {"absent": python}
+    job = {"peer": peer, "alpha": alpha, "repeats": repeats, "budget": budget, "warm_up": warm_up}
+    extra = {"PYTHONPATH": str(path)} if path is not None else {}
+    out = in_process(
+        [str(HERE / "worker.py")], Workload(peer, np.empty((0, 0)), len(X), alpha, ""), job, limit, str(python),
+        {"OMP_NUM_THREADS": str(os.cpu_count() or 1), **extra}, lambda folder: np.save(folder / "X.npy", X),
+    )  # fmt: skip
+    if "arrays" in out:
+        out["graph"] = out.pop("arrays")["graph"]
+    elif "No module named" in out.get("failed", ""):
+        out = {"absent": out["failed"].splitlines()[-1]}
+    return out
+
+
+def cupc_library(path: Path, w: Workload, repeats: int = 3, max_level: int = 14) -> dict[str, Any]:
+    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library, right cutoffs."""
+    library = ctypes.CDLL(str(path))
+    doubles, ints = (np.ctypeslib.ndpointer(dtype=t, flags="C_CONTIGUOUS") for t in (np.float64, np.int32))
+    library.Skeleton.argtypes = [doubles, ints, ints, doubles, ints, ints, doubles, ints]
+    library.Skeleton.restype = None
+    p = w.p
+    quantile = citest_quantile(w.alpha)
+    thresholds = np.array([quantile / math.sqrt(max(w.n - level - 3, 1)) for level in range(max_level + 1)])
+    seconds = []
+    for _ in range(repeats + 1):  # the first wakes the device up
+        C, G = w.C.copy(), np.ones((p, p), dtype=np.int32)
+        np.fill_diagonal(G, 0)
+        level, most = np.zeros(1, np.int32), np.full(1, min(max_level, w.n - 4), np.int32)
+        p_max, sets = np.zeros((p, p)), np.zeros(p * p * 14, np.int32)
+        began = time.perf_counter()
+        library.Skeleton(C, np.array([p], np.int32), G, thresholds, level, most, p_max, sets)
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds[1:], "graph": G, "versions": {"cuPC": path.name}, "levels": int(level[0])}
+
+
+def citest_quantile(alpha: float) -> float:
+    """Two-sided normal quantile."""
+    from scipy.stats import norm
+
+    return float(norm.isf(alpha / 2))
+
+
+def summary(peer: dict[str, Any], skeleton: np.ndarray) -> dict[str, Any]:
+    """What goes into the raw file: everything but the graph, and how many edges it has otherwise than `skeleton`."""
+    out = {k: v for k, v in peer.items() if k != "graph"}
+    if "graph" in peer:
+        theirs = (peer["graph"] != 0) | (peer["graph"] != 0).T
+        out["edges"] = int(np.triu(theirs, 1).sum())
+        out["edges_only_there"] = int(np.triu(theirs & ~skeleton, 1).sum())
+        out["edges_only_here"] = int(np.triu(skeleton & ~theirs, 1).sum())
+    return out

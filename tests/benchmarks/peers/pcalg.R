@@ -1,0 +1,33 @@
+# Time pcalg on a correlation matrix: Rscript pcalg.R FOLDER
+# FOLDER holds C.bin (float64, p x p) and job.txt (lines: p, n, alpha, method, threads, repeats, seconds, orient);
+# leaves graph.bin (int32 p x p, row to column), tests.txt, seconds.txt, versions.txt
+args <- commandArgs(trailingOnly = TRUE)
+folder <- args[1]
+job <- readLines(file.path(folder, "job.txt"))
+p <- as.integer(job[1]); n <- as.integer(job[2]); alpha <- as.numeric(job[3]); method <- job[4]
+threads <- as.integer(job[5]); repeats <- as.integer(job[6]); budget <- as.numeric(job[7]); orient <- job[8] == "1"
+C <- matrix(readBin(file.path(folder, "C.bin"), "double", p * p), p, p)
+suppressPackageStartupMessages(library(pcalg))
+writeLines(c(R.version.string, as.character(packageVersion("pcalg"))), file.path(folder, "versions.txt"))
+suff <- list(C = C, n = n)
+skel <- function() {
+  if (method == "stable.fast") {
+    skeleton(suff, gaussCItest, alpha, p = p, method = method, numCores = threads)
+  } else {
+    skeleton(suff, gaussCItest, alpha, p = p, method = method)
+  }
+}
+began <- proc.time()[["elapsed"]]
+seconds <- numeric(0)
+for (i in seq_len(repeats)) {
+  t <- system.time(fit <- skel())[["elapsed"]]
+  seconds <- c(seconds, t)
+  if (i == 1) {
+    writeLines(as.character(fit@n.edgetests), file.path(folder, "tests.txt"))
+    graph <- if (orient) udag2pdagRelaxed(fit) else fit
+    m <- as(graph@graph, "matrix")
+    writeBin(as.integer(t(m)), file.path(folder, "graph.bin"))
+  }
+  if (proc.time()[["elapsed"]] - began > budget) break
+}
+writeLines(format(seconds, digits = 12), file.path(folder, "seconds.txt"))

@@ -1,0 +1,120 @@
+"""Raw results: one JSON file an experiment, with machine, versions and commit."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RESULTS = HERE / "results"
+PACKAGES = ("pycupc", "numpy", "scipy", "numba", "pandas", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+
+
+def machine() -> dict[str, Any]:
+    """Processor, memory, GPU, operating system, versions: what a time means nothing without."""
+    facts: dict[str, Any] = {
+        "cpu": _cpu_name(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {},
+    }
+    if hasattr(os, "sysconf"):
+        facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            facts["versions"][name] = importlib.metadata.version(name)
+    with contextlib.suppress(Exception):
+        facts["gpu"] = _gpu()
+    return facts
+
+
+def _cpu_name() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def _gpu() -> dict[str, Any]:
+    import cupy as cp
+
+    facts = cp.cuda.runtime.getDeviceProperties(0)
+    return {
+        "name": facts["name"].decode(),
+        "memory_bytes": int(facts["totalGlobalMem"]),
+        "processors": int(facts["multiProcessorCount"]),
+        "clock_khz": int(cp.cuda.Device(0).attributes.get("ClockRate", 0)),
+        "capability": f"{facts['major']}.{facts['minor']}",
+        "driver": cp.cuda.runtime.driverGetVersion(),
+        "runtime": cp.cuda.runtime.runtimeGetVersion(),
+    }
+
+
+def commit(data: Path) -> str:
+    """Commit of the checkout, with "+" if files differ from it; outside a checkout what `prepare` left with the data."""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+
+        def git(*words: str) -> str:
+            return subprocess.run(
+                ["git", "-C", str(ROOT), *words], check=True, capture_output=True, text=True
+            ).stdout.strip()
+
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "pycupc", "kernels")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    note = data / "commit"
+    return note.read_text().strip() if note.exists() else "unknown"
+
+
+def new(experiment: str, args: Any) -> dict[str, Any]:
+    """Head of a result."""
+    return {
+        "experiment": experiment,
+        "quick": bool(args.quick),
+        "command": args.command,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": commit(args.data),
+        "machine": machine(),
+        "rows": [],
+    }
+
+
+def write(result: dict[str, Any], out: Path) -> Path:
+    """Write the file (whole or not at all) and its rows as CSV; called after each row, so that nothing is lost."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{result['experiment']}.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=1, default=_plain) + "\n")
+    partial.replace(path)
+    return path
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot write {type(value).__name__}")
+
+
+def read(folder: Path, experiment: str) -> dict[str, Any] | None:
+    """A recorded result, or None."""
+    path = folder / f"{experiment}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def say(text: str) -> None:
+    """Progress, for whoever waits."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,151 @@
+"""The data sets of the benchmarks: correlation matrix, number of observations, expected answer."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import generator
+
+#: The two tables' sets, with the alpha at which they are run. The first three are the cuPC paper's own.
+SETS: dict[str, float] = {
+    "nci60": 0.05, "mcc": 0.05, "saureus": 0.05, "tcga_brca_jive": 0.05, "riboflavin": 0.01, "stock_logret": 0.01,
+    "std_1000_10_1000": 0.05, "std_1000_20_1000": 0.05, "std_1000_100_2000": 0.05,
+}  # fmt: skip
+PAPER_SETS = ("nci60", "mcc", "saureus")
+#: Sets on which every configuration of the slower algorithms finishes in well under a second.
+LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
+QUICK: dict[str, float] = {"std_100_5_500": 0.05, "std_150_6_300": 0.01}
+#: mcc has identical columns, so the last bits of its correlations decide: they travel to other machines as they are.
+EXACT = ("mcc",)
+
+
+@dataclass
+class Workload:
+    """One problem: C float64 (p, p), n observations, alpha; where it came from."""
+
+    name: str
+    C: np.ndarray
+    n: int
+    alpha: float
+    source: str
+    expected: Answer | None = None
+
+    @property
+    def p(self) -> int:
+        return len(self.C)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What has to be the same: edges, separating sets cell by cell, tests a level (pcalg's count)."""
+
+    skeleton: np.ndarray
+    sepset: tuple[np.ndarray, ...]
+    n_edgetests: tuple[int, ...]
+
+    @classmethod
+    def of(cls, fit: Any) -> Answer:
+        """From a `PcAlgo`."""
+        return cls(fit.skeleton, fit.sepset.arrays(), tuple(fit.n_edgetests))
+
+    @property
+    def digest(self) -> str:
+        """Short name of the whole answer."""
+        h = hashlib.sha256(np.packbits(self.skeleton).tobytes())
+        for part in self.sepset:
+            h.update(np.ascontiguousarray(part, dtype=np.int32).tobytes())
+        h.update(repr(self.n_edgetests).encode())
+        return h.hexdigest()[:16]
+
+    def differences(self, other: Answer) -> dict[str, Any]:
+        """Empty if both are the same."""
+        out: dict[str, Any] = {}
+        edges = int(np.triu(self.skeleton != other.skeleton).sum())
+        if edges:
+            out["edges"] = edges
+        if len(self.sepset[0]) != len(other.sepset[0]) or not all(map(np.array_equal, self.sepset, other.sepset)):
+            out["sepsets"] = True
+        if self.n_edgetests != other.n_edgetests:
+            out["n_edgetests"] = [sum(self.n_edgetests), sum(other.n_edgetests)]
+        return out
+
+
+def expected(folder: Path, name: str, alpha: float) -> Answer | None:
+    """Recorded answer of a set, or None."""
+    path = folder / "expected" / f"{name}_alpha{alpha:g}.npz"
+    if not path.exists():
+        return None
+    with np.load(path) as z:
+        p = int(z["p"])
+        skeleton = np.unpackbits(z["skeleton_packed"])[: p * p].reshape(p, p).astype(bool)
+        x, y, length, members = (z[f"sepset_{k}"] for k in ("x", "y", "len", "members"))
+        order = np.lexsort((y, x))
+        if not np.array_equal(order, np.arange(len(x))):
+            ends = np.cumsum(length, dtype=np.int64)
+            members = np.concatenate([members[ends[i] - length[i] : ends[i]] for i in order])
+            x, y, length = x[order], y[order], length[order]
+        return Answer(skeleton, (x, y, length, members), tuple(int(v) for v in z["n_edgetests"]))
+
+
+def read_data(folder: Path, name: str) -> np.ndarray:
+    """Observations of a set of the data folder, float64 (n, p)."""
+    import pandas
+
+    return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy()
+
+
+def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
+    """A set by name: ``std_P_DEGREE_N`` is generated (seed 0), anything else read from the data folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the data folder does not hold the set.
+    """
+    alpha = {**SETS, **QUICK}.get(name, 0.05) if alpha is None else alpha
+    answer = expected(folder, name, alpha)
+    if name.startswith("std_"):
+        p, degree, n = (int(v) for v in name.split("_")[1:])
+        X = generator.standardised(p, degree, n, seed=0)
+        return Workload(name, correlation(X), n, alpha, f"standardised({p}, {degree}, {n}, seed=0)", answer)
+    exact = folder / f"{name}.correlation.npz"
+    if exact.exists():
+        with np.load(exact) as z:
+            C = np.eye(int(z["p"]))
+            C[np.triu_indices(len(C), 1)] = z["upper"]
+            C = np.triu(C) + np.triu(C, 1).T
+            np.fill_diagonal(C, z["diagonal"])
+            return Workload(name, C, int(z["n"]), alpha, f"{name}.csv.gz (correlations computed elsewhere)", answer)
+    X = read_data(folder, name)
+    return Workload(name, correlation(X), len(X), alpha, f"{name}.csv.gz", answer)
+
+
+def correlation(X: np.ndarray) -> np.ndarray:
+    """Correlations as NumPy computes them."""
+    return np.corrcoef(X, rowvar=False)
+
+
+def available(names: list[str] | tuple[str, ...], folder: Path) -> list[str]:
+    """Those of `names` that can be had here."""
+    return [n for n in names if n.startswith("std_") or (folder / f"{n}.csv.gz").exists()]
+
+
+def pack(folder: Path, out: Path) -> None:
+    """Copy what the GPU experiments need into one folder that can travel to another machine."""
+    (out / "expected").mkdir(parents=True, exist_ok=True)
+    for name, alpha in SETS.items():
+        for path in (folder / f"{name}.csv.gz", folder / "expected" / f"{name}_alpha{alpha:g}.npz"):
+            if path.exists():
+                shutil.copyfile(path, out / path.relative_to(folder))
+        if name in EXACT and (folder / f"{name}.csv.gz").exists():
+            w = load(name, folder)
+            upper = w.C[np.triu_indices(w.p, 1)]
+            np.savez_compressed(
+                out / f"{name}.correlation.npz", upper=upper, diagonal=np.diag(w.C), p=w.p, n=w.n
+            )

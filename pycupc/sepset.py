@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -38,12 +39,54 @@ class SepSets:
     ) -> None:
         self._skeleton, self._gaps = skeleton, gaps
         self._p = len(skeleton)
-        order = np.lexsort((y, x))
-        start = np.concatenate(([0], np.cumsum(length, dtype=np.int64)))
-        self._key = np.asarray(x, dtype=np.int64)[order] * self._p + np.asarray(y, dtype=np.int64)[order]
-        self._start, self._end = start[:-1][order], start[1:][order]
-        self._members = np.ascontiguousarray(members, dtype=np.int32)
+        self._given = (x, y, length, members)
+        self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
         self._changed: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    @classmethod
+    def from_levels(
+        cls,
+        skeleton: np.ndarray,
+        blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+        gaps: np.ndarray | None = None,
+    ) -> SepSets:
+        """From one (x, y, S) a level, as engines report them: int32, sorted by (x, y), S of shape (m, level).
+
+        Millions of sets come with every run and few are ever looked up, so they stay as they are until someone asks
+        for all of them.
+        """
+        new = cls(skeleton, *(np.zeros(0, dtype=np.int32) for _ in range(4)), gaps)
+        new._blocks = [block for block in blocks if len(block[0])]
+        return new
+
+    @cached_property
+    def _flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Key x * p + y of every stored cell, ascending; start and end of its set in the members; the members."""
+        x, y, length, members = self._given
+        if self._blocks:
+            x, y = (np.concatenate([block[i] for block in self._blocks]) for i in (0, 1))
+            length = np.repeat([block[2].shape[1] for block in self._blocks], [len(block[0]) for block in self._blocks])
+            members = np.concatenate([block[2].ravel() for block in self._blocks])
+        key = np.asarray(x, dtype=np.int64) * self._p + np.asarray(y, dtype=np.int64)
+        order = np.argsort(key, kind="stable")
+        start = np.concatenate(([0], np.cumsum(length, dtype=np.int64)))
+        return key[order], start[:-1][order], start[1:][order], np.ascontiguousarray(members, dtype=np.int32)
+
+    @property
+    def _key(self) -> np.ndarray:
+        return self._flat[0]
+
+    @property
+    def _start(self) -> np.ndarray:
+        return self._flat[1]
+
+    @property
+    def _end(self) -> np.ndarray:
+        return self._flat[2]
+
+    @property
+    def _members(self) -> np.ndarray:
+        return self._flat[3]
 
     def __len__(self) -> int:
         """Number of variables (rows)."""
@@ -66,28 +109,37 @@ class SepSets:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _find(self, x: int, y: int) -> int:
+    def _stored(self, x: int, y: int) -> list[int] | None:
+        """The set stored in cell (x, y), None if there is none."""
+        if self._blocks is not None and "_flat" not in self.__dict__:
+            for xs, ys, sets in self._blocks:
+                low, high = xs.searchsorted(np.int32(x), "left"), xs.searchsorted(np.int32(x), "right")
+                i = int(low + ys[low:high].searchsorted(np.int32(y)))
+                if i < high and ys[i] == y:
+                    return sets[i].tolist()
+            return None
         key = x * self._p + y
         i = int(self._key.searchsorted(key))
-        return i if i < len(self._key) and self._key[i] == key else -1
+        if i < len(self._key) and self._key[i] == key:
+            return self._members[self._start[i] : self._end[i]].tolist()
+        return None
 
     def get(self, x: int, y: int) -> tuple[int, ...] | None:
         """What cell (x, y) holds."""
         if self._changed and (x, y) in self._changed:
             return self._changed[x, y]
-        i = self._find(x, y)
-        if i >= 0:
-            return tuple(self._members[self._start[i] : self._end[i]].tolist())
-        if x >= y or self._skeleton[x, y] or (self._gaps is not None and self._gaps[x, y]) or self._find(y, x) >= 0:
+        found = self._stored(x, y)
+        if found is not None:
+            return tuple(found)
+        if x >= y or self._skeleton[x, y] or (self._gaps is not None and self._gaps[x, y]):
             return None
-        return ()
+        return () if self._stored(y, x) is None else None
 
     def contains(self, x: int, y: int, b: int) -> bool:
         """Is b in the set of cell (x, y)? False where there is none."""
         if self._changed and (x, y) in self._changed:
             return b in self._changed[x, y]
-        i = self._find(x, y)
-        return i >= 0 and b in self._members[self._start[i] : self._end[i]].tolist()
+        return b in (self._stored(x, y) or ())
 
     def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:
         """The set of the unordered pair, from whichever cell holds it."""
@@ -149,7 +201,8 @@ class SepSets:
 
     def cells(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """All cells that hold a set, level 0 included, as a dict: for small p, tests and comparisons."""
-        found: dict[tuple[int, int], tuple[int, ...]] = dict.fromkeys(zip(*(v.tolist() for v in np.nonzero(self.empty_pairs())), strict=True), ())
+        pairs = zip(*(v.tolist() for v in np.nonzero(self.empty_pairs())), strict=True)
+        found: dict[tuple[int, int], tuple[int, ...]] = dict.fromkeys(pairs, ())
         x, y, length, members = self.arrays()
         ends = np.cumsum(length, dtype=np.int64).tolist()
         flat = members.tolist()

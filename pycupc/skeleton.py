@@ -190,26 +190,26 @@ def find_skeleton(problem: Problem) -> PcAlgo:
 
 
 def _assemble(problem: Problem, levels: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
-    engine, p = problem.engine, len(problem.labels)
+    engine = problem.engine
     adjacency = engine.adjacency()
+    graph = np.zeros(adjacency.shape, dtype=np.int8)  # zeros are free until written: most pages never are
     later = [r for r in results if r.level > 0]
-    x, y, r = (np.concatenate([getattr(s, k) for s in later] or [np.zeros(0)]) for k in ("x", "y", "r"))
-    x, y = x.astype(np.int32), y.astype(np.int32)
-    length = np.repeat([s.level for s in later], [len(s.x) for s in later]).astype(np.int32)
-    members = np.concatenate([s.S.ravel() for s in later] or [np.zeros(0)]).astype(np.int32)
     evidence: dict[str, Any]
     if problem.suff_stat is not None:
-        kept_x, kept_y, z = engine.kept()
+        x, y, z = engine.kept()
+        graph[x, y] = graph[y, x] = 1
         p_kept = np.where(np.isinf(z), -np.inf, citest.z_to_p(z))
-        evidence = {"C": problem.C, "kept": (kept_x, kept_y, p_kept)}
+        evidence = {"C": problem.C, "kept": (x, y, p_kept)}
     else:
+        graph[adjacency] = 1
         p_max = np.maximum(engine.p_max, engine.p_max.T)  # type: ignore[attr-defined]
         np.fill_diagonal(p_max, 1.0)
         evidence = {"pMax": p_max}
     return PcAlgo(
         labels=problem.labels,
-        graph=adjacency.astype(np.int8),
-        sepset=SepSets(adjacency, x, y, length, members, problem.gaps),
+        graph=graph,
+        skeleton=adjacency,
+        sepset=SepSets.from_levels(adjacency, [(r.x, r.y, r.S) for r in later], problem.gaps),
         n_edgetests=[s.n_tests for s in levels],
         max_ord=len(levels) - 1,
         call=problem.call,
@@ -217,7 +217,7 @@ def _assemble(problem: Problem, levels: list[LevelSummary], results: list[LevelR
         alpha=problem.alpha,
         levels=levels,
         engine=problem.engine_note,
-        removals=Removals(x, y, length, r),
+        removals=Removals(*((r.x, r.y, r.level, r.r) for r in later)),
         gaps=problem.gaps,
         **evidence,
     )

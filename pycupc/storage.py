@@ -1,11 +1,11 @@
 """`PcAlgo` on disk: one .npz file, readable with ``numpy.load`` and without pickle.
 
-    meta                    JSON text: format, labels, call, n, alpha, engine, max_ord, n_edgetests, levels, notes, ...
-    graph_from, _to, _mark  nonzero cells of the graph, row to column
-    sepset_x, _y, _len, _members, changed_x, ...   cells from level 1 on as found; cells changed by orientation
-    gaps                    bits of the fixed gaps (p x p), if any
-    removed_x, _y, _level, _r; kept_x, _y, _p      evidence
-    C                       upper triangle of the correlations, or pMax: upper triangle of the p-values
+meta                    JSON text: format, labels, call, n, alpha, engine, max_ord, n_edgetests, levels, notes, ...
+graph_from, _to, _mark  nonzero cells of the graph, row to column
+sepset_x, _y, _len, _members, changed_x, ...   cells from level 1 on as found; cells changed by orientation
+gaps                    bits of the fixed gaps (p x p), if any
+removed_x, _y, _level, _r; kept_x, _y, _p      evidence
+C                       upper triangle of the correlations, or pMax: upper triangle of the p-values
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def load(path: str | PathLike) -> PcAlgo:
         matrices[name] = matrix
     removals = None
     if "removed_x" in data:
-        removals = Removals(*(data[f"removed_{k}"] for k in ("x", "y", "level", "r")))
+        removals = Removals(tuple(data[f"removed_{k}"] for k in ("x", "y", "level", "r")))
     kept = (data["kept_x"], data["kept_y"], data["kept_p"]) if "kept_x" in data else None
     return PcAlgo(
         labels=meta["labels"], graph=graph, sepset=sepset, n_edgetests=meta["n_edgetests"], max_ord=meta["max_ord"],

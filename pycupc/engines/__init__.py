@@ -118,7 +118,7 @@ class Engine(ABC):
 
     @abstractmethod
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Edges left (x < y, sorted) and, for each, the smallest |z| of all its tests so far; inf where never tested."""
+        """Edges left (x < y, sorted) and the smallest |z| of all tests of each so far, inf where never tested."""
 
     @abstractmethod
     def memory(self, p: int) -> tuple[int, int]:

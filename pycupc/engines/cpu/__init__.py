@@ -21,6 +21,8 @@ from pycupc.engines.cpu import graph, level1, walk
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
+#: A task has at least this many tests for each number it first gathers from C (d x d for a row of degree d).
+BASE_SHARE = 20
 #: Work below this runs in the calling thread: starting threads would take longer.
 INLINE_TESTS = 100_000
 #: Seconds between progress reports; also the longest wait before Ctrl-C is noticed.
@@ -269,7 +271,7 @@ class CpuEngine(Engine):
             d, m = int(degree[x]), int(lanes[x])
             prefixes = comb(d - 1, level - 1)
             row_tests = tests[d] * m
-            parts = max(1, min(row_tests // max(TASK_TESTS, 20 * d * d), prefixes))
+            parts = max(1, min(row_tests // max(TASK_TESTS, BASE_SHARE * d * d), prefixes))
             if parts == 1:
                 rows.append(x)
                 firsts.append(0)

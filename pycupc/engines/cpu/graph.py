@@ -126,8 +126,8 @@ def mirror_entries(offsets, nbr):
 def choose_lanes(offsets, nbr, is_fixed, mirror, rank, level, side_b, live, lanes):
     """Which entries this side tests: live (E,) and their number in each row, lanes (p,).
 
-    Side B (x > nbr) leaves out the pairs that side A separated. Returns whether pcalg's loop would go on: a pair that is
-    visited has more than `level` candidates.
+    Side B (x > nbr) leaves out the pairs that side A separated. Returns whether pcalg's loop would go on: a pair that
+    is visited has more than `level` candidates.
     """
     more = False
     for x in range(offsets.shape[0] - 1):

@@ -358,7 +358,10 @@ def _mostly_dead(columns, t, lanes, alive):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_items(C, offsets, nbr, live, side_b, T, level, rows, firsts, counts, binomials, state, hint, out_entry, out_rank, out_r, out_best):
+def run_items(
+    C, offsets, nbr, live, side_b, T, level, rows, firsts, counts, binomials, state, hint, out_entry, out_rank, out_r,
+    out_best,
+):  # fmt: skip
     """Work through items (row, first prefix, number of prefixes) of a level >= 2; returns the number of outcomes.
 
     An outcome is one lane of one item: its entry, rank and r of its first separating set here (rank -1 if none), and

@@ -1,0 +1,138 @@
+"""Each kind of bad input has its own error, which names the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pycupc
+from pycupc import SuffStat, pc, skeleton
+
+C3 = np.array([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]])
+
+
+def changed(i, j, value, both=True):
+    C = C3.copy()
+    C[i, j] = value
+    if both:
+        C[j, i] = value
+    return C
+
+
+@pytest.mark.parametrize(
+    ("stat", "error", "words"),
+    [
+        ({"C": C3[:2], "n": 50}, ValueError, r"C must be square, got shape \(2, 3\)"),
+        ({"C": np.ones((1, 1)), "n": 50}, ValueError, "C must describe at least 2 variables, got 1"),
+        ({"C": "nonsense", "n": 50}, TypeError, "C must be a numeric matrix"),
+        ({"C": C3.astype(object), "n": 50}, TypeError, "C must be a numeric matrix of correlations, got object"),
+        ({"C": changed(0, 2, 0.9, both=False), "n": 50}, ValueError, r"C must be symmetric, but C\[0, 2\] = 0.9"),
+        ({"C": changed(0, 2, 1.5), "n": 50}, ValueError, r"correlations in \[-1, 1\], but C\[0, 2\] = 1.5 \(1, 3\)"),
+        ({"C": changed(1, 1, 4.0), "n": 50}, ValueError, r"diagonal of 1, but C\[1, 1\] = 4.0 \(2\).*covariance"),
+        ({"C": C3}, ValueError, "suffStat must have the entries 'C' and 'n'; missing: n"),
+        ({"C": C3, "n": 0}, ValueError, "n must be the number of observations, a positive whole number, got 0"),
+        ({"C": C3, "n": -5}, ValueError, "n must be .* positive whole number, got -5"),
+        ({"C": C3, "n": 10.5}, ValueError, "n must be .* positive whole number, got 10.5"),
+        ({"C": C3, "n": "many"}, TypeError, "n must be .* positive whole number, got 'many'"),
+        (C3, TypeError, r"suffStat must be a SuffStat, a mapping .* got ndarray.*SuffStat.from_data"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_suff_stat(stat, error, words, engine):
+    with pytest.raises(error, match=words):
+        skeleton(stat, alpha=0.05, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"alpha": 1.5}, ValueError, r"alpha must be in \[0, 1\], got 1.5"),
+        ({"alpha": float("nan")}, ValueError, r"alpha must be in \[0, 1\], got nan"),
+        ({"alpha": "small"}, TypeError, r"alpha must be a number in \[0, 1\], got 'small'"),
+        ({"labels": ["a", "b"]}, ValueError, "labels must name all 3 variables, got 2"),
+        ({"labels": ["a", "b", "b"]}, ValueError, "labels must be distinct, but these occur more than once: b"),
+        ({"labels": [1, 2, 3]}, TypeError, "labels must be strings, got 1"),
+        ({"labels": "abc"}, TypeError, "labels must be a sequence of 3 names, got 'abc'"),
+        ({"p": 4}, ValueError, "p must equal the number of variables of suffStat, 3, got 4"),
+        ({"p": 4, "labels": ["a", "b", "c"]}, ValueError, "p must equal the number of labels, 3, got 4"),
+        ({"m_max": -1}, ValueError, "m_max must be a whole number from 0 on, or inf, got -1"),
+        ({"m_max": 1.5}, ValueError, "m_max must be a whole number"),
+        ({"fixedGaps": np.zeros((2, 2))}, ValueError, r"fixedGaps must have shape \(3, 3\), got \(2, 2\)"),
+        ({"fixedEdges": np.triu(np.ones((3, 3)), 1)}, ValueError, "fixedEdges must be symmetric"),
+        ({"fixedGaps": np.full((3, 3), "x")}, TypeError, "fixedGaps must be a matrix of True and False"),
+        ({"numCores": 0}, ValueError, "numCores must be a whole number from 1 on, or None for all, got 0"),
+        ({"engine": "quantum"}, ValueError, "engine must be one of 'auto', 'cpu', .* got 'quantum'"),
+        ({"engine": "cpu", "engine_options": {"beta": 2}}, ValueError, r"engine='cpu' takes no engine_options"),
+        ({"indepTest": 3}, TypeError, "indepTest must be callable"),
+        ({"indepTest": min, "engine": "cpu"}, ValueError, "custom indepTest runs on engine='reference' only"),
+        ({"indepTest": min}, ValueError, "either labels or p must be given"),
+        ({"u2pd": "guess"}, ValueError, "u2pd must be 'relaxed', 'rand' or 'retry', got 'guess'"),
+        ({"skel_method": "original"}, ValueError, r"'original' depends on the order.*pcalg::pc\(\)"),
+        ({"skel_method": "fast"}, ValueError, "method must be 'stable' or 'stable.fast', got 'fast'"),
+        ({"conservative": True, "u2pd": "rand"}, ValueError, "conservative=True needs u2pd='relaxed', got u2pd='rand'"),
+        ({"maj_rule": True, "u2pd": "retry"}, ValueError, "maj_rule=True needs u2pd='relaxed'"),
+        ({"solve_confl": True, "u2pd": "retry"}, ValueError, "solve_confl=True needs u2pd='relaxed'"),
+        ({"conservative": True, "maj_rule": True}, ValueError, "choose one of conservative=True and maj_rule=True"),
+    ],
+)
+def test_arguments(arguments, error, words):
+    with pytest.raises(error, match=words):
+        pc({"C": C3, "n": 50}, **arguments)
+
+
+def test_gpu_that_is_not_there_is_not_replaced():
+    from pycupc.engines.choose import gpu_works
+
+    if gpu_works()[0]:
+        pytest.skip("a CUDA device is here")
+    for engine in ("gpu", "cupc-e", "cupc-s"):
+        with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: .*engine='cpu' needs no GPU"):
+            pc({"C": C3, "n": 50}, engine=engine)
+
+
+def test_p_of_one_with_a_custom_test():
+    with pytest.raises(ValueError, match="p must be at least 2, got 1"):
+        pc(None, lambda *_: 1.0, p=1)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_nan_is_allowed_and_its_variables_named(engine):
+    C = C3.copy()
+    C[1, :] = C[:, 1] = np.nan
+    with pytest.warns(UserWarning, match="pairs without a correlation count as independent: b$"):
+        fit = skeleton({"C": C, "n": 50}, labels=["a", "b", "c"], alpha=0.2, engine=engine)
+    assert not fit.skeleton[1].any()
+    with pytest.raises(ValueError, match="C must be symmetric"):
+        skeleton({"C": changed(0, 1, np.nan, both=False), "n": 50}, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        (pd.DataFrame({"a": [1.0, 2, 3], "b": ["x", "y", "z"]}), TypeError, "these columns are not: b"),
+        (pd.DataFrame({"a": [1.0, 2, np.nan], "b": [1.0, 3, 2]}), ValueError, "missing or infinite values in a"),
+        (np.array([[1.0, 2], [np.inf, 3], [4, 5]]), ValueError, "missing or infinite values in column 0"),
+        (np.ones(5), ValueError, r"data must be a table of shape \(n, p\), got shape \(5,\)"),
+        (np.ones((5, 1)), ValueError, r"at least 2 columns \(variables\), got 1"),
+        (np.ones((1, 5)), ValueError, r"at least 2 rows \(observations\), got 1"),
+        (np.array([["a", "b"]]), TypeError, "data must be numeric"),
+    ],
+)
+def test_data(data, error, words):
+    with pytest.raises(error, match=words):
+        SuffStat.from_data(data)
+
+
+def test_constant_columns_are_named():
+    data = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": 7.0, "c": [1.0, 0, 0, 1]})
+    with pytest.warns(UserWarning, match="constant, so without correlations and without edges: b"):
+        stat = SuffStat.from_data(data)
+    fit = skeleton(stat, alpha=0.5)  # and no second warning
+    assert fit.labels == ("a", "b", "c")
+    assert not fit.skeleton[1].any()
+
+
+def test_integer_and_boolean_columns_are_data_too():
+    data = pd.DataFrame({"a": [1, 2, 4, 3], "b": [True, False, False, True]})
+    np.testing.assert_allclose(SuffStat.from_data(data).C, np.corrcoef(data.to_numpy(float), rowvar=False))

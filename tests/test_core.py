@@ -1,0 +1,245 @@
+"""Small parts of the core: cutoffs, subsets, separating sets, results, evidence, files, custom tests, interrupts."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conftest import GOLDEN, Case
+
+import pycupc
+from pycupc import citest, subsets
+from pycupc.sepset import SepSets
+
+
+@pytest.mark.parametrize("n", [9, 47, 1000, 10**6])
+@pytest.mark.parametrize("alpha", [1e-300, 1e-8, 0.01, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("level", [0, 1, 4])
+def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
+    cut = citest.cutoff(alpha, n, level)
+    df = n - level - 3
+    if math.isinf(cut):
+        assert citest._p_value(citest.R_MAX, df) >= alpha
+        return
+    assert citest._p_value(cut, df) >= alpha > citest._p_value(math.nextafter(cut, 1), df)
+
+
+def test_cutoff_without_degrees_of_freedom_calls_everything_independent():
+    assert citest.cutoff(0.05, 5, 2) == citest.cutoff(0.05, 4, 2) == citest.cutoff(0.0, 1000, 0) == math.inf
+
+
+def test_gauss_ci_test_by_hand():
+    C = np.array([[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]])
+    r = (0.5 - 0.3 * 0.4) / math.sqrt((1 - 0.3**2) * (1 - 0.4**2))
+    p = math.erfc(math.sqrt(50 - 4) * math.atanh(r) / math.sqrt(2))
+    assert pycupc.gaussCItest(0, 1, [2], {"C": C, "n": 50}) == pytest.approx(p, rel=1e-12)
+    assert pycupc.gaussCItest(0, 1, [2], pycupc.SuffStat(C, 50)) == pytest.approx(p, rel=1e-12)
+
+
+@pytest.mark.parametrize(("d", "size"), [(5, 0), (5, 1), (6, 3), (8, 8)])
+def test_unrank_and_rank_follow_lexicographic_order(d, size):
+    for rank, members in enumerate(combinations(range(d), size)):
+        assert subsets.unrank(d, size, rank) == members
+        assert subsets.rank_of(d, members) == rank
+    with pytest.raises(ValueError, match="rank must be in"):
+        subsets.unrank(d, size, math.comb(d, size))
+
+
+def test_binomial_table_saturates_instead_of_overflowing():
+    table = subsets.binomial_table(100, 50)
+    assert table[60, 30] == math.comb(60, 30)
+    assert table[100, 50] == subsets.MAX_RANK
+    assert (table >= 0).all()
+
+
+def test_level_tests_is_exact_beyond_64_bits():
+    degrees = np.array([200, 200, 3])
+    assert subsets.level_tests(degrees, degrees, 100) == 2 * 200 * math.comb(199, 100)
+
+
+def small_fit(**kwargs):
+    case = next(Case(path) for path in GOLDEN if path.stem == "er_p60_n500")
+    return case, pycupc.pc(case.suff_stat, **{**case.arguments, **kwargs})
+
+
+def test_sepset_rows_cells_and_pairs():
+    case, fit = small_fit()
+    cells = case.cells()
+    assert {(x, y): fit.sepset[x][y] for x in range(60) for y in range(60) if fit.sepset[x][y] is not None} == cells
+    assert [fit.sepset.get(x, y) for x, y in cells] == list(cells.values())
+    (x, y), S = next((key, S) for key, S in cells.items() if len(S) == 2)
+    assert fit.sepset.of_pair(y, x) == S
+    assert fit.sepset.contains(x, y, S[0])
+    assert not fit.sepset.contains(y, x, S[0])
+    with pytest.raises(IndexError):
+        fit.sepset[60]
+    with pytest.raises(IndexError):
+        fit.sepset[0][60]
+
+
+def test_changed_cells_leave_the_original_alone():
+    skeleton = np.zeros((3, 3), dtype=bool)
+    sets = SepSets(skeleton, [2], [0], [1], [1])
+    other = sets.changed({(2, 0): (), (0, 1): (2,)})
+    assert (sets[2][0], sets[0][1], sets[0][2]) == ((1,), (), None)
+    assert (other[2][0], other[0][1]) == ((), (2,))
+    assert other.original() == sets
+    assert other != sets
+
+
+def test_why_tells_the_separating_test():
+    case, fit = small_fit()
+    for (x, y), S in list(case.cells().items())[::40]:
+        why = fit.why(x, y)
+        assert (why.status, why.level, why.side) == ("removed", len(S), "A" if x < y else "B")
+        assert tuple(fit.labels[s] for s in S) == why.S
+        assert why.p == pytest.approx(case.pMax[x, y], rel=1e-6)
+        assert why.p == pytest.approx(pycupc.gaussCItest(x, y, S, case.suff_stat), rel=1e-6)
+        assert abs(why.r) <= why.cutoff
+        assert why.margin == pytest.approx(why.cutoff - abs(why.r))
+        assert "independent" in str(why)
+    x, y = np.argwhere(fit.skeleton)[0].tolist()
+    kept = fit.why(fit.labels[y], fit.labels[x])
+    assert kept.status == "kept"
+    assert kept.p == pytest.approx(case.pMax[x, y], rel=1e-6)
+
+
+def test_every_arrow_has_a_reason():
+    _, fit = small_fit()
+    heads = {(i, j) for i, j in np.argwhere(fit.graph == 1).tolist() if fit.graph[j, i] == 0}
+    assert heads
+    assert heads <= set(fit.trace)
+    i, j = next(iter(heads))
+    assert fit.why(i, j).arrow[0] in ("collider", "R1", "R2", "R3")
+
+
+def test_why_of_gaps_and_fixed_edges():
+    case = next(Case(path) for path in GOLDEN if path.stem == "fixed_gaps_and_edges")
+    fit = pycupc.skeleton(case.suff_stat, **case.arguments)
+    gap = np.argwhere(np.triu(case.fixedGaps.astype(bool), 1))[0].tolist()
+    edge = np.argwhere(np.triu(case.fixedEdges.astype(bool) & ~case.fixedGaps.astype(bool), 1))[0].tolist()
+    assert fit.why(*gap).status == "gap"
+    assert fit.why(*edge).status == "fixed"
+    with pytest.raises(ValueError, match="there is no variable 'nobody'"):
+        fit.why("nobody", 0)
+    with pytest.raises(ValueError, match="must be different variables"):
+        fit.why(1, 1)
+
+
+def test_summary_and_repr_say_the_essentials():
+    _, fit = small_fit()
+    assert repr(fit).startswith("<PcAlgo: 60 variables, ")
+    text = fit.summary()
+    for words in ("60 variables, 500 observations", "edges:", "level", "engine: cpu"):
+        assert words in text
+
+
+@pytest.mark.parametrize("options", [{}, {"conservative": True}, {"u2pd": "retry"}])
+def test_save_and_load(tmp_path, options):
+    _, fit = small_fit(**options)
+    fit.save(tmp_path / "fit.npz")
+    back = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+    for name in ("labels", "call", "n", "alpha", "max_ord", "n_edgetests", "levels", "engine", "trace", "notes"):
+        assert getattr(back, name) == getattr(fit, name), name
+    np.testing.assert_array_equal(back.graph, fit.graph)
+    np.testing.assert_array_equal(back.pMax, fit.pMax)
+    assert back.sepset == fit.sepset
+    assert back.why(0, 1) == fit.why(0, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
+
+
+def test_load_refuses_other_files(tmp_path):
+    np.savez(tmp_path / "other.npz", a=1)
+    (tmp_path / "text.npz").write_text("no")
+    for name in ("other.npz", "text.npz"):
+        with pytest.raises(ValueError, match=f"{name} is not a result"):
+            pycupc.PcAlgo.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        pycupc.PcAlgo.load(tmp_path / "nothing.npz")
+
+
+def test_custom_test_gets_what_it_was_given_and_NAdelete_decides():
+    case = next(Case(path) for path in GOLDEN if path.stem == "er_p10_n100")
+    calls = []
+
+    def test(x, y, S, suff_stat):
+        calls.append((x, y, S))
+        return pycupc.gaussCItest(x, y, S, suff_stat)
+
+    fit = pycupc.pc(case.suff_stat, test, alpha=float(case.alpha), p=10)
+    np.testing.assert_array_equal(fit.graph, case.cpdag_relaxed)
+    np.testing.assert_allclose(fit.pMax, case.pMax, rtol=1e-9)
+    assert len(calls) == sum(fit.n_edgetests)
+    assert "reference" in fit.engine
+    nothing = pycupc.skeleton(None, lambda *_: math.nan, alpha=0.05, p=4)
+    everything = pycupc.skeleton(None, lambda *_: math.nan, alpha=0.05, p=4, NAdelete=False)
+    assert not nothing.skeleton.any()
+    assert everything.skeleton.sum() == 12
+
+
+def test_verbose_tells_each_level(caplog):
+    with caplog.at_level("INFO", logger="pycupc"):
+        small_fit(verbose=True)
+    assert any(record.message.startswith("level 1: ") for record in caplog.records)
+
+
+def test_progress_is_told_and_may_interrupt():
+    suff_stat = pycupc.SuffStat(np.full((80, 80), 0.9) + 0.1 * np.eye(80), 10**7)  # no edge ever goes
+    seen = []
+
+    def stop(level, done, at_most, edges):
+        seen.append((level, done, at_most, edges))
+        if level >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(pycupc.Interrupted, match="levels 0 to . had finished") as caught:
+        pycupc.skeleton(suff_stat, engine="cpu", progress=stop)
+    partial = caught.value.partial
+    assert partial.max_ord == seen[-1][0] - 1
+    whole = pycupc.skeleton(suff_stat, engine="cpu", m_max=partial.max_ord)
+    np.testing.assert_array_equal(partial.skeleton, whole.skeleton)
+    assert partial.sepset == whole.sepset
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_stops_within_a_second():
+    code = """
+import numpy as np, pycupc
+s = {"C": np.full((80, 80), 0.9) + 0.1 * np.eye(80), "n": 10**7}  # no edge ever goes: it would take for ever
+pycupc.skeleton(s, m_max=2, engine="cpu")  # compiled
+print("ready", flush=True)
+try:
+    pycupc.skeleton(s, engine="cpu")
+except KeyboardInterrupt as error:
+    print("stopped", error.partial.max_ord, flush=True)
+print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        watchdog = threading.Timer(120, process.kill)
+        watchdog.start()
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        line = process.stdout.readline()
+        waited = time.monotonic() - start
+        rest = process.stdout.read()
+        watchdog.cancel()
+    assert line.startswith("stopped ")
+    assert waited < 1
+    assert rest == "works 1\n"
+
+
+def test_import_of_engine_by_instance():
+    from pycupc.engines.cpu import CpuEngine
+
+    case, _ = small_fit()
+    fit = pycupc.skeleton(case.suff_stat, **case.arguments, engine=CpuEngine(2))
+    np.testing.assert_array_equal(fit.skeleton, case.skeleton)

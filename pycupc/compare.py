@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc.compare_report import Report
+from pycupc.flat import same_sets
 from pycupc.parting import Parting, Side, collinear_pairs, first_triple, partings
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def compare(
     parts = {
         "skeleton": skeleton,
         "graph": np.array_equal(one.graph, two.graph),
-        "separating sets": a.sepset == b.sepset,
+        "separating sets": same_sets(a, b),
         "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
         "last level": int(a.max_ord) == int(b.max_ord),
         "p-values": bool(np.allclose(one.p_max, two.p_max, rtol=rtol, atol=1e-300)),

@@ -57,6 +57,22 @@ def _cells(fit: PcAlgo) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     return x[order], y[order], np.array([len(s) for s in sets], dtype=np.int32), np.concatenate(sets)
 
 
+def same_sets(a: PcAlgo, b: PcAlgo) -> bool:
+    """Do both results hold the same separating sets in the same cells, and the same gaps?"""
+    sides = []
+    for fit in (a, b):
+        x, y, length, members = _cells(fit)
+        named = (length > 0) | (x > y) | _marked(x, y, fit.p)[y, x]  # an empty set need not be implied, but may be
+        sides.append((x[named], y[named], length[named], members, fit.sepset.gaps(), fit.skeleton))
+    return all(np.array_equal(mine, theirs) for mine, theirs in zip(*sides, strict=True))
+
+
+def _marked(x: np.ndarray, y: np.ndarray, p: int) -> np.ndarray:
+    marked = np.zeros((p, p), dtype=bool)
+    marked[x, y] = True
+    return marked
+
+
 def from_arrays(arrays: Mapping[str, np.ndarray], *, labels: Sequence[str], max_ord: int, **facts: Any) -> PcAlgo:
     """Rebuild a result from flat arrays that name every cell that holds a set, also the implied ones.
 
@@ -81,8 +97,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, labels: Sequence[str], max_
     graph[arrays["graph_from"], arrays["graph_to"]] = arrays["graph_mark"]
     skeleton = (graph != 0) | (graph != 0).T
     x, y, length = (np.asarray(arrays[f"sepset_{name}"], dtype=np.int64) for name in ("x", "y", "len"))
-    stored = np.zeros((p, p), dtype=bool)
-    stored[x, y] = True
+    stored = _marked(x, y, p)
     gaps = ~(skeleton | stored | stored.T)
     np.fill_diagonal(gaps, False)
     named = (length > 0) | (x > y) | stored[y, x]

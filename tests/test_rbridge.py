@@ -1,0 +1,232 @@
+"""The bridge to R through rpy2. R never meets reticulate here: each of them in one process with the other crashes."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import rbridge
+from pycupc.compare import compare
+from pycupc.rbridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
+
+ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")
+
+
+@pytest.fixture(scope="module")
+def r():
+    """R itself, with a problem S in it."""
+    try:
+        with rbridge._r_session() as robjects:
+            rbridge._need(robjects, "graph")
+    except RBridgeError as error:
+        pytest.skip(str(error))
+    robjects.r("set.seed(1); X <- matrix(rnorm(3000), 300); X[, 4] <- X[, 1] + X[, 2] + X[, 4]")
+    robjects.r("X[, 7] <- X[, 4] + X[, 7]; X[, 9] <- X[, 7] - X[, 4] + X[, 9]; X[, 2] <- X[, 2] + X[, 10]")
+    robjects.r("S <- list(C = cor(X), n = 300)")
+    return robjects.r
+
+
+@pytest.fixture(scope="module")
+def pcalg(r):
+    try:
+        rbridge._need(rbridge._rpy2(), "pcalg")
+    except RBridgeError as error:
+        pytest.skip(str(error))
+    return r
+
+
+CALLS = {
+    "pc": "pcalg::pc(S, pcalg::gaussCItest, .05, p = 10)",
+    "labels": "pcalg::pc(S, pcalg::gaussCItest, .05, labels = letters[1:10])",
+    "skeleton": "pcalg::skeleton(S, pcalg::gaussCItest, .05, p = 10)",
+    "stable.fast": 'pcalg::pc(S, pcalg::gaussCItest, .05, p = 10, skel.method = "stable.fast")',
+    "conservative": "pcalg::pc(S, pcalg::gaussCItest, .2, p = 10, conservative = TRUE)",
+    "majority": "pcalg::pc(S, pcalg::gaussCItest, .2, p = 10, maj.rule = TRUE, solve.confl = TRUE)",
+    "retry": 'pcalg::pc(S, pcalg::gaussCItest, .3, p = 10, u2pd = "retry")',
+    "empty": "pcalg::pc(list(C = diag(5), n = 100), pcalg::gaussCItest, .05, p = 5)",
+    "m.max": "pcalg::skeleton(S, pcalg::gaussCItest, .05, p = 10, m.max = 0)",
+    "gaps": "pcalg::pc(S, pcalg::gaussCItest, .05, p = 10, fixedGaps = outer(1:10, 1:10, function(i, j) abs(i - j) == 3))",
+}
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_r_to_python_to_r_is_identical(pcalg, call):
+    there = pcalg(call)
+    here = from_r(there)
+    assert pcalg["identical"](there, to_r(here))[0]
+
+
+@pytest.mark.r
+def test_fields_are_what_the_table_says(pcalg):
+    pcalg(f"fit <- {CALLS['labels']}")
+    fit = from_r(pcalg["fit"])
+    assert fit.labels == tuple("abcdefghij")
+    cells = np.array(pcalg('as(fit@graph, "matrix")'))
+    np.testing.assert_array_equal(fit.graph, cells)  # not its transpose
+    assert (cells != cells.T).any()
+    for x in range(10):
+        for y in range(10):
+            stored = pcalg(f"s <- fit@sepset[[{x + 1}]][[{y + 1}]]; if (is.null(s)) -99L else s")
+            there = None if list(stored) == [-99] else tuple(v - 1 for v in stored)
+            assert fit.sepset[x][y] == there
+    assert fit.n_edgetests == [int(v) for v in pcalg("fit@n.edgetests")]
+    assert fit.max_ord == pcalg("fit@max.ord")[0]
+    np.testing.assert_array_equal(fit.pMax, np.array(pcalg("fit@pMax")))
+    assert fit.call.startswith("pcalg::pc(suffStat = S")
+
+
+@pytest.mark.r
+def test_our_result_becomes_a_pcalgo_that_pcalg_takes(pcalg):
+    data = from_r(pcalg("S"))
+    fit = pycupc.pc(data, alpha=0.05)
+    pcalg.assign("ours", to_r(fit))
+    pcalg(f"theirs <- {CALLS['pc']}")
+    for slot in ("graph", "sepset", "n.edgetests", "max.ord", "n", "zMin"):
+        assert pcalg(f"identical(ours@{slot}, theirs@{slot})")[0], slot
+    assert pcalg("isTRUE(all.equal(ours@pMax, theirs@pMax, tolerance = 1e-8))")[0]
+    assert pcalg('is.call(ours@call) && inherits(ours, "pcAlgo")')[0]
+    assert pcalg("identical(pcalg::idaFast(1, 4, cov(X), ours@graph), pcalg::idaFast(1, 4, cov(X), theirs@graph))")[0]
+    skeleton = pycupc.skeleton(data, alpha=0.05)
+    pcalg.assign("ours", to_r(skeleton))
+    assert pcalg(f"identical(ours@graph, {CALLS['skeleton']}@graph)")[0]
+
+
+@pytest.mark.r
+def test_pcalg_runs_from_here_and_agrees(pcalg):
+    data = from_r(pcalg("S"))
+    options = [
+        {},
+        {"conservative": True},
+        {"maj_rule": True, "solve_confl": True},
+        {"m_max": 1},
+        {"fixedGaps": np.eye(10)[::-1] == 1},
+    ]
+    for option in options:
+        assert compare(pcalg_pc(data, 0.1, **option), pycupc.pc(data, alpha=0.1, **option)), option
+    assert compare(pcalg_skeleton(data, 0.1), pycupc.skeleton(data, alpha=0.1))
+    assert pcalg_pc(data, 0.1).labels == tuple(str(i + 1) for i in range(10))
+    fast = compare(pcalg_pc(data, 0.1, skel_method="stable.fast"), pycupc.pc(data, alpha=0.1))
+    assert fast.parts["skeleton"]
+    assert not fast.parts["separating sets"]
+    with pytest.raises(TypeError, match="pcalg::pc has no argument engine"):
+        pcalg_pc(data, 0.1, engine="cpu")
+
+
+@pytest.mark.r
+def test_suffstat_both_ways(r):
+    data = from_r(r("S"))
+    assert (data.p, data.n, data.labels) == (10, 300, None)
+    np.testing.assert_array_equal(data.C, np.array(r("S$C")))
+    assert r["identical"](to_r(data), r("S"))[0]
+    named = from_r(r("local({C <- S$C; dimnames(C) <- list(letters[1:10], letters[1:10]); list(C = C, n = 300)})"))
+    assert named.labels == tuple("abcdefghij")
+
+
+@pytest.mark.r
+def test_a_graph_alone_comes_over(r):
+    fit = from_r(r('graph::graphNEL(c("a", "b"), list(a = "b", b = character(0)), "directed")'))
+    assert fit.labels == ("a", "b")
+    assert fit.graph.tolist() == [[0, 1], [0, 0]]
+
+
+@pytest.mark.r
+def test_wrong_objects_are_named(r):
+    with pytest.raises(TypeError, match="expected an R suffStat list, pcAlgo or graphNEL, got an object of class"):
+        from_r(r("1:3"))
+    with pytest.raises(TypeError, match="n is missing"):
+        from_r(r("list(C = diag(3))"))
+    with pytest.raises(TypeError, match="must be a numeric matrix, got STRSXP"):
+        from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
+    with pytest.raises(TypeError, match="expected a PcAlgo or a SuffStat, got int"):
+        to_r(3)
+
+
+@pytest.mark.r
+def test_off_the_main_thread_it_warns(r):
+    seen = []
+
+    def work():
+        with pytest.warns(RuntimeWarning, match="off the main thread"):
+            seen.append(to_r(pycupc.SuffStat(np.eye(3), 10)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(seen) == 1
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("mode", ["API", "ABI"])
+def test_both_modes_of_rpy2_work(r, mode):
+    code = (
+        "import numpy as np, pycupc, pycupc.rbridge as b; "
+        "s = pycupc.SuffStat(np.eye(3), 10); t = b.from_r(b.to_r(s)); print(np.array_equal(s.C, t.C), t.n)"
+    )
+    environment = {**os.environ, "RPY2_CFFI_MODE": mode, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if mode == "API" and "_rinterface_cffi_api" in done.stderr:
+        pytest.skip("rpy2 was installed without its compiled part")
+    assert done.stdout.strip() == "True 10", done.stderr
+
+
+def test_without_rpy2_the_message_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *args, **kwargs):
+        if name.startswith("rpy2"):
+            raise ImportError(f"No module named {name!r}")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    rbridge._rpy2.cache_clear()
+    try:
+        with pytest.raises(RBridgeError, match=r"pip install 'pycupc\[r\]'"):
+            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
+    finally:
+        rbridge._rpy2.cache_clear()
+
+
+def test_an_unfit_rpy2_names_the_versions_that_work(monkeypatch):
+    real = builtins.__import__
+
+    def unfit(name, *args, **kwargs):
+        if name.startswith("rpy2"):
+            raise OSError("undefined symbol: R_ParentEnv")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", unfit)
+    rbridge._rpy2.cache_clear()
+    try:
+        with pytest.raises(RBridgeError, match="R_ParentEnv.*rpy2-rinterface<=3.6.4"):
+            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
+    finally:
+        rbridge._rpy2.cache_clear()
+
+
+def test_in_a_process_that_r_started_it_refuses(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rpytools", object())
+    rbridge._rpy2.cache_clear()
+    try:
+        with pytest.raises(RBridgeError, match="started by R"):
+            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
+    finally:
+        rbridge._rpy2.cache_clear()
+
+
+def test_importing_the_bridge_loads_no_rpy2():
+    code = "import sys, pycupc.rbridge; print('rpy2' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

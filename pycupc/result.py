@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -31,28 +31,47 @@ class LevelSummary:
     seconds: float
 
 
-@dataclass(frozen=True)
 class Removals:
-    """Edges removed at levels from 1 on: ordered pair (x < y side A, else side B), level, r of the separating test."""
+    """Edges removed at levels from 1 on: ordered pair (x < y side A, else side B), level, r of the separating test.
 
-    x: np.ndarray
-    y: np.ndarray
-    level: np.ndarray
-    r: np.ndarray
-    key: np.ndarray = field(init=False, repr=False)
-    order: np.ndarray = field(init=False, repr=False)
+    Made of parts, one (x, y, level, r) of arrays or scalars for each level; joined when first read.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(self, *parts: tuple[Any, Any, Any, Any]) -> None:
+        self._parts = parts
+
+    def _joined(self, i: int, dtype: type) -> np.ndarray:
+        arrays = [np.broadcast_to(np.asarray(part[i], dtype=dtype), np.shape(part[0])) for part in self._parts]
+        return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        return self._joined(0, np.int32)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        return self._joined(1, np.int32)
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        return self._joined(2, np.int32)
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        return self._joined(3, np.float64)
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
         key = np.minimum(self.x, self.y).astype(np.int64) << 32 | np.maximum(self.x, self.y)
         order = np.argsort(key)
-        object.__setattr__(self, "key", key[order])
-        object.__setattr__(self, "order", order)
+        return key[order], order
 
     def find(self, x: int, y: int) -> int | None:
         """Index of the removal of the unordered pair."""
         key = min(x, y) << 32 | max(x, y)
-        i = int(self.key.searchsorted(key))
-        return int(self.order[i]) if i < len(self.key) and self.key[i] == key else None
+        keys, order = self._index
+        i = int(keys.searchsorted(key))
+        return int(order[i]) if i < len(keys) and keys[i] == key else None
 
 
 @dataclass(frozen=True)
@@ -157,12 +176,13 @@ class PcAlgo:
         C: np.ndarray | None = None,
         pMax: np.ndarray | None = None,
         gaps: np.ndarray | None = None,
+        skeleton: np.ndarray | None = None,
         trace: Mapping[tuple[int, int], tuple] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> None:
         self.labels, self.call, self.n, self.alpha = tuple(labels), call, n, alpha
         self.graph, self.sepset = graph, sepset
-        self.skeleton = (graph != 0) | (graph != 0).T
+        self.skeleton = (graph != 0) | (graph != 0).T if skeleton is None else skeleton
         self.n_edgetests, self.max_ord = [int(v) for v in n_edgetests], int(max_ord)
         self.zMin = np.full((1, 1), np.nan)
         self.levels, self.engine = tuple(levels), engine

@@ -1,9 +1,11 @@
 """Causal structure from data: the PC-stable algorithm, exactly as R's pcalg answers it, on CPU and GPU.
 
-    pc, skeleton       the algorithm, with pcalg's arguments
-    SuffStat           correlations and number of observations
-    gaussCItest        pcalg's Gaussian test
-    PcAlgo             what pc and skeleton return
+What is public:
+
+    pc, skeleton               the algorithm, with pcalg's arguments
+    SuffStat                   correlations and number of observations
+    gaussCItest                pcalg's Gaussian test
+    PcAlgo                     what pc and skeleton return
     EngineError, Interrupted   what they may raise besides TypeError and ValueError
 """
 

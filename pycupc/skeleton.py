@@ -166,6 +166,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         logger.info("%d variables, alpha %g, engine %s", p, problem.alpha, problem.engine_note)
         engine.start(problem.C, n, gaps=problem.gaps, fixed=problem.fixed, progress=problem.progress)
         edges = int(engine.degrees().sum()) // 2
+        if not edges:
+            return _nothing_to_test(problem)
         more = True
         while more and edges and level <= problem.m_max:
             start = time.perf_counter()
@@ -187,6 +189,19 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         raise Interrupted(level, snapshot) from None
     finally:
         engine.close()
+
+
+def _nothing_to_test(problem: Problem) -> PcAlgo:
+    """fixedGaps leaves no pair: pcalg's answer then has max.ord -1 and one count, 0."""
+    p = len(problem.labels)
+    adjacency = np.zeros((p, p), dtype=np.bool_)
+    p_max = np.where(np.eye(p, dtype=bool), 1.0, -np.inf)
+    return PcAlgo(
+        labels=problem.labels, graph=adjacency.astype(np.int8), skeleton=adjacency,
+        sepset=SepSets.from_levels(adjacency, [], problem.gaps), n_edgetests=[0], max_ord=-1, call=problem.call,
+        n=problem.n if problem.suff_stat is not None else None, alpha=problem.alpha, engine=problem.engine_note,
+        pMax=p_max, gaps=problem.gaps,
+    )  # fmt: skip
 
 
 def _assemble(problem: Problem, levels: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:

@@ -133,6 +133,15 @@ def test_why_of_gaps_and_fixed_edges():
         fit.why(1, 1)
 
 
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_gaps_everywhere_leave_nothing_to_test(engine):
+    fit = pycupc.pc({"C": np.eye(3), "n": 50}, fixedGaps=np.ones((3, 3), dtype=bool), engine=engine)
+    assert (fit.max_ord, fit.n_edgetests) == (-1, [0])  # as pcalg says it
+    assert not fit.graph.any()
+    assert fit.sepset.cells() == {}
+    assert fit.why(0, 1).status == "gap"
+
+
 def test_summary_and_repr_say_the_essentials():
     _, fit = small_fit()
     assert repr(fit).startswith("<PcAlgo: 60 variables, ")

@@ -119,7 +119,7 @@ def compare(
     triple = edge = None
     if skeleton and not parts["graph"]:
         triple = first_triple(one, two)
-        edge = tuple(int(v) for v in np.argwhere(one.graph != two.graph)[0])
+        edge = tuple(sorted(int(v) for v in np.argwhere(one.graph != two.graph)[0]))
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
     report = Report(one, two, labels, alpha)
     text = report.text(parts, apart, triple, edge, collinear)

@@ -15,6 +15,7 @@ A failure is an answer too: the reply then holds `error` (the name of the except
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import time
 import warnings
@@ -66,7 +67,13 @@ class Job:
         self._in.clear()
         self._out.clear()
 
-    def run(self, options: dict[str, Any], tell: Callable | None = None, test: Callable | None = None) -> dict:
+    def run(
+        self,
+        options: dict[str, Any],
+        tell: Callable | None = None,
+        say: Callable | None = None,
+        test: Callable | None = None,
+    ) -> dict:
         """Compute; returns plain values and never raises.
 
         Parameters
@@ -74,12 +81,14 @@ class Job:
         options : dict
             Arguments of `pycupc.pc` or `pycupc.skeleton` by name, and `n`.
         tell : callable, optional
-            ``tell(level, done, at_most, edges)`` in floats; the core's progress hook.
+            ``tell(level, done, at_most, edges)`` in floats, within a level that takes long; the core's progress hook.
+        say : callable, optional
+            ``say(text)`` after each level.
         test : callable, optional
             ``test(x, y, [s, ...])`` with indices from 0, for another test than gaussCItest.
         """
         started = time.perf_counter()
-        with _caught() as reply:
+        with _caught() as reply, _said(say):
             fit = self._compute(options, tell, test)
             reply["max_ord"] = int(fit.max_ord)
             reply["engine"] = fit.engine
@@ -166,6 +175,33 @@ def _hook(tell: Callable) -> Callable:
             tell(float(level), float(done), float(at_most), float(edges))
 
     return progress
+
+
+class _Saying(logging.Handler):
+    """Hands the package's log lines to R."""
+
+    def __init__(self, say: Callable) -> None:
+        super().__init__(logging.INFO)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
+
+
+@contextlib.contextmanager
+def _said(say: Callable | None) -> Iterator[None]:
+    if say is None:
+        yield
+        return
+    logger, handler = logging.getLogger("pycupc"), _Saying(say)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 def _called_back(test: Callable) -> Callable:

@@ -1,9 +1,9 @@
-# Lines per level (`verbose`) and a text progress bar. Python calls `tell` with plain numbers.
+# A line after each level (`verbose`) and a text progress bar within a level that takes long. Python calls `say` with a
+# text, `tell` with plain numbers.
 
 make_reporter <- function(verbose, progress) {
-  if (!check_flag(verbose, "verbose") && !check_flag(progress, "progress")) {
-    return(list(tell = NULL, close = function() invisible()))
-  }
+  verbose <- check_flag(verbose, "verbose")
+  progress <- check_flag(progress, "progress")
   level <- -1
   bar <- NULL
   close_bar <- function() {
@@ -14,14 +14,16 @@ make_reporter <- function(verbose, progress) {
     if (now != level) {
       close_bar()
       level <<- now
-      if (verbose) cat(sprintf("Order=%d; remaining edges:%.0f\n", as.integer(now), edges))
-      if (progress) {
-        cat(sprintf("level %d, %.0f edges, at most %.3g tests\n", as.integer(now), edges, at_most))
-        bar <<- utils::txtProgressBar(max = 1, style = 3)
-      }
+      cat(sprintf("level %.0f, %.0f edges, at most %.3g tests\n", now, edges, at_most))
+      bar <<- utils::txtProgressBar(max = 1, style = 3)
     }
-    if (!is.null(bar)) utils::setTxtProgressBar(bar, if (at_most > 0) min(1, done / at_most) else 1)
+    utils::setTxtProgressBar(bar, if (at_most > 0) min(1, done / at_most) else 1)
     invisible()
   }
-  list(tell = tell, close = close_bar)
+  say <- function(text) {
+    close_bar()
+    cat(text, "\n", sep = "")
+    invisible()
+  }
+  list(tell = if (progress) tell, say = if (verbose) say, close = close_bar)
 }

@@ -1,0 +1,70 @@
+# Running: engines, progress, warnings and errors from Python.
+
+test_that("every engine that runs here gives the same answer, whatever the number of threads", {
+  skip_if_no_python()
+  S <- small_problem(p = 15, n = 60)
+  ask <- function(...) cu_plain("pc", S, alpha = 0.1, p = 15, ...)[c("graph", "n.edgetests", "max.ord", "sepset")]
+  expect_identical(ask(engine = "cpu"), ask(engine = "reference"))
+  expect_identical(ask(threads = 1L), ask())
+})
+
+test_that("an engine that is not there is an R error that says what to do", {
+  skip_if_no_python()
+  ready <- grepl("^ready", python_side()$situation()[["engine gpu"]])
+  if (ready) skip("there is a GPU")
+  expect_error(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, engine = "gpu"), "CuPy|CUDA|GPU|device")
+  expect_error(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, engine = "abacus"), "abacus")
+  expect_length(cu_plain("pc", small_problem(), alpha = 0.05, p = 8)$labels, 8) # R and Python go on
+})
+
+test_that("errors of Python have their class in R", {
+  skip_if_no_python()
+  S <- small_problem()
+  S$C[1, 2] <- 0.99
+  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8), "symmetric", class = "pycupc_ValueError")
+  covariance <- list(C = 4 * small_problem()$C, n = 400)
+  expect_error(cu_plain("pc", covariance, alpha = 0.05, p = 8), "diagonal of 1", class = "pycupc_error")
+})
+
+test_that("warnings of Python are R warnings", {
+  skip_if_no_python()
+  S <- small_problem()
+  S$C[3, -3] <- S$C[-3, 3] <- NaN
+  expect_warning(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8]), "NaN.*c")
+})
+
+test_that("verbose prints a line a level, progress a bar", {
+  skip_if_no_python()
+  S <- small_problem()
+  lines <- capture.output(fit <- cu_plain("skeleton", S, alpha = 0.05, p = 8, verbose = TRUE))
+  expect_identical(sum(grepl("^level [0-9]+: [0-9]+ tests, [0-9]+ edges removed, ", lines)), fit$max.ord + 1L)
+  reporter <- make_reporter(FALSE, TRUE) # short levels show none, so it is called by hand
+  expect_output({
+    reporter$tell(2, 50, 100, 30)
+    reporter$close()
+  }, "level 2, 30 edges, at most 100 tests.*50%")
+  expect_silent(cu_plain("skeleton", S, alpha = 0.05, p = 8))
+})
+
+test_that("long arrays travel in blocks", {
+  skip_if_no_python()
+  S <- small_problem(p = 12, n = 100)
+  whole <- cu_plain("pc", S, alpha = 0.1, p = 12)
+  blocks <- environment(transport)
+  old <- blocks$block_bytes
+  set <- function(value) {
+    locked <- bindingIsLocked("block_bytes", blocks)
+    if (locked) unlockBinding("block_bytes", blocks)
+    assign("block_bytes", value, blocks)
+  }
+  set(64)
+  on.exit(set(old))
+  pieces <- cu_plain("pc", S, alpha = 0.1, p = 12)
+  whole$seconds <- pieces$seconds <- NULL
+  expect_identical(pieces, whole)
+})
+
+test_that("pMax can be left out", {
+  skip_if_no_python()
+  expect_null(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, pMax = FALSE)$pMax)
+})

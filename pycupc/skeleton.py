@@ -15,7 +15,8 @@ import numpy as np
 from pycupc import citest
 from pycupc.engines import Engine, EngineError, LevelResult
 from pycupc.engines.choose import make_engine
-from pycupc.result import LevelSummary, PcAlgo, Removals
+from pycupc.evidence import LevelSummary, Removals
+from pycupc.result import PcAlgo
 from pycupc.sepset import SepSets
 from pycupc.suffstat import SuffStat, as_suff_stat, check_labels
 

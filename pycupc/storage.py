@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.result import LevelSummary, PcAlgo, Removals
+from pycupc.evidence import LevelSummary, Removals
+from pycupc.result import PcAlgo
 from pycupc.sepset import SepSets
 
 FORMAT = "pycupc-result-1"

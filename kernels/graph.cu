@@ -96,17 +96,18 @@ extern "C" __global__ void count_neighbours(const unsigned char* __restrict__ G,
 //   Launch  one block of 1024
 extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* __restrict__ count2, const int p,
                                      i64* starts, i64* starts2, const int next_level, const u64* __restrict__ binom_next,
-                                     const int b0, const int b1, const int b2, const int b3, u64* stats) {
+                                     const int b0, const int b1, const int b2, const int b3, const int b4,
+                                     u64* stats) {
     __shared__ i64 warp_sum[32], warp_sum2[32];
     __shared__ i64 carry, carry2;
-    __shared__ u64 pops[5], sets, over;
+    __shared__ u64 pops[6], sets, over;
     __shared__ int widest;
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
     int my_widest = 0;
-    unsigned my_pops[5] = {0, 0, 0, 0, 0};
+    unsigned my_pops[6] = {0, 0, 0, 0, 0};
     u64 my_sets = 0, my_over = 0;
     if (t == 0) { carry = carry2 = 0; sets = over = 0; widest = 0; }
-    if (t < 5) pops[t] = 0;
+    if (t < 6) pops[t] = 0;
     __syncthreads();
     for (int base = 0; base < p; base += 1024) {
         const int i = base + t;
@@ -133,8 +134,8 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
             if (count2) starts2[i] = before2 + s2 - v2;
         }
         my_widest = max(my_widest, (int)v);
-        const int group = i < p && v > next_level ? (v <= b0 ? 0 : v <= b1 ? 1 : v <= b2 ? 2 : v <= b3 ? 3 : 4) : -1;
-        for (int c = 0; c < 5; ++c) my_pops[c] += group == c;
+        const int group = i < p && v > next_level ? (v <= b0 ? 0 : v <= b1 ? 1 : v <= b2 ? 2 : v <= b3 ? 3 : v <= b4 ? 4 : 5) : -1;
+        for (int c = 0; c < 6; ++c) my_pops[c] += group == c;
         if (group >= 0) {
             const u64 c = binom_next[v];
             if (c >= BINOM_MAX || my_sets + c >= BINOM_MAX) my_over = (u64)i + 1; else my_sets += c;
@@ -144,14 +145,14 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
         __syncthreads();
     }
     my_widest = __reduce_max_sync(FULL, my_widest);
-    for (int c = 0; c < 5; ++c) my_pops[c] = __reduce_add_sync(FULL, my_pops[c]);
+    for (int c = 0; c < 6; ++c) my_pops[c] = __reduce_add_sync(FULL, my_pops[c]);
     for (int o = 16; o; o >>= 1) {
         my_sets = min(BINOM_MAX, my_sets + __shfl_xor_sync(FULL, my_sets, o));
         my_over = max(my_over, __shfl_xor_sync(FULL, my_over, o));
     }
     if (lane == 0) {
         atomicMax(&widest, my_widest);
-        for (int c = 0; c < 5; ++c) atomicAdd(&pops[c], (u64)my_pops[c]);
+        for (int c = 0; c < 6; ++c) atomicAdd(&pops[c], (u64)my_pops[c]);
         if (atomicAdd(&sets, my_sets / 32) + my_sets / 32 >= BINOM_MAX / 32) my_over = max(my_over, 1ULL);
         atomicMax(&over, my_over);
     }
@@ -160,7 +161,7 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
         starts[p] = carry;
         if (count2) starts2[p] = carry2;
         stats[0] = (u64)carry; stats[1] = (u64)widest; stats[2] = (u64)carry2;
-        for (int c = 0; c < 5; ++c) stats[3 + c] = pops[c];
+        for (int c = 0; c < 6; ++c) stats[3 + c] = pops[c];
         stats[11] = sets * 32; stats[12] = over;
     }
 }
@@ -373,34 +374,47 @@ extern "C" __global__ void binomial_table(u64* binom, const int stride, const in
 
 // Queue of a class of rows (low < degree <= high): offsets of the phases and the chunk of each row, see struct Queue.
 // Bases of a row: C(d - leaf, level - leaf), times the column tiles when `tile` > 0.
-//   Launch  grid phases, block 1024; phase_end[f] = items up to and including phase f is only known after all blocks,
-//   so offsets are within the phase first and `lift_phases` adds the phases before.
+//   Launch  grid phases, block 1024: one phase a block, a scan over the rows
+__device__ u64 items_of(const i64* start, const int x, const u64* binom, const int stride, const int level, const int leaf,
+                        const int low, const int high, const int tile, const double sets_an_item, u64& size) {
+    const int d = (int)(start[x + 1] - start[x]);
+    size = 1;
+    if (d <= low || d > high || d <= level) return 0;
+    const u64 bases = binom[(i64)(level - leaf) * stride + d - leaf];
+    if (tile) return bases * (u64)((d + tile - 1) / tile);
+    size = (u64)fmax(1.0, sets_an_item / ((double)binom[(i64)level * stride + d] / (double)bases));
+    return (bases + size - 1) / size;
+}
+
 extern "C" __global__ void plan_phases(const i64* __restrict__ start, const int p, const u64* __restrict__ binom,
                                        const int stride, const int level, const int leaf, const int low, const int high,
-                                       const int tile, const double sets_an_item, u64* offsets, u64* chunk) {
-    __shared__ u64 warp_sum[32];
+                                       const int tile, const double sets_an_item, u64* offsets, u64* chunk, u64* next) {
+    __shared__ u64 warp_sum[32], before[32];
     __shared__ u64 carry;
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5, phase = blockIdx.x;
+    const bool last = phase + 1 == (int)gridDim.x;          // takes whatever is left
+    const u64 first = (1ULL << phase) - 1, end = (2ULL << phase) - 1;
     u64* out = offsets + (i64)phase * (p + 1);
-    if (t == 0) carry = 0;
+    u64 earlier = 0, size;                                  // items of all rows in the phases before this one
+    for (int x = t; x < p; x += 1024) {
+        earlier += min(first, items_of(start, x, binom, stride, level, leaf, low, high, tile, sets_an_item, size));
+        if (phase == 0) chunk[x] = size;
+    }
+    for (int o = 16; o; o >>= 1) earlier += __shfl_xor_sync(FULL, earlier, o);
+    if (lane == 0) before[warp] = earlier;
+    __syncthreads();
+    if (t == 0) {
+        carry = 0;
+        for (int w = 0; w < 32; ++w) carry += before[w];
+        if (phase == 0) *next = 0;
+    }
     __syncthreads();
     for (int b = 0; b < p; b += 1024) {
         const int x = b + t;
         u64 v = 0;
         if (x < p) {
-            const int d = (int)(start[x + 1] - start[x]);
-            if (d > low && d <= high && d > level) {
-                u64 bases = binom[(i64)(level - leaf) * stride + d - leaf], size = 1;
-                if (tile) {
-                    bases *= (u64)((d + tile - 1) / tile);
-                } else {
-                    const double sets = (double)binom[(i64)level * stride + d] / (double)bases;
-                    size = (u64)fmax(1.0, sets_an_item / sets);
-                }
-                if (phase == 0) chunk[x] = size;
-                const u64 items = (bases + size - 1) / size, first = (1ULL << phase) - 1, end = (2ULL << phase) - 1;
-                v = items <= first ? 0 : (items < end || phase + 1 == (int)gridDim.x ? items - first : end - first);
-            }
+            const u64 items = items_of(start, x, binom, stride, level, leaf, low, high, tile, sets_an_item, size);
+            v = items <= first ? 0 : (items < end || last ? items - first : end - first);
         }
         u64 s = v;
         for (int o = 1; o < 32; o <<= 1) {
@@ -424,19 +438,4 @@ extern "C" __global__ void plan_phases(const i64* __restrict__ start, const int 
         __syncthreads();
     }
     if (t == 0) out[p] = carry;
-}
-
-// Add to each phase's offsets the items of the phases before it.  Launch  grid phases, block 256; totals are read first.
-extern "C" __global__ void lift_phases(const u64* __restrict__ within, const int p, u64* offsets, u64* next) {
-    __shared__ u64 before;
-    const i64 pitch = p + 1;
-    if (threadIdx.x == 0) {
-        u64 s = 0;
-        for (int f = 0; f < (int)blockIdx.x; ++f) s += within[f * pitch + p];
-        before = s;
-        if (blockIdx.x == 0) *next = 0;
-    }
-    __syncthreads();
-    for (int x = threadIdx.x; x <= p; x += blockDim.x)
-        offsets[blockIdx.x * pitch + x] = within[blockIdx.x * pitch + x] + before;
 }

@@ -22,29 +22,42 @@ extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Le
         const double old = from_bits(g.least[e]);
         double least = old;
         u64 found = NOT_SEPARATED;
-        for (int k0 = 0; k0 < d; k0 += 32) {
-            const int at = k0 + lane;
-            bool in = false;
-            if (at < d) {
-                const int k = adj[at];
-                if (k != y) {
-                    const double xk = cx[k], yk = cy[k];
-                    const double num = fma(-xk, yk, xy), vx = fma(-xk, xk, 1.0), vy = fma(-yk, yk, 1.0);
-                    const double num2 = num * num, den = vx * vy;
-                    if (!(num2 > fmax(least, lv.sure_out) * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) {
-                        if (num2 < lv.sure_in * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR) {
-                            in = true;
-                        } else {
-                            const double r = fabs(clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk))));
-                            in = r <= lv.cutoff;
-                            careful += !(num2 > lv.sure_out * den && num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR);
-                            if (!in) least = fmin(least, r * r);
-                        }
+        // The first 32 candidates alone (most pairs end there), then 64 a turn so that more loads are under way.
+        for (int k0 = 0; k0 < d && found == NOT_SEPARATED;) {
+            const int turns = k0 ? 2 : 1;
+            int k[2];
+            double xk[2], yk[2];
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                const int at = k0 + 32 * h + lane;
+                k[h] = h < turns && at < d ? adj[at] : y;
+            }
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                xk[h] = k[h] != y ? cx[k[h]] : 0.0;
+                yk[h] = k[h] != y ? cy[k[h]] : 0.0;
+            }
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                if (h >= turns || found != NOT_SEPARATED) break;
+                const double num = fma(-xk[h], yk[h], xy), vx = fma(-xk[h], xk[h], 1.0), vy = fma(-yk[h], yk[h], 1.0);
+                const double num2 = num * num, den = vx * vy;
+                const bool sure = num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR;
+                bool in = false;
+                if (k[h] != y && !(sure && num2 > fmax(least, lv.sure_out) * den)) {
+                    if (sure && num2 < lv.sure_in * den) {
+                        in = true;
+                    } else {
+                        const double r = fabs(clip_r((xy - xk[h] * yk[h]) / sqrt((1.0 - yk[h] * yk[h]) * (1.0 - xk[h] * xk[h]))));
+                        in = r <= lv.cutoff;
+                        careful += !(sure && num2 > lv.sure_out * den);
+                        if (!in) least = fmin(least, r * r);
                     }
                 }
+                const unsigned m = __ballot_sync(FULL, in);
+                if (m) found = (u64)(k0 + 32 * h + __ffs((int)m) - 1);
             }
-            const unsigned m = __ballot_sync(FULL, in);
-            if (m) { found = (u64)(k0 + __ffs((int)m) - 1); break; }
+            k0 += 32 * turns;
         }
         if (found != NOT_SEPARATED) {
             if (lane == 0) {

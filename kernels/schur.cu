@@ -13,9 +13,6 @@
 //   A test is settled at once when r^2 > bound_y = max(T^2 (1 + band), smallest r^2 seen) and all pivots are sound.
 //   Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubt for the canonical formula.
 #include "engine.cuh"
-#ifndef SETS_BLOCKS
-#define SETS_BLOCKS 2
-#endif
 #ifndef TILES_BLOCKS
 #define TILES_BLOCKS 2
 #endif
@@ -220,10 +217,10 @@ __device__ __forceinline__ void factorise(Leaf<T>& f, const double* M, const int
 
 // Rows whose whole M|Q fits shared memory (degree <= width).
 //   Work    a block takes chunks of consecutive bases of a row from the queue; lanes are leaves (see the file's head)
-//   Launch  persistent grid; block 32 to 256; dynamic shared memory as sets_shared() in pycupc/engines/gpu_schur.py
+//   Launch  persistent grid; block 32 to 512; dynamic shared memory as sets_shared() in pycupc/engines/gpu_schur.py
 //   table   the T-subsets in colexicographic order, one byte a member: entry i holds the i-th subset, any range
 template <int T>
-__global__ void __launch_bounds__(256, SETS_BLOCKS) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
+__global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
     extern __shared__ double2 sets_memory[];
     Targets ts;

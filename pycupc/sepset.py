@@ -7,6 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+#: Up to this many stored sets, one sorted list of all cells is made at the first look-up; it costs a few milliseconds.
+FLAT_AT_ONCE = 300_000
+
 
 class SepSets:
     """Separating sets in pcalg's own cells.
@@ -57,6 +60,7 @@ class SepSets:
         """
         new = cls(skeleton, *(np.zeros(0, dtype=np.int32) for _ in range(4)), gaps)
         new._blocks = [block for block in blocks if len(block[0])]
+        new._many = sum(len(block[0]) for block in blocks) > FLAT_AT_ONCE
         return new
 
     @cached_property
@@ -111,18 +115,17 @@ class SepSets:
 
     def _stored(self, x: int, y: int) -> list[int] | None:
         """The set stored in cell (x, y), None if there is none."""
-        if self._blocks is not None and "_flat" not in self.__dict__:
+        if self._blocks is not None and self._many and "_flat" not in self.__dict__:
             for xs, ys, sets in self._blocks:
                 low, high = xs.searchsorted(np.int32(x), "left"), xs.searchsorted(np.int32(x), "right")
                 i = int(low + ys[low:high].searchsorted(np.int32(y)))
                 if i < high and ys[i] == y:
                     return sets[i].tolist()
             return None
+        keys, start, end, members = self._flat
         key = x * self._p + y
-        i = int(self._key.searchsorted(key))
-        if i < len(self._key) and self._key[i] == key:
-            return self._members[self._start[i] : self._end[i]].tolist()
-        return None
+        i = int(keys.searchsorted(key))
+        return members[start[i] : end[i]].tolist() if i < len(keys) and keys[i] == key else None
 
     def get(self, x: int, y: int) -> tuple[int, ...] | None:
         """What cell (x, y) holds."""

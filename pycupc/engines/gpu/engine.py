@@ -102,6 +102,29 @@ class GpuEngine(Engine):
             free += cp.get_default_memory_pool().free_bytes()
         return 9 * p * p + 64 * p + (32 << 20), free
 
+    def correlation(self, X: np.ndarray) -> np.ndarray:
+        """Correlation matrix of data (n, p), float64: columns centred first, then one matrix product on the device.
+
+        NaN where a column is constant; the diagonal is 1.
+        """
+        with self._session():
+            dev, (n, p) = self._dev, X.shape
+            cp = dev.cp
+            if (need := 8 * (2 * n * p + p * p)) > (free := self.memory(0)[1]):
+                raise EngineError(
+                    f"correlations of {n} x {p} data need {need / 2**30:.2f} GiB on {dev.name}, {free / 2**30:.2f} GiB are free"
+                )
+            Z = cp.empty((n, p), dtype=np.float64)
+            dev.upload(np.ascontiguousarray(X, dtype=np.float64), Z)
+            block, columns = (32, 8), (-(-p // 32),)
+            self._launch("correlation", "standardise", columns, block, (ptr(Z), i32(n), i32(p)))
+            C = Z.T @ Z
+            tiles = -(-p // 32)
+            self._launch("correlation", "tidy", (tiles, tiles), block, (ptr(C), i32(p)))
+            (host,) = dev.download((C.data.ptr, np.float64, (p, p)))
+            self._wait(None)
+        return host
+
     def inspect(self, C: np.ndarray) -> MatrixFacts:
         """Look over C on the device; the upload is kept for `start`."""
         with self._session():
@@ -145,6 +168,8 @@ class GpuEngine(Engine):
             self._counts = cp.zeros(WORDS, dtype=np.uint64)
             self._start = [cp.empty(self._p + 1, dtype=np.int64) for _ in range(2)]
             self._current, self._pairs, self._widest = 0, 0, 0
+            self._listed = False  # neighbour lists exist from level 0 on
+            self._edge_cache: Any = None
             self._C_host = None  # the caller may change its array from now on
 
     def _bytes(self, mask: np.ndarray | None) -> Any:
@@ -175,6 +200,7 @@ class GpuEngine(Engine):
         binom, stride = dev.binomials(p, 4)
         self._scan(kept, None, self._start[0].data.ptr, None, 1, binom, stride)
         counts = self._read_counts(0)
+        self._listed, self._edge_cache = True, None
         self._allocate()
         b = self._buffers[0]
         args = (ptr(self._C), ptr(self._G), i32(p), ptr(self._start[0]), f64(self._root_df(0)), f64(self._root_df(1)),
@@ -190,8 +216,7 @@ class GpuEngine(Engine):
         """A visited pair had more than 0 candidates, in the graph before level 0."""
         if self._gaps_host is None:
             return tested and self._p > 2
-        adjacent = ~np.asarray(self._gaps_host, dtype=bool)
-        np.fill_diagonal(adjacent, False)
+        adjacent = self._first_graph()
         more = adjacent.sum(axis=1) > 1
         visit = adjacent if self._fixed_host is None else adjacent & ~np.asarray(self._fixed_host, dtype=bool)
         second = visit & self.adjacency()  # side B is visited only where side A kept the edge
@@ -258,9 +283,9 @@ class GpuEngine(Engine):
             args = (graph, state, ptr(record["x"]), ptr(record["y"]), total, *out, ptr(self._counts), i32(fits))
             self._launch("graph", "finish_records", (blocks,), (128,), args, shared if fits else 0)
         counts = self._read_counts(level)
-        self._current = 1 - self._current
+        self._current, self._edge_cache = 1 - self._current, None
         m = int(counts[STATS + 2])
-        x, y, S, rank, r = dev.download(
+        x, y, S, rank, r = self._no_records(level) if m == 0 else dev.download(
             (record["x"], np.int32, (m,)), (record["y"], np.int32, (m,)), (record["S"], np.int32, (m, level)),
             (record["rank"], np.int64, (m,)), (record["r"], np.float64, (m,)),
         )  # fmt: skip
@@ -269,6 +294,11 @@ class GpuEngine(Engine):
         return LevelResult(
             level, x, y, S, rank, r, int(counts[COUNTS]), m, int(counts[CAREFUL]), bool(counts[COUNTS + 2])
         )
+
+    @staticmethod
+    def _no_records(level: int) -> list[np.ndarray]:
+        none = np.empty(0, np.int32)
+        return [none, none, np.empty((0, level), np.int32), np.empty(0, np.int64), np.empty(0)]
 
     def _check_size(self, level: int) -> None:
         if self._over:
@@ -292,7 +322,7 @@ class GpuEngine(Engine):
         self._wait(level)
         stats = counts[STATS:]
         self._pairs, self._widest = int(stats[0]), int(stats[1])
-        self._rows = [int(v) for v in stats[3:8]]
+        self._rows = [int(v) for v in stats[3:9]]
         self._sets, self._over = float(stats[11]), int(stats[12])
         return counts
 
@@ -300,32 +330,42 @@ class GpuEngine(Engine):
 
     def degrees(self) -> np.ndarray:
         """Neighbours of each variable, int64 (p,)."""
+        if not self._listed:
+            return self._first_graph().sum(axis=1) if self._gaps_host is not None else np.full(self._p, self._p - 1)
         with self._session():
             (start,) = self._dev.download((self._start[self._current].data.ptr, np.int64, (self._p + 1,)))
             self._wait(None)
         return np.diff(start)
 
-    def _edges(self, *names: str) -> list[np.ndarray]:
-        with self._session():
-            b = self._buffers[self._current]
-            host = self._dev.download(*((b[k].data.ptr, b[k].dtype, (self._pairs,)) for k in names))
-            self._wait(None)
-        return host
+    def _first_graph(self) -> np.ndarray:
+        """The graph before level 0."""
+        gaps = np.zeros((self._p, self._p), bool) if self._gaps_host is None else np.asarray(self._gaps_host, bool)
+        return ~gaps & ~np.eye(self._p, dtype=bool)
+
+    def _edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ordered pairs x, y and their smallest |z|, fetched once a level."""
+        if self._edge_cache is None:
+            with self._session():
+                b = self._buffers[self._current]
+                names = ("source", "column", "z")
+                self._edge_cache = self._dev.download(*((b[k].data.ptr, b[k].dtype, (self._pairs,)) for k in names))
+                self._wait(None)
+        return self._edge_cache
 
     def adjacency(self) -> np.ndarray:
         """The graph, bool (p, p)."""
+        if not self._listed:
+            return self._first_graph()
         out = np.zeros((self._p, self._p), dtype=bool)
-        if self._pairs:
-            source, column = self._edges("source", "column")
-            out[source, column] = True
+        x, y, _ = self._edges()
+        out[x, y] = True
         return out
 
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Edges x < y left and the smallest |z| of their tests; inf where an edge was never tested."""
-        if not self._pairs:
-            empty = np.empty(0, np.int32)
-            return empty, empty, np.empty(0)
-        x, y, z = self._edges("source", "column", "z")
+        if not self._listed:
+            raise EngineError("kept() needs run_level(0) first")
+        x, y, z = self._edges()
         a = x < y
         b = ~a
         mirrored = np.argsort(y[b], kind="stable")  # rows of side B ordered as side A's
@@ -349,7 +389,7 @@ class GpuEngine(Engine):
         try:
             while not done.done:
                 now = time.perf_counter()
-                if now - began > 0.003:
+                if now - began > 0.02:
                     time.sleep(0.0002)
                 if level is not None and self._progress is not None and now - told > 0.2:
                     told = now
@@ -378,8 +418,8 @@ class _Session:
         dev.stream.__exit__(kind, error, trace)
         self._device.__exit__(kind, error, trace)
         dev.lock.release()
-        if error is None:
-            return
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return  # interrupted: the levels that had finished can still be read
         self.engine.close()
         release(cp)
         if isinstance(error, cp.cuda.memory.OutOfMemoryError):

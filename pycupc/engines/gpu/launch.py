@@ -19,7 +19,9 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 KERNEL_DIR = next((d for d in (_PACKAGE / "kernels", _PACKAGE.parent / "kernels") if d.is_dir()), _PACKAGE / "kernels")
 
 #: Staging memory for copies from the host: CHUNK bytes a slot, SLOTS slots, page-locked, kept between runs.
-CHUNK, SLOTS = 2 << 20, 64
+CHUNK, SLOTS = 4 << 20, 32
+#: Up to this many bytes one thread is as fast (kernels/NOTES.md).
+DIRECT = 32 << 20
 
 
 class Graph(ctypes.Structure):
@@ -157,7 +159,7 @@ class Device:
             self.processors = int(properties["multiProcessorCount"])
             self.shared_block = int(properties["sharedMemPerBlockOptin"])
             self.stream = cp.cuda.Stream(non_blocking=True)
-            self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(5)]
+            self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(6)]
             self._halt = cp.cuda.Stream(non_blocking=True)
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
             cp.cuda.runtime.deviceSynchronize()
@@ -170,7 +172,6 @@ class Device:
 
     def ask_to_stop(self) -> None:
         """Make running kernels leave at their next item, wait for them, and be ready for the next run."""
-        cp = self.cp
         with self._halt:
             self.stop.fill(1)
         self.stream.synchronize()
@@ -222,7 +223,7 @@ class Device:
         source = array.reshape(-1).view(np.uint8)
         total = source.size
         runtime = self.cp.cuda.runtime
-        if total <= 2 << 20:  # CUDA's own staging is as fast
+        if total <= DIRECT:  # CUDA's own staging is as fast
             runtime.memcpyAsync(out.data.ptr, array.ctypes.data, total, 1, self.stream.ptr)
             return
         if self._staging is None:
@@ -232,8 +233,7 @@ class Device:
         self.stream.synchronize()  # staging of an earlier upload is free now
         for start in range(0, total, CHUNK * SLOTS):
             stop = min(total, start + CHUNK * SLOTS)
-            workers = 2 if stop - start <= 24 << 20 else 4
-            size = -(-(stop - start) // (4 * workers))
+            size = min(CHUNK, -(-(stop - start) // 16))
             pieces = [(a, min(a + size, stop)) for a in range(start, stop, size)]
 
             def stage(piece: tuple[int, int], start: int = start) -> tuple[int, int]:
@@ -241,7 +241,7 @@ class Device:
                 np.copyto(view[a - start : b - start], source[a:b])
                 return piece
 
-            moved = map(stage, pieces) if len(pieces) == 1 else copiers(workers).map(stage, pieces)
+            moved = map(stage, pieces) if len(pieces) == 1 else copiers().map(stage, pieces)
             for a, b in moved:
                 runtime.memcpyAsync(out.data.ptr + a, address + a - start, b - a, 1, self.stream.ptr)
             if stop < total:
@@ -272,8 +272,8 @@ class Device:
 
 
 @functools.cache
-def copiers(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=workers, thread_name_prefix="pycupc-copy")
+def copiers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=max(1, min(4, os.cpu_count() or 1)), thread_name_prefix="pycupc-copy")
 
 
 @functools.cache

@@ -9,11 +9,11 @@ from typing import Any
 from pycupc.engines.gpu.launch import Device, Graph, Level, Queue, f64, i32, i64, ptr
 
 #: Rows are grouped by degree; the last class (wider than all bounds) goes through tiles.
-BOUNDS = (24, 32, 64, 96)
+BOUNDS = (24, 32, 64, 96, 160)
 #: Threads a block of each class: one warp where a warp alone has enough lanes to fill, more where M|Q is large.
-THREADS = (32, 32, 128, 256, 256)
+THREADS = (32, 32, 128, 256, 512, 256)
 #: Leaf tables reach as far as the classes that use them: T = 4 up to 64 columns.
-TABLE_COLUMNS = {2: 96, 3: 96, 4: 64}
+TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 TILE, SLICE = 32, 128
 
 
@@ -24,7 +24,7 @@ class Tuning:
     sets_a_base: float = 40.0
     sets_an_item: float = 512.0
     wide_item: float = 4096.0
-    ptile: tuple[int, int] = (8, 32)  # columns of the last but one member: level 2, levels above
+    ptile: tuple[int, int] = (16, 32)  # columns of the last but one member: level 2, levels above
 
 
 TUNING = Tuning()
@@ -99,15 +99,11 @@ def plan_class(
         sets_an_item = min(sets_an_item, sets / (2.0 * grid))
     phases = min(62, max(1, items_most.bit_length()))
     take = dev.scratch.take
-    within, offsets = take(8 * phases * (p + 1)), take(8 * phases * (p + 1))
-    chunk, ticket = take(8 * p), take(8)
+    offsets, chunk, ticket = take(8 * phases * (p + 1)), take(8 * p), take(8)
     s = dev.stream.ptr
     args = (ptr(start), i32(p), level_binom(level), i32(level.stride), i32(l), i32(leaf), i32(low), i32(high),
-            i32(ptile if tiled else 0), f64(sets_an_item), ptr(within), ptr(chunk))  # fmt: skip
+            i32(ptile if tiled else 0), f64(sets_an_item), ptr(offsets), ptr(chunk), ptr(ticket))  # fmt: skip
     dev.kernel("graph", "plan_phases")((phases,), (1024,), args, stream=s)
-    dev.kernel("graph", "lift_phases")(
-        (phases,), (256,), (ptr(within), i32(p), ptr(offsets), ptr(ticket)), stream=s
-    )
     queue = Queue(offsets, chunk, ticket, phases, p)
     own = Level.from_buffer_copy(level)
     own.work = take(8 * grid * (block // 32) * canonical_doubles(l))
@@ -130,7 +126,7 @@ def run_level(
 ) -> None:
     """Launch all classes that have rows, side by side."""
     plans = [
-        plan_class(dev, graph, level, start, p, index, widest, sets) for index in range(5) if rows[index]
+        plan_class(dev, graph, level, start, p, index, widest, sets) for index in range(len(THREADS)) if rows[index]
     ]
     if len(plans) == 1:
         plan = plans[0]

@@ -226,7 +226,7 @@ def test_no_device_has_its_own_code(here, capsys, monkeypatch):
         raise pycupc.EngineError("engine='gpu' cannot run: no device")
 
     monkeypatch.setattr(pycupc, "pc", refuse)
-    assert run("run", "--example", "--engine", "gpu") == cli.DEVICE
+    assert run("run", "--example") == cli.DEVICE
     assert said(capsys)[1] == "pycupc: engine='gpu' cannot run: no device"
     monkeypatch.setattr(pycupc, "pc", lambda *a, **k: (_ for _ in ()).throw(MemoryError()))
     assert run("run", "--example") == cli.DEVICE

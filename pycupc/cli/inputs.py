@@ -71,6 +71,7 @@ def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
         If the file or its values are wrong.
     """
     from pycupc import SuffStat, readers
+    from pycupc.engines.choose import make_engine
 
     if args.example:
         from pycupc.data import EXAMPLE
@@ -85,10 +86,13 @@ def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
         frame = readers.read_data(
             args.data, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
         )
+        engine, _ = make_engine(args.engine, frame.shape[1], numCores=args.threads)
         try:
-            suff_stat = SuffStat.from_data(frame)
+            suff_stat = SuffStat.from_data(frame, engine=engine if hasattr(engine, "correlation") else None)
         except (TypeError, ValueError) as error:
             raise readers.DataError(f"{args.data}: {error}") from error
+        finally:
+            engine.close()
     facts.update(
         sha256=sha256(args.data), bytes=args.data.stat().st_size, variables=suff_stat.p, observations=suff_stat.n
     )

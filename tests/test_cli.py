@@ -118,6 +118,17 @@ def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
     assert [line.split(",")[:3] for line in one.splitlines()] == [line.split(",")[:3] for line in two.splitlines()]
 
 
+def test_engine_that_can_computes_the_correlations(here, monkeypatch):
+    from pycupc.engines.cpu import CpuEngine
+
+    shapes = []
+    monkeypatch.setattr(
+        CpuEngine, "correlation", lambda _, X: shapes.append(X.shape) or np.corrcoef(X, rowvar=False), raising=False
+    )
+    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert shapes == [(569, 30)]
+
+
 def test_gaps_and_fixed_edges_by_name(here):
     Path("gaps.csv").write_text("radius_mean,perimeter_mean\n")
     Path("edges.csv").write_text("from,to\nradius_mean,texture_se\n")

@@ -1,0 +1,37 @@
+"""The recorder of pcalg's answers: does what is stored come out again from the pcalg that is installed here?"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import record_golden
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+
+#: Small cases that together hold every field and every variant.
+CASES = ("er_p10_n100", "fixed_gaps", "fixed_edges", "constant_column_NAdelete_False", "mmax_2", "tiny_n9", "identity")
+
+
+def test_differences_are_seen():
+    case = dict(np.load(GOLDEN / "er_p10_n100.npz"))
+    assert record_golden.differences(case, case) == []
+    changed = {**case, "skeleton": ~case["skeleton"], "pMax": case["pMax"] * (1 + 1e-4), "pcalg_version": "x"}
+    assert record_golden.differences(case, changed) == ["pMax", "skeleton"]
+    without = {key: value for key, value in case.items() if key != "cpdag_relaxed"}
+    assert record_golden.differences(case, without) == ["cpdag_relaxed: only in the stored answer"]
+
+
+@pytest.mark.r
+def test_recording_again_gives_what_is_stored(capsys):
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        pytest.skip("no Rscript on the PATH")
+    asked = subprocess.run([rscript, "-e", 'quit(status = !requireNamespace("pcalg", quietly = TRUE))'], check=False)
+    if asked.returncode:
+        pytest.skip("R has no package pcalg")
+    assert record_golden.main(["--check", *CASES]) == 0
+    assert capsys.readouterr().out.count(": equal") == len(CASES)

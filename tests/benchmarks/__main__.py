@@ -1,4 +1,4 @@
-"""The menu: ``python -m tests.benchmarks EXPERIMENT``."""
+"""The menu: ``python -m tests.benchmarks EXPERIMENT``, or ``python tests/benchmarks EXPERIMENT``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import os
 import shlex
 import sys
 from pathlib import Path
+
+if not __package__:  # python tests/benchmarks: where another installed package is called "tests"
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
+    __package__ = "benchmarks"
 
 from . import record
 
@@ -41,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
         write_all(args.out)
         return 0
-    from .experiments import cpu, gpu, small
+    from .experiments import cpu, gpu, scaling, small
 
     if args.install_peers or args.cache is not None:
         from . import peers
@@ -54,12 +59,12 @@ def main(argv: list[str] | None = None) -> int:
             experiment(args)
         return 0
     if args.experiment == "gpu-all":
-        gpu.run_all(args)
+        scaling.run_all(args)
         return 0
     clock = gpu.Clock(args.deadline)
     {
-        "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": gpu.scaling,
-        "scaling-large": gpu.scaling_large,
+        "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": scaling.scaling,
+        "scaling-large": scaling.scaling_large,
     }[args.experiment](args, clock)  # fmt: skip
     if args.experiment == "gpu":
         gpu.heavy(args, clock)

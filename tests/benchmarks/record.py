@@ -64,7 +64,7 @@ def _gpu() -> dict[str, Any]:
 
 
 def commit(data: Path) -> str:
-    """Commit of the checkout, with "+" if files differ from it; outside a checkout what `prepare` left with the data."""
+    """Commit of the checkout, "+" if files differ from it; outside a checkout what `prepare` left with the data."""
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
 
         def git(*words: str) -> str:

@@ -164,7 +164,10 @@ def orientation(fit: Any, least: int = 5) -> list[float]:
 def apart(w: Workload, engine: str, threads: int, *, least: int, budget: float, limit: float) -> dict[str, Any]:
     """`repeat` in a fresh process: with compilation (or loading what was compiled before) and peak memory apart."""
     job = {"engine": engine, "threads": threads, "least": least, "budget": budget, "alpha": w.alpha, "n": w.n}
-    return in_process(["-m", "tests.benchmarks.runs"], w, job, limit)
+    from .record import ROOT
+
+    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    return in_process(["-m", "benchmarks.runs"], w, job, limit, environment={"PYTHONPATH": path})
 
 
 def in_process(

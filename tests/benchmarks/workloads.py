@@ -117,10 +117,10 @@ def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
     exact = folder / f"{name}.correlation.npz"
     if exact.exists():
         with np.load(exact) as z:
-            C = np.eye(int(z["p"]))
-            C[np.triu_indices(len(C), 1)] = z["upper"]
-            C = np.triu(C) + np.triu(C, 1).T
-            np.fill_diagonal(C, z["diagonal"])
+            C, upper = np.diag(z["diagonal"]), z["upper"]
+            at = np.triu_indices(len(C), 1)
+            C[at] = upper
+            C.T[at] = (upper.view(np.int64) + z["lower_other_bits"]).view(np.float64)
             return Workload(name, C, int(z["n"]), alpha, f"{name}.csv.gz (correlations computed elsewhere)", answer)
     X = read_data(folder, name)
     return Workload(name, correlation(X), len(X), alpha, f"{name}.csv.gz", answer)
@@ -145,7 +145,8 @@ def pack(folder: Path, out: Path) -> None:
                 shutil.copyfile(path, out / path.relative_to(folder))
         if name in EXACT and (folder / f"{name}.csv.gz").exists():
             w = load(name, folder)
-            upper = w.C[np.triu_indices(w.p, 1)]
-            np.savez_compressed(
-                out / f"{name}.correlation.npz", upper=upper, diagonal=np.diag(w.C), p=w.p, n=w.n
-            )
+            at = np.triu_indices(w.p, 1)  # np.corrcoef is symmetric but for the last bits
+            upper, lower = w.C[at], w.C.T[at]
+            bits = lower.view(np.int64) - upper.view(np.int64)
+            path = out / f"{name}.correlation.npz"
+            np.savez_compressed(path, upper=upper, lower_other_bits=bits, diagonal=np.diag(w.C), n=w.n)

@@ -59,7 +59,7 @@ def accuracy(args: Any) -> None:
             live = peers.pcalg(w, "stable", os.cpu_count() or 1, repeats=1, orient=True)
             if "graph" in live:
                 found["pcalg"] = live["graph"]
-            if args.peer_python is not None and seed < (1 if args.quick else 5):
+            if args.peer_python is not None and seed < (2 if args.quick else 3):
                 for peer in peers.PYTHON_PEERS:
                     out = peers.python_peer(peer, X, alpha, args.peer_python, repeats=1, limit=120)
                     if "graph" in out:

@@ -1,0 +1,158 @@
+"""The paper's sweeps over p, n and density, and schur up to p = 20,000; `gpu-all` runs all GPU experiments."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+from .. import generator, record, runs, workloads
+from .gpu import Clock, baselines, brief, configurations, engines_of, heavy, measure, rival, table
+
+
+def run_all(args: Any) -> None:
+    """All GPU experiments, most wanted first; what does not fit into `args.deadline` seconds is left out and said."""
+    clock = Clock(args.deadline)
+    table(args, clock)
+    baselines(args, clock)
+    configurations(args, clock)
+    scaling_large(args, clock)
+    heavy(args, clock)
+    if clock.left() > 20:
+        rival(args, clock)
+    if clock.left() > 20:
+        scaling(args, clock)
+
+
+def scaling_large(args: Any, clock: Clock) -> None:
+    """schur up to p = 20,000 (degree 10, n = 200, alpha .01), with the memory it took beside the estimate."""
+    result = record.new("scaling-large", args)
+    engine = "gpu" if "gpu" in engines_of(args) else "cpu"
+    for p in (100, 200, 400) if args.quick else (1000, 2000, 5000, 10000, 20000):
+        if clock.left() < 60:
+            break
+        w = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu")
+        row: dict[str, Any] = {"p": p, "n": w.n, "alpha": w.alpha, "source": w.source, "engine": engine}
+        if engine != "cpu":
+            row["memory_bytes_estimate"] = _estimate(w, engine)
+            _pool().free_all_blocks()
+        out = measure(w, engine, None, least=5, budget=20.0, limit=60.0)
+        if engine != "cpu":
+            row["memory_bytes"] = int(_pool().total_bytes())
+        fit = out.pop("fit", None)
+        row["tests_by_level"], row["edges"] = out.get("tests_by_level"), out.get("edges")
+        row["orientation"] = runs.orientation(fit, 1) if fit is not None else None
+        row["run"] = out
+        del fit, w
+        gc.collect()
+        result["rows"].append(row)
+        record.say(f"p = {p}: {brief(out)}")
+        record.write(result, args.out)
+
+
+def points(quick: bool) -> list[tuple[str, int, float, int]]:
+    """(sweep, p, density, n) of the paper's three sweeps."""
+    if quick:
+        return [("p", p, 0.05, 500) for p in (50, 100, 150)] + [("n", 100, 0.05, n) for n in (250, 500, 1000)] + [
+            ("d", 100, d, 500) for d in (0.03, 0.05, 0.07)
+        ]
+    return (
+        [("p", p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
+        + [("n", 1000, 0.1, n) for n in (2000, 4000, 6000, 8000, 10000)]
+        + [("d", 1000, d, 10000) for d in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    )
+
+
+def scaling(args: Any, clock: Clock) -> None:
+    """The paper's sweeps with both generators: graph by graph, so that a deadline costs graphs and no points."""
+    result = record.new("scaling", args)
+    engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
+    graphs = 3 if args.quick else 10
+    limit = min(args.limit, 5.0)
+    hopeless: set[tuple[str, ...]] = set()
+    for seed in range(graphs):
+        for kind in ("paper", "standardised"):
+            done: dict[tuple[int, float, int], dict[str, Any]] = {}
+            for sweep, p, density, n in points(args.quick):
+                if clock.left() < 15:
+                    record.say(f"scaling: out of time at graph {seed}")
+                    return
+                if (p, density, n) in done:
+                    result["rows"].append({**done[p, density, n], "sweep": sweep})
+                    continue
+                row = _point(kind, p, density, n, seed, engines, limit, hopeless)
+                done[p, density, n] = row
+                result["rows"].append({**row, "sweep": sweep})
+            record.write(result, args.out)
+        record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
+
+
+def _point(
+    kind: str, p: int, density: float, n: int, seed: int, engines: list[str], limit: float, hopeless: set
+) -> dict[str, Any]:
+    if all((kind, str((p, density, n)), e) in hopeless for e in engines):
+        return {"kind": kind, "p": p, "density": density, "n": n, "seed": seed, "seconds": dict.fromkeys(engines)}
+    w = _random(kind, p, density, n, seed, alpha=0.05, device="cpu" not in engines)
+    off = w.C[np.triu_indices(p, 1)]
+    row: dict[str, Any] = {
+        "kind": kind, "p": p, "density": density, "n": n, "seed": seed, "alpha": 0.05,
+        "near_one": float((1 - np.abs(off) < 1e-12).mean()), "largest_r": float(np.abs(off).max()), "seconds": {},
+    }  # fmt: skip
+    answers = {}
+    for engine in engines:
+        key = (kind, str((p, density, n)), engine)
+        if key in hopeless:
+            row["seconds"][engine] = None
+            continue
+        try:
+            if seed == 0:
+                runs.once(w, runs.make_engine(engine), limit)  # compiles and warms up
+            fit, times = runs.once(w, runs.make_engine(engine), limit)
+        except runs.TooSlow:
+            hopeless.add(key)
+            row["seconds"][engine], row["limit"] = None, limit
+            continue
+        row["seconds"][engine] = times["engine"]
+        row["tests"], row["levels"] = sum(fit.n_edgetests), len(fit.n_edgetests) - 1
+        row["careful"] = sum(s.n_careful for s in fit.levels)
+        answers[engine] = workloads.Answer.of(fit).digest
+    row["engines_agree"] = len(set(answers.values())) <= 1
+    return row
+
+
+def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: float, device: bool) -> workloads.Workload:
+    """A random workload, made on the GPU where there is one: NumPy's way takes minutes for the large ones."""
+    xp: Any = np
+    if device:
+        import cupy as xp
+    if kind == "paper":
+        X, _ = generator.paper_graph(p, density, n, seed, xp)
+    else:
+        X, _ = generator.standardised_graph(p, density * (p - 1), n, seed, xp=xp)
+    if not device:
+        return workloads.Workload("", workloads.correlation(X), n, alpha, f"{kind}({p}, {density:g}, {n}, seed={seed})")
+    X -= X.mean(axis=0)
+    X /= xp.linalg.norm(X, axis=0)
+    product = xp.triu(X.T @ X)  # a product need not be symmetric to the last bit
+    product += xp.triu(product, 1).T
+    C = np.clip(xp.asnumpy(product), -1, 1)
+    del X, product
+    _pool().free_all_blocks()
+    np.fill_diagonal(C, 1.0)
+    return workloads.Workload("", C, n, alpha, f"{kind}({p}, {density:g}, {n}, seed={seed}), made on the GPU")
+
+
+def _estimate(w: workloads.Workload, engine: str) -> int:
+    """Device memory as `pycupc estimate` says."""
+    from pycupc import SuffStat
+    from pycupc.estimate import run_stages
+
+    e = run_stages(SuffStat(w.C, w.n), w.alpha, runs.make_engine(engine))
+    return max(e.memory_needed, *(s.memory for s in e.stages[1:]))
+
+
+def _pool() -> Any:
+    import cupy
+
+    return cupy.get_default_memory_pool()

@@ -1,0 +1,58 @@
+"""The words of BENCHMARKS.md; its numbers come from the raw files."""
+
+HEAD = """# Benchmarks
+
+What each algorithm does on each workload. This page is written by `python -m tests.benchmarks report` from the raw
+files in [results](results), which hold every repeat, the machine, the versions and the commit; none of its numbers
+comes from elsewhere. Before anything is timed its answer is compared: edges, separating sets and number of tests
+with the recorded answer of the set where there is one, else with the first engine's. Times are medians, in float64,
+from arrays in the host's memory to arrays in the host's memory, without reading files and computing correlations;
+compilation and first use are apart. Run it again with the commands at the end.
+"""
+
+SCALING = """\
+The paper's generator adds up parents with weights in [0.1, 1] and noise of variance 1, so variances grow by orders
+of magnitude along the order of the variables, and with p in the thousands late variables are copies of one another
+to within rounding (the columns "largest r" and "pairs within 1e-12 of 1" say how near). Then the matrices of
+conditioning sets are singular in float64, and which edge goes is decided by the last bits of the correlations: two
+correct programs that round differently, or the same program on a correlation matrix from another library, give
+different graphs, and neither is wrong. pycupc's engines share one definition for such tests ("careful tests" counts
+them), so that they agree with each other all the same. Such data say how fast a program is, not whether it is
+right. The standardised generator keeps every variance at 1 and noise at 20 to 60 % of it."""
+
+CPU = """\
+The `cpu` engine apart, each set in a fresh process. The start includes loading Numba and its compiled code (or
+compiling it, the first time on a machine); allowed memory is 3 x the bytes of C plus 500 MB.
+"""
+
+PYTHON_PEERS = """\
+Python peers, from PyPI, on small sets (PC-stable, Fisher z, alpha .05, no limit on the level; theirs with orientation):
+"""
+
+PEAK = "processors x clock x float64 units x 2"
+
+SPLIT = """\
+Total is a call of `skeleton()`; the engine alone leaves out checking arguments and building the result. Tests a second:
+pcalg's count over the time of the levels. Share of the peak: at ten operations a test, of {peak}.
+"""
+
+BASELINES = """\
+One thread an edge makes all its tests in sequence (cupc-e with beta = 64, gamma = 1); one block an edge makes them in
+parallel (beta = 1, gamma = 256).
+"""
+
+SHARING = """\
+Local sharing is what cupc-s and schur live on: one row uses a set {a, b} for all its other edges. Global sharing would
+reuse it across rows; how many rows ask for the same set says what that could gain.
+"""
+
+ACCURACY = """\
+TDR: share of the found edges that are in the true graph; SHD: pairs of variables whose edge is missing, extra or marked
+otherwise than in the true CPDAG. Means over the graphs that all have answered (slow peers get fewer). pycupc and pcalg
+must coincide: the last column counts over all graphs.
+"""
+
+COMMANDS = """
+On a machine with a GPU: `python -m tests.benchmarks prepare --carry FOLDER` collects what the GPU experiments need, and
+`python tests/benchmarks gpu-all --data FOLDER --out RESULTS` runs them in one call of at most ten minutes.
+"""

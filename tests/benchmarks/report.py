@@ -1,0 +1,344 @@
+"""Tables, figures and BENCHMARKS.md, from the raw files and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import figures, prose, record, workloads
+from .figures import label, seconds
+from .tables import Table, caption, captions, cell, clock, markdown, merged, write
+
+#: Seconds of issue 3's table that `schur` must not pass on one H200.
+GOALS = {
+    "stock_logret": 0.10, "std_1000_100_2000": 0.15, "std_1000_20_1000": 0.010, "tcga_brca_jive": 0.012,
+    "saureus": 0.018, "mcc": 0.006, "nci60": 0.004,
+}  # fmt: skip
+#: float64 units of one multiprocessor, by compute capability.
+FP64_UNITS = {"7.0": 32, "8.0": 32, "9.0": 64, "10.0": 64}
+FLOPS_A_TEST = 10
+
+
+def write_all(folder: Path) -> None:
+    """Everything that the raw files in `folder` allow; README too where they are the committed ones."""
+    raw = {name: r for name in RAW if (r := record.read(folder, name)) is not None}
+    sections = [section for build in (_table2, _gpu, _baselines, _levels, _configurations, _sharing, _scaling,
+                                      _scaling_large, _accuracy) if (section := build(raw, folder))]  # fmt: skip
+    text = "\n".join([prose.HEAD, *sections, _provenance(raw), ""])
+    target = record.HERE / "BENCHMARKS.md" if folder.resolve() == record.RESULTS else folder / "BENCHMARKS.md"
+    if target.parent == folder:
+        text = text.replace("](results/", "](")
+    target.write_text(text)
+    if folder.resolve() == record.RESULTS:
+        _readme(raw)
+    record.say(f"wrote {target.name} from {', '.join(raw)}")
+
+
+RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy")
+
+
+def _table2(raw: dict[str, Any], folder: Path) -> str:
+    rows = merged(raw)
+    if not rows:
+        return ""
+    who = [w for w in ("stable", "stable.fast", "reference", "cpu", "cupc-e", "cupc-s", "gpu")
+           if any(w in r["runs"] for r in rows)]  # fmt: skip
+    heads = ["set, alpha", "p x n", "CI tests", *map(label, who)]
+    body = []
+    for r in rows:
+        tests = f"{r['tests']:.3g}" if r.get("tests") else ""
+        body.append(
+            [f"{r['set']}, {r['alpha']:g}", f"{r['p']} x {r['n']}", tests, *(cell(r["runs"].get(w)) for w in who)]
+        )
+    parts = ["## 1. Every algorithm on every set (Table 2 of the cuPC paper)\n"]
+    parts += [captions(raw), "", write((heads, body), folder, "table2"), ""]
+    speedups = _speedups(rows, who)
+    if speedups[1]:
+        parts += ["How many times faster than pcalg `stable.fast`, where both ran:", "",
+                  write(speedups, folder, "speedups"), ""]  # fmt: skip
+    words = "Skeleton, medians. " + captions(raw).replace("*", "").replace("\n", " ")
+    parts += [f"![run times](results/{figures.glance(rows, words, folder)})\n"]
+    if "cpu" in raw:
+        parts.append(_cpu_extras(raw["cpu"], folder))
+    return "\n".join(parts)
+
+
+def _speedups(rows: list[dict[str, Any]], who: list[str]) -> Table:
+    ours = [w for w in who if w not in ("stable.fast",)]
+    body, columns = [], {w: [] for w in ours}
+    for r in rows:
+        base = seconds(r["runs"].get("stable.fast"))
+        if base is None:
+            continue
+        cells = []
+        for w in ours:
+            own = seconds(r["runs"].get(w))
+            cells.append("" if own is None else f"{base / own:,.3g}")
+            if own is not None:
+                columns[w].append(base / own)
+        body.append([f"{r['set']}, {r['alpha']:g}", *cells])
+    if body:
+        means = [f"{np.exp(np.mean(np.log(columns[w]))):,.3g}" if columns[w] else "" for w in ours]
+        body.append(["geometric mean", *means])
+    return ["set, alpha", *map(label, ours)], body
+
+
+def _cpu_extras(result: dict[str, Any], folder: Path) -> str:
+    heads = ["set", "first run", "warm median", "start and compiled code", "orientation", "peak memory", "allowed"]
+    body = []
+    for r in result["rows"]:
+        run = r["runs"].get("cpu", {})
+        if run.get("repeats"):
+            body.append([
+                r["set"], clock(run["first"]), clock(seconds(run)), clock(run["start_up"]),
+                clock(float(np.median(run["orientation"]))), f"{run['peak_bytes'] / 1e6:.0f} MB",
+                f"{run['memory_allowed_bytes'] / 1e6:.0f} MB",
+            ])  # fmt: skip
+    parts = [prose.CPU, write((heads, body), folder, "cpu"), ""]  # fmt: skip
+    if result.get("python_peers"):
+        peers = [w for w in ("causal-learn", "pgmpy") if any(w in r["runs"] for r in result["python_peers"])]
+        body = [
+            [r["set"], f"{r['tests']:,}", cell(r["runs"]["cpu"]), *(cell(r["runs"].get(w)) for w in peers)]
+            for r in result["python_peers"]
+        ]
+        heads = ["set", "CI tests", "pycupc cpu", *peers]
+        parts += [prose.PYTHON_PEERS, write((heads, body), folder, "python-peers"), ""]
+    return "\n".join(parts)
+
+
+def _peak(result: dict[str, Any]) -> float | None:
+    gpu = result["machine"].get("gpu")
+    units = FP64_UNITS.get(gpu["capability"]) if gpu else None
+    return None if units is None else gpu["processors"] * gpu["clock_khz"] * 1e3 * units * 2
+
+
+def _gpu(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("gpu")
+    if result is None:
+        return ""
+    engines = [e for e in ("gpu", "cupc-s", "cupc-e", "gpucsl", "cuPC-library")
+               if any(e in r["runs"] for r in result["rows"])]  # fmt: skip
+    heads = ["set, alpha", "tests", "levels", "goal", *map(label, engines)]
+    body = []
+    for r in result["rows"]:
+        goal = np.inf if result["quick"] else GOALS.get(r["set"], np.inf)
+        own = seconds(r["runs"].get("gpu"))
+        alone = seconds(r["runs"].get("gpu"), "engine")
+        mark = "" if own is None else " (met)" if own <= goal else " (engine alone)" if alone <= goal else " (missed)"
+        cells = ["" if goal == np.inf else clock(goal) + mark, *(cell(r["runs"].get(e)) for e in engines)]
+        body.append([f"{r['set']}, {r['alpha']:g}", f"{r.get('tests', 0):.3g}", str(r.get("levels", "")), *cells])
+    parts = ["## 2. The GPU, split up\n", caption(result, True), "", write((heads, body), folder, "gpu"), ""]
+    if any("absent" in r["runs"].get("gpucsl", {}) for r in result["rows"]):
+        parts.append("gpucsl could not be imported on that machine.\n")
+    peak = _peak(result)
+    heads = ["set", "engine", "first", "total", "engine alone", "to the device", "levels", "back", "orientation"]
+    heads += ["tests/s", "share of float64 peak"]
+    body = []
+    for r in result["rows"]:
+        for e in ("gpu", "cupc-s", "cupc-e"):
+            run = r["runs"].get(e, {})
+            if not run.get("repeats"):
+                continue
+            times = sum(np.median([x["levels"] for x in run["repeats"]], axis=0))
+            rate = run["tests"] / times
+            body.append([
+                r["set"], label(e), clock(run["first"]), clock(seconds(run)), clock(seconds(run, "engine")),
+                clock(seconds(run, "transfer_in")), clock(times), clock(seconds(run, "transfer_out")),
+                clock(float(np.median(r["orientation"]))) if r.get("orientation") else "", f"{rate:.3g}",
+                "" if peak is None else f"{100 * rate * FLOPS_A_TEST / peak:.2g} %",
+            ])  # fmt: skip
+    known = "a peak not known for this card" if peak is None else f"{peak / 1e12:.3g} TFLOP/s ({prose.PEAK})"
+    parts += [prose.SPLIT.format(peak=known), write((heads, body), folder, "gpu-split"), ""]  # fmt: skip
+    return "\n".join(parts)
+
+
+def _baselines(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("baselines")
+    if result is None:
+        return ""
+    name = figures.baselines(result, folder)
+    return "\n".join([
+        "## 3. The paper's baselines\n",
+        prose.BASELINES, f"![baselines](results/{name})\n",
+    ])  # fmt: skip
+
+
+def _levels(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("gpu") or raw.get("cpu")
+    if result is None or not any(x.get("levels") for r in result["rows"] for v in r["runs"].values()
+                                 for x in v.get("repeats", [])):  # fmt: skip
+        return ""
+    return f"## 4. Where the time goes: levels\n\n![levels](results/{figures.levels(result, folder)})\n"
+
+
+def _configurations(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("configurations")
+    if result is None:
+        return ""
+    parts = ["## 5. Configurations\n"]
+    for engine, names, default in (("cupc-e", "(beta, gamma)", (2, 32)), ("cupc-s", "(theta, delta)", (64, 2))):
+        picture = figures.configurations(result, engine, folder)
+        if picture is None:
+            continue
+        tables = figures.ratios(result, engine)
+        mean = tables.pop("geometric mean")
+        best = min(mean, key=mean.get)
+        everywhere = all(t[best] <= min(1.0, 1.02 * min(t.values())) for t in tables.values())
+        never_slower = all(t[best] <= 1.0 for t in tables.values())
+        verdict = (
+            "it wins on every set"
+            if everywhere
+            else "it is not slower than the default on any set"
+            if never_slower
+            else "but it is slower than the default on some set"
+        )
+        parts.append(
+            f"`{engine}`: best {names} on average is {best}, {mean[best]:.2f} of the time of the default {default}; "
+            f"{verdict}.\n\n![{engine}](results/{picture})\n"
+        )
+    wrong = [c for r in result["rows"] for c in r["cells"] if c["differs"]]
+    parts.append("All cells gave the same answer.\n" if not wrong else f"**{len(wrong)} cells gave another answer.**\n")
+    return "\n".join(parts)
+
+
+def _sharing(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("sharing")
+    if result is None:
+        return ""
+    heads = ["set", "sets at level 2", "in 1 row", "in 2 to 9", "in 10 and more", "mean edges a (row, set) serves"]
+    body = []
+    for r in result["rows"]:
+        h, local = np.array(r["rows_sharing"]), np.array(r["edges_served"])
+        total = max(1, h.sum())
+        served = (local * np.arange(len(local))).sum() / max(1, local.sum())
+        body.append([r["set"], f"{h.sum():,}", f"{h[1:2].sum() / total:.1%}", f"{h[2:10].sum() / total:.1%}",
+                     f"{h[10:].sum() / total:.1%}", f"{served:.1f}"])  # fmt: skip
+    return "\n".join([
+        "## 6. Who shares a conditioning set\n",
+        prose.SHARING,
+        write((heads, body), folder, "sharing"), "", f"![sharing](results/{figures.sharing(result, folder)})\n",
+    ])  # fmt: skip
+
+
+def _scaling(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("scaling")
+    if result is None:
+        return ""
+    rows = result["rows"]
+    heads = ["generator", "sweep", "p", "density", "n", "graphs", "largest r", "pairs within 1e-12 of 1", "levels",
+             "careful tests", *(label(e) for e in rows[0]["seconds"])]  # fmt: skip
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for r in rows:
+        groups.setdefault((r["kind"], r["sweep"], r["p"], r["density"], r["n"]), []).append(r)
+    body = []
+    for (kind, sweep, p, density, n), group in sorted(groups.items()):
+        ran = [r for r in group if "largest_r" in r]
+        cells = []
+        for e in rows[0]["seconds"]:
+            values = [r["seconds"][e] for r in group if r["seconds"].get(e)]
+            limits = [r["limit"] for r in group if "limit" in r]
+            cells.append(clock(float(np.median(values))) if values else f"> {limits[0]:g} s" if limits else "")
+        body.append([
+            kind, sweep, str(p), f"{density:g}", str(n), str(len(group)),
+            f"1 - {1 - max(r['largest_r'] for r in ran):.1g}",
+            f"{np.mean([r['near_one'] for r in ran]):.1%}",
+            "-".join(str(f(r.get("levels", 0) for r in ran)) for f in (min, max)),
+            f"{np.mean([r.get('careful', 0) for r in ran]):.3g}", *cells,
+        ])  # fmt: skip
+    disagree = sum(not r.get("engines_agree", True) for r in rows)
+    exponents = []
+    for kind in ("paper", "standardised"):
+        for e in rows[0]["seconds"]:
+            found = {}
+            for r in rows:
+                if r["kind"] == kind and r["sweep"] == "p" and r["seconds"].get(e):
+                    found.setdefault(r["p"], []).append(r["seconds"][e])
+            if len(found) > 1:
+                k = figures.growth(list(found), [float(np.median(v)) for v in found.values()])
+                exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
+    return "\n".join([
+        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
+        f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
+        "The engines agree on every graph.\n" if not disagree else f"**The engines disagree on {disagree} graphs.**\n",
+        f"![scaling](results/{figures.scaling(result, folder)})\n",
+    ])  # fmt: skip
+
+
+def _scaling_large(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("scaling-large")
+    if result is None or len([r for r in result["rows"] if seconds(r["run"])]) < 2:
+        return ""
+    heads = ["p", "engine", "tests", "edges", "skeleton", "orientation", "device memory", "estimate said", "ratio"]
+    body = []
+    for r in result["rows"]:
+        took, said = r.get("memory_bytes"), r.get("memory_bytes_estimate")
+        body.append([
+            f"{r['p']:,}", label(r["engine"]), f"{r['run'].get('tests', 0):.3g}", f"{r.get('edges') or 0:,}",
+            cell(r["run"]),
+            clock(r["orientation"][0]) if r.get("orientation") else "", f"{took / 2**20:,.0f} MiB" if took else "",
+            f"{said / 2**20:,.0f} MiB" if said else "", f"{said / took:.2f}" if took and said else "",
+        ])  # fmt: skip
+    return "\n".join([
+        "### Up to 20,000 variables\n", caption(result, True), "", write((heads, body), folder, "scaling-large"), "",
+        f"![large](results/{figures.scaling_large(result, folder)})\n",
+    ])  # fmt: skip
+
+
+def _accuracy(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("accuracy")
+    if result is None:
+        return ""
+    who, rows = figures.common(result)
+    heads = ["n", "graphs", *(f"{w}: TDR / SHD" for w in who), "pcalg other than pycupc"]
+    body = []
+    for n in sorted({r["n"] for r in rows}):
+        cells = []
+        for w in who:
+            own = [r for r in rows if r["who"] == w and r["n"] == n]
+            cells.append(f"{np.mean([r['tdr'] for r in own]):.3f} / {np.mean([r['shd'] for r in own]):.1f}")
+        same = [r["differs_from_pycupc"] for r in result["rows"] if r["who"] == "pcalg" and r["n"] == n]
+        differ = f"{sum(v > 0 for v in same)} of {len(same)} graphs" if same else ""
+        body.append([str(n), str(len({r["seed"] for r in rows if r["n"] == n})), *cells, differ])
+    return "\n".join([
+        "## 8. How right are the answers\n",
+        prose.ACCURACY,
+        write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{figures.accuracy(result, folder)})\n",
+    ])  # fmt: skip
+
+
+def _provenance(raw: dict[str, Any]) -> str:
+    lines = ["## Commands and raw files\n", "| raw file | recorded | commit | command |", "|---|---|---|---|"]
+    for name, r in raw.items():
+        lines.append(f"| [{name}.json](results/{name}.json) | {r['date']} | {r['commit']} | `{r['command']}` |")
+    lines.append(prose.COMMANDS)
+    return "\n".join(lines)
+
+
+def _readme(raw: dict[str, Any]) -> None:
+    """The table between the markers of README.md: only from full runs."""
+    path = record.ROOT / "README.md"
+    text = path.read_text() if path.exists() else ""
+    begin, end = "<!-- results: begin", "<!-- results: end -->"
+    full = {k: v for k, v in raw.items() if not v["quick"]}
+    if begin not in text or not ({"cpu", "gpu"} & set(full)):
+        return
+    body = []
+    for r in merged(full):
+        if r["set"] in workloads.SETS:
+            cells = [cell(r["runs"].get(w)) for w in ("stable.fast", "cpu", "gpu")]
+            body.append([f"{r['set']}, alpha {r['alpha']:g}", f"{r['p']} x {r['n']}", *cells])
+    if not body:
+        return
+    heads = ["data", "variables x samples", "pcalg `stable.fast`", "pycupc, CPU", "pycupc, GPU"]
+    machines = captions(full).replace("\n", " ")
+    first = text.index("\n", text.index(begin)) + 1
+    block = (
+        f"{markdown((heads, body))}\n\n![run times](tests/benchmarks/results/glance.png)\n\n{machines}\n"
+        "All tables, pictures and raw files: [tests/benchmarks/BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md).\n"
+    )
+    path.write_text(text[:first] + block + text[text.index(end) :])
+
+
+__all__ = ["GOALS", "write_all"]

@@ -280,6 +280,8 @@ def check_arguments(
         raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {indepTest!r}")
 
     gaussian = indepTest is None or indepTest is gaussCItest
+    if not gaussian and engine not in ("auto", "reference"):
+        raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
     suff_stat = as_suff_stat(suffStat) if gaussian else None
     known = suff_stat.p if suff_stat is not None else p
     if labels is None and suff_stat is not None:
@@ -302,8 +304,6 @@ def check_arguments(
     if gaussian:
         chosen, note = make_engine(engine, known, numCores=numCores, options=engine_options)
     else:
-        if engine not in ("auto", "reference"):
-            raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
         from pycupc.engines.reference import ReferenceEngine
 
         chosen = ReferenceEngine(indepTest, suffStat, float(alpha), bool(NAdelete))

@@ -92,7 +92,7 @@ class SuffStat:
             wrong = [c for c, t in zip(names, data.dtypes, strict=True) if getattr(t, "kind", "O") not in "fiub"]
             if wrong:
                 raise TypeError(f"data must be numeric, but these columns are not: {_some(wrong)}")
-        X = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        X = _array(data)
         if X.dtype.kind not in "fiub":
             raise TypeError(f"data must be numeric, got an array of {X.dtype}")
         if X.ndim != 2:
@@ -160,6 +160,16 @@ def correlation(X: np.ndarray) -> np.ndarray:
         C = np.corrcoef(X, rowvar=False)
     np.fill_diagonal(C, 1.0)
     return np.ascontiguousarray(C)
+
+
+def _array(data: Any) -> np.ndarray:
+    """The values of a table. A table of float64 keeps its memory layout, on which the last bits of C may depend."""
+    if not hasattr(data, "to_numpy"):
+        return np.asarray(data)
+    X = data.to_numpy()
+    if X.dtype == object and hasattr(data, "dtypes"):  # numeric columns of several kinds, or with missing values
+        X = data.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X
 
 
 def check_n(n: Any) -> int:

@@ -135,4 +135,10 @@ def test_constant_columns_are_named():
 
 def test_integer_and_boolean_columns_are_data_too():
     data = pd.DataFrame({"a": [1, 2, 4, 3], "b": [True, False, False, True]})
-    np.testing.assert_allclose(SuffStat.from_data(data).C, np.corrcoef(data.to_numpy(float), rowvar=False))
+    want = np.corrcoef(data.to_numpy(float), rowvar=False)
+    np.testing.assert_allclose(SuffStat.from_data(data).C, want)
+    nullable = data.convert_dtypes()
+    np.testing.assert_allclose(SuffStat.from_data(nullable).C, want)
+    nullable.loc[1, "a"] = pd.NA
+    with pytest.raises(ValueError, match="missing or infinite values in a"):
+        SuffStat.from_data(nullable)

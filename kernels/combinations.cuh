@@ -29,6 +29,7 @@ HD u64 binomial_next(u64 below, int n, int k) {
 // C(n, k) from scratch, saturated.
 HD u64 binomial(int n, int k) {
     if (k < 0 || k > n) return 0;
+    if (k > n - k) k = n - k;  // so that no larger count is passed on the way
     u64 b = 1;
     for (int i = 1; i <= k; ++i) b = binomial_next(b, n, i);
     return b;

@@ -40,6 +40,17 @@ struct Queue {
     int phases, p;
 };
 
+// Sum and maximum over a warp, in every lane (redux needs sm_80; this compiles from sm_70 on).
+template <typename N>
+__device__ __forceinline__ N sum_over_warp(N v) {
+    for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(FULL, v, o);
+    return v;
+}
+__device__ __forceinline__ int max_over_warp(int v) {
+    for (int o = 16; o; o >>= 1) v = max(v, __shfl_xor_sync(FULL, v, o));
+    return v;
+}
+
 __device__ __forceinline__ u64 bits(double v) { return (u64)__double_as_longlong(v); }
 __device__ __forceinline__ double from_bits(u64 v) { return __longlong_as_double((i64)v); }
 

@@ -63,7 +63,7 @@ extern "C" __global__ void level0(const double* __restrict__ C, const unsigned c
     const int any_tests = __syncthreads_or(tests > 0);
     const int bi = x0 + threadIdx.y, bj = y0 + threadIdx.x;  // mirrored cell, written along its row
     if (bi < p && bj < bi) G[(i64)bi * p + bj] = cell[threadIdx.x][threadIdx.y];
-    const unsigned t = __reduce_add_sync(FULL, tests), r = __reduce_add_sync(FULL, removed);
+    const unsigned t = sum_over_warp(tests), r = sum_over_warp(removed);
     __shared__ unsigned sums[2];
     if (threadIdx.x == 0 && threadIdx.y == 0) sums[0] = sums[1] = 0;
     __syncthreads();
@@ -81,7 +81,7 @@ extern "C" __global__ void count_neighbours(const unsigned char* __restrict__ G,
     const unsigned char* g = G + (i64)blockIdx.x * p;
     int n = 0;
     for (int j = threadIdx.x; j < p; j += blockDim.x) n += g[j] & 1;   // LIVE and FIXED are odd
-    n = __reduce_add_sync(FULL, n);
+    n = sum_over_warp(n);
     __shared__ int sum;
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
@@ -144,8 +144,8 @@ extern "C" __global__ void scan_rows(const i64* __restrict__ count, const i64* _
         if (t == 0) { carry += warp_sum[31]; carry2 += warp_sum2[31]; }
         __syncthreads();
     }
-    my_widest = __reduce_max_sync(FULL, my_widest);
-    for (int c = 0; c < 6; ++c) my_pops[c] = __reduce_add_sync(FULL, my_pops[c]);
+    my_widest = max_over_warp(my_widest);
+    for (int c = 0; c < 6; ++c) my_pops[c] = sum_over_warp(my_pops[c]);
     for (int o = 16; o; o >>= 1) {
         my_sets = min(BINOM_MAX, my_sets + __shfl_xor_sync(FULL, my_sets, o));
         my_over = max(my_over, __shfl_xor_sync(FULL, my_over, o));
@@ -221,9 +221,9 @@ extern "C" __global__ void count_rows(const Graph g, const Level lv, i64* kept, 
         r += found;
         full += !found && (x < y || c != GONE_A);
     }
-    k = __reduce_add_sync(FULL, k);
-    r = __reduce_add_sync(FULL, r);
-    full = __reduce_add_sync(FULL, full);
+    k = sum_over_warp(k);
+    r = sum_over_warp(r);
+    full = sum_over_warp(full);
     if ((threadIdx.x & 31) == 0) { atomicAdd(&sums[0], k); atomicAdd(&sums[1], r); atomicAdd(&sums[2], full); }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -369,7 +369,8 @@ extern "C" __global__ void binomial_table(u64* binom, const int stride, const in
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= stride) return;
     for (int k = k0; k < k1; ++k)
-        binom[(i64)k * stride + n] = k == 0 ? 1 : binomial_next(binom[(i64)(k - 1) * stride + n], n, k);
+        binom[(i64)k * stride + n] = k == 0 ? 1 : k > n ? 0 : 2 * k > n ? binom[(i64)(n - k) * stride + n]
+                                                              : binomial_next(binom[(i64)(k - 1) * stride + n], n, k);
 }
 
 // Queue of a class of rows (low < degree <= high): offsets of the phases and the chunk of each row, see struct Queue.

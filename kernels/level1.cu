@@ -69,6 +69,6 @@ extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Le
             if (lane == 0 && least < old) g.least[e] = bits(least);
         }
     }
-    careful = __reduce_add_sync(FULL, careful);
+    careful = sum_over_warp(careful);
     if (lane == 0 && careful) atomicAdd(lv.careful, (u64)careful);
 }

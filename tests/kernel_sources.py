@@ -1,0 +1,105 @@
+"""The kernels as a compiler sees them, and what it says: for the compile tests and the committed resource report.
+
+    python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+REPORT = KERNELS / "resources_sm_90.txt"
+#: Templates of each file that the engine asks for.
+TEMPLATES = {
+    "schur": [f"schur_sets<{t}>" for t in (2, 3, 4)],
+    "cupc": [f"cupc_{kind}<{level}>" for kind in "es" for level in (1, 2, 3, 4, 5, -8, -16, -32, -64)],
+}
+ARGUMENTS = {
+    "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
+    "cupc_e": "const Graph, const Level, const Shape",
+    "cupc_s": "const Graph, const Level, const Shape",
+}
+FILES = sorted(f.stem for f in KERNELS.glob("*.cu"))
+
+
+def source(file: str) -> str:
+    """The file with its templates instantiated."""
+    lines = [f'#include "{file}.cu"']
+    for name in TEMPLATES.get(file, []):
+        lines.append(f"template __global__ void {name}({ARGUMENTS[name.split('<')[0]]});")
+    return "\n".join(lines) + "\n"
+
+
+def find_nvrtc() -> ctypes.CDLL | None:
+    """NVRTC from the pip packages nvidia-cuda-nvrtc-cu12 (any CUDA 12) or the system."""
+    folders = [Path(p) / "nvidia" for p in sys.path]
+    found = [f for d in folders if d.is_dir() for f in sorted(d.glob("*/lib/libnvrtc.so.1[23]"))]
+    for name in [*map(str, found), "libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so"]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def compile_nvrtc(nvrtc: ctypes.CDLL, file: str, arch: str) -> tuple[bool, str]:
+    """Compile one file for `arch` ("compute_90"); whether it worked, and the log, warnings included."""
+    program = ctypes.c_void_p()
+    code = source(file).encode()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), code, file.encode(), 0, None, None) == 0
+    options = [f"-arch={arch}", "-std=c++17", "--fmad=false", "-ftz=true", f"-I{KERNELS}"]
+    array = (ctypes.c_char_p * len(options))(*[o.encode() for o in options])
+    status = nvrtc.nvrtcCompileProgram(program, len(options), array)
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(max(1, size.value))
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    lines = log.value.decode().splitlines()
+    return status == 0, "\n".join(line for line in lines if "Architectures prior to" not in line)  # old, still supported
+
+
+def resources(file: str) -> list[tuple[str, int, int, int, int]]:
+    """(kernel, registers, spill stores, spill loads, stack bytes) of each kernel for sm_90, by nvcc."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{file}.cu"
+        path.write_text(source(file).replace(f'"{file}.cu"', f'"{KERNELS / file}.cu"'))
+        command = ["nvcc", "-arch=sm_90", "-std=c++17", "--fmad=false", f"-I{KERNELS}", "-Xptxas", "-v", "-Werror",
+                   "all-warnings", "-cubin", "-o", str(Path(folder) / "out.cubin"), str(path)]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+    out = []
+    for part in done.stderr.split("Compiling entry function '")[1:]:
+        name = part.split("'")[0]
+        name = name if not name.startswith("_Z") else _demangled(name)
+        stack, stores, loads = map(
+            int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups()
+        )
+        out.append((name, int(re.search(r"Used (\d+) registers", part)[1]), stores, loads, stack))
+    return sorted(out)
+
+
+def _demangled(name: str) -> str:
+    found = re.match(r"_Z\d+([a-z_]+)ILi(n?)(\d+)E", name)
+    return f"{found[1]}<{'-' if found[2] else ''}{found[3]}>" if found else name
+
+
+def report() -> str:
+    version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+    lines = [f"nvcc {re.search(r'V([0-9.]+)', version)[1]}, sm_90: registers, spill stores, spill loads, stack (bytes)", ""]
+    for file in FILES:
+        lines += [f"{file}.cu"] + [f"  {n:<20} {r:>4} {s:>6} {ld:>6} {k:>6}" for n, r, s, ld, k in resources(file)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if shutil.which("nvcc") is None:
+        sys.exit("nvcc is not on the path")
+    REPORT.write_text(report())

@@ -1,0 +1,44 @@
+"""Every kernel compiles through NVRTC for all supported generations, without a device and without a warning."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from kernel_sources import FILES, REPORT, compile_nvrtc, find_nvrtc, resources
+
+ARCHITECTURES = ("compute_70", "compute_80", "compute_90", "compute_100")
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    library = find_nvrtc()
+    if library is None:
+        pytest.skip("no NVRTC (pip install nvidia-cuda-nvrtc-cu12)")
+    return library
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("file", FILES)
+def test_compiles_without_a_warning(nvrtc, file, arch):
+    works, log = compile_nvrtc(nvrtc, file, arch)
+    if "invalid value for --gpu-architecture" in log:
+        pytest.skip(f"this NVRTC does not know {arch}")
+    assert works, log
+    assert log.strip("\0 \n") == ""
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+@pytest.mark.parametrize("file", [f for f in FILES if f != "cupc"])
+def test_hot_loops_do_not_spill(file):
+    """Spills of a few hundred bytes sit around the calls of the canonical formula; more means the hot loop spills."""
+    for name, registers, stores, loads, _ in resources(file):
+        assert registers <= 128, name
+        assert stores <= 256, name
+        assert loads <= 512, name
+
+
+def test_resource_report_covers_all_files():
+    text = REPORT.read_text()
+    assert all(f"{file}.cu" in text for file in FILES)

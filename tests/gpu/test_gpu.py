@@ -1,0 +1,265 @@
+"""The GPU engines: pcalg's recorded answers, the CPU engine, themselves, and what happens when things go wrong.
+
+    pytest -m gpu tests/gpu
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc.engines import EngineError
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, probe, schur
+from pycupc.suffstat import correlation
+
+HERE = Path(__file__).resolve().parent
+GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))
+NAMES = ("gpu", "cupc-e", "cupc-s")
+works, why = probe()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+
+
+def recorded(path: Path) -> tuple[dict, dict]:
+    """Arguments of pc() and the whole record."""
+    d = dict(np.load(path))
+    given = {"alpha": float(d["alpha"]), "m_max": float(d["m_max"]), "NAdelete": bool(d["NAdelete"])}
+    for key in ("fixedGaps", "fixedEdges"):
+        if key in d:
+            given[key] = d[key].astype(bool)
+    return {"suffStat": {"C": d["C"], "n": int(d["n"])}, **given}, d
+
+
+def same(a, b) -> None:
+    """Two results agree in everything that is decided."""
+    assert a.n_edgetests == b.n_edgetests
+    assert a.max_ord == b.max_ord
+    np.testing.assert_array_equal(a.skeleton, b.skeleton)
+    np.testing.assert_array_equal(a.graph, b.graph)
+    assert a.sepset == b.sepset
+    np.testing.assert_allclose(a.pMax, b.pMax, rtol=1e-6, atol=1e-14)
+
+
+def quiet(call, *args, **kwargs):
+    """Without the warnings about NaN columns that some cases are about."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*args, **kwargs)
+
+
+@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_equals_pcalg(path, engine):
+    arguments, d = recorded(path)
+    fit = quiet(pycupc.pc, **arguments, engine=engine)
+    assert fit.n_edgetests == d["n_edgetests"].astype(int).tolist()
+    assert fit.max_ord == int(d["max_ord"])
+    np.testing.assert_array_equal(fit.skeleton, d["skeleton"])
+    np.testing.assert_allclose(fit.pMax, d["pMax"], rtol=1e-6, atol=1e-14)
+    if "cpdag_relaxed" in d:
+        np.testing.assert_array_equal(fit.graph, d["cpdag_relaxed"])
+
+
+def random_problem(seed: int) -> dict:
+    """Small, awkward on purpose: few rows, duplicates, near collinearity, gaps and fixed edges."""
+    rng = np.random.default_rng(seed)
+    p, n = int(rng.integers(5, 60)), int(rng.integers(12, 400))
+    X = rng.standard_normal((n, p)) @ (np.eye(p) + (rng.random((p, p)) < 2 / p) * rng.normal(0, 0.7, (p, p)))
+    if seed % 3 == 0:
+        X[:, 1] = X[:, 0]
+    if seed % 4 == 1:
+        X[:, 2] = X[:, 0] + X[:, 1] + 1e-7 * X[:, 2]
+    out = {"suffStat": {"C": correlation(X), "n": n}, "alpha": float(rng.choice([0.01, 0.05, 0.2]))}
+    out["suffStat"]["C"] = (out["suffStat"]["C"] + out["suffStat"]["C"].T) / 2
+    if seed % 5 == 2:
+        gaps, fixed = (np.triu(rng.random((p, p)) < q, 1) for q in (0.3, 0.05))
+        out |= {"fixedGaps": gaps | gaps.T, "fixedEdges": fixed | fixed.T}
+    return out
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_equals_the_cpu_engine(seed):
+    problem = random_problem(seed) | {"m_max": 8.0}
+    cpu = pycupc.pc(**problem, engine="cpu")
+    for engine in NAMES:
+        same(pycupc.pc(**problem, engine=engine), cpu)
+
+
+def dense() -> dict:
+    return recorded(next(p for p in GOLDEN if p.stem == "dense_p150"))[0]
+
+
+@pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60), (8, 10, 90, 100, 140)])
+def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
+    problem = dense()
+    expected = pycupc.pc(**problem, engine="cpu")
+    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    same(pycupc.pc(**problem, engine="gpu"), expected)
+
+
+@pytest.mark.parametrize("options", [{"beta": 64, "gamma": 1}, {"beta": 1, "gamma": 256}, {"beta": 8, "gamma": 8}])
+def test_configurations_of_cupc_e(options):
+    same(pycupc.pc(**dense(), engine="cupc-e", engine_options=options), pycupc.pc(**dense(), engine="cpu"))
+
+
+@pytest.mark.parametrize("options", [{"theta": 32, "delta": 1}, {"theta": 256, "delta": 7}])
+def test_configurations_of_cupc_s(options):
+    same(pycupc.pc(**dense(), engine="cupc-s", engine_options=options), pycupc.pc(**dense(), engine="cpu"))
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_ten_runs_are_identical(engine):
+    first = pycupc.pc(**dense(), engine=engine)
+    for _ in range(9):
+        again = pycupc.pc(**dense(), engine=engine)
+        same(again, first)
+        np.testing.assert_array_equal(again.pMax[~first.skeleton], first.pMax[~first.skeleton])
+
+
+def test_correlation_of_data():
+    X = np.random.default_rng(3).standard_normal((200, 70)) * np.logspace(-3, 6, 70) + 1e4
+    X[:, 5] = 2.5
+    C = GpuEngine().correlation(X)
+    assert np.isnan(np.delete(C[5], 5)).all()
+    assert (np.diag(C) == 1).all()
+    keep = np.delete(np.arange(70), 5)
+    np.testing.assert_allclose(C[np.ix_(keep, keep)], np.corrcoef(X[:, keep], rowvar=False), rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(C, C.T)
+
+
+def test_inspection_sees_what_the_cpu_engine_sees():
+    from pycupc.engines.cpu import CpuEngine
+
+    rng = np.random.default_rng(0)
+    for fault in range(6):
+        C = np.corrcoef(rng.standard_normal((100, 70)), rowvar=False)
+        C = (C + C.T) / 2
+        if fault == 1:
+            C[40, 3] += 1e-6
+        if fault == 2:
+            C[40, 3] = C[3, 40] = -1.5
+        if fault == 3:
+            C[33, 33] = 2.0
+        if fault == 4:
+            C[7, :] = C[:, 7] = np.nan
+        if fault == 5:
+            C[9, 60] = np.nan
+        mine, theirs = GpuEngine().inspect(C), CpuEngine().inspect(C)
+        np.testing.assert_array_equal(mine.nan_count, theirs.nan_count)
+        assert mine.bad_diagonal == theirs.bad_diagonal
+        assert (mine.asymmetric is None) == (theirs.asymmetric is None)
+        assert (mine.out_of_range is None) == (theirs.out_of_range is None)
+
+
+# -- faults ---------------------------------------------------------------------------------------------------------
+
+
+def still_works() -> None:
+    same(pycupc.pc(**dense(), engine="gpu"), pycupc.pc(**dense(), engine="cpu"))
+
+
+def test_too_large_is_refused_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(GpuEngine, "memory", lambda self, p: (10 << 30, 1 << 30))
+    with pytest.raises(EngineError, match="free"):
+        pycupc.pc(**dense(), engine="gpu")
+    monkeypatch.undo()
+    still_works()
+
+
+def test_out_of_memory_during_a_run():
+    import cupy as cp
+
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.total_bytes() + (1 << 20))
+    C = np.corrcoef(np.random.default_rng(0).standard_normal((50, 900)), rowvar=False)
+    try:
+        with pytest.raises(EngineError, match="out of device memory"):
+            pycupc.pc({"C": C, "n": 50}, alpha=0.05, engine="gpu")
+    finally:
+        pool.set_limit(size=0)
+    still_works()
+
+
+def test_a_kernel_that_is_missing_or_broken(monkeypatch, tmp_path):
+    from pycupc.engines.gpu import launch
+
+    engine = GpuEngine()
+    monkeypatch.setattr(launch, "KERNEL_DIR", tmp_path)
+    with pytest.raises(EngineError, match=r"nothing\.cu cannot be read"):
+        engine._dev.kernel("nothing", "nothing")
+    (tmp_path / "broken.cu").write_text("this is not CUDA")
+    with pytest.raises(EngineError, match="does not compile"):
+        engine._dev.kernel("broken", "broken")
+    monkeypatch.undo()
+    still_works()
+
+
+def test_a_launch_that_fails_is_an_engine_error(monkeypatch):
+    engine = GpuEngine()
+    launch = engine._launch
+
+    def too_many_threads(file, name, grid, block, args, shared=0):
+        launch(file, name, grid, (2048,), args, shared)
+
+    monkeypatch.setattr(engine, "_launch", too_many_threads)
+    with pytest.raises(EngineError, match="failed on"):
+        pycupc.pc(**dense(), engine=engine)
+    monkeypatch.undo()
+    still_works()
+
+
+def test_no_such_device():
+    with pytest.raises(EngineError, match="CUDA device 77 does not exist"):
+        GpuEngine(device=77)
+
+
+def test_hidden_device_never_falls_back():
+    code = "import numpy as np, pycupc; pycupc.pc({'C': np.eye(3), 'n': 50}, engine='gpu')"
+    root = str(HERE.parents[1])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root,
+                          env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": root})  # fmt: skip
+    assert done.returncode != 0
+    assert "EngineError" in done.stderr
+    assert "CUDA device" in done.stderr
+
+
+def test_interrupt_within_a_second():
+    rng = np.random.default_rng(1)
+    p = 900
+    X = rng.standard_normal((3000, 40)) @ rng.standard_normal((40, p)) + 2 * rng.standard_normal((3000, p))
+    C = np.corrcoef(X, rowvar=False)  # every pair strongly related: levels 2 and 3 would take very long
+    pycupc.pc(**dense(), engine="gpu")
+    for engine in NAMES:
+        sent = []
+
+        def press(sent=sent):
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        timer = threading.Timer(4.0, press)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            pycupc.pc({"C": C, "n": 3000}, alpha=0.3, engine=engine)
+        assert time.perf_counter() - sent[0] < 1.0, engine
+    still_works()
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="algorithm must be one of schur, cupc-e, cupc-s"):
+        GpuEngine("cupc")
+    with pytest.raises(ValueError, match="beta must be a whole number"):
+        GpuEngine("cupc-e", beta=0)
+    with pytest.raises(ValueError, match="theta must be at most 256"):
+        GpuEngine("cupc-s", theta=1024)
+    assert set(ALGORITHMS) == {"schur", "cupc-e", "cupc-s"}

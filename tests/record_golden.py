@@ -31,8 +31,8 @@ VARIANTS = (
     "retry",
 )
 INPUTS = ("C", "n", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note")
-#: Orientations that pcalg drew with R's generator, because no other direction of the edges that colliders want both ways
-#: gave a DAG: recorded from one draw, so another recording may differ.
+#: Orientations that pcalg drew with R's generator, because no other direction of the contested edges gave a
+#: DAG: recorded from one draw, so another recording may differ.
 MAY_BE_DRAWN = ("cpdag_retry",)
 #: p-values pass through R's pseudoinverse and so through the machine's linear algebra library.
 TOLERANCE = {"pMax": 1e-6}

@@ -21,10 +21,17 @@
 cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skeleton = FALSE) {
   need_pcalg("cu_compare()")
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
+  given <- list(substitute(a), substitute(b))
   sides <- list(a, b)
   names <- character(2)
   for (i in 1:2) {
-    names[i] <- if (is.character(sides[[i]])) sides[[i]] else paste0("result ", c("a", "b")[i])
+    names[i] <- if (is.character(sides[[i]])) {
+      sides[[i]]
+    } else if (is.symbol(given[[i]])) {
+      as.character(given[[i]])
+    } else {
+      paste0("result ", c("a", "b")[i])
+    }
     if (is.character(sides[[i]])) sides[[i]] <- run_method(sides[[i]], suffStat, alpha, labels, skeleton, ...)
     if (!methods::is(sides[[i]], "pcAlgo")) {
       stop("`", c("a", "b")[i], "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,8 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from benchmarks import __main__ as menu
-from benchmarks import generator, record, report, runs, workloads
-from benchmarks.experiments import scaling, small
+from benchmarks import generator, peers, record, report, runs, workloads
+from benchmarks.experiments import gpu, scaling, small
 
 
 def test_the_seed_names_the_data():
@@ -138,6 +140,7 @@ def tiny(monkeypatch, tmp_path):
     real = runs.make_engine
     monkeypatch.setattr(runs, "make_engine", lambda name, threads=None, **options: real("cpu", 1))
     monkeypatch.setattr(workloads, "QUICK", {"std_40_3_200": 0.05, "std_50_3_200": 0.01})
+    monkeypatch.setattr(gpu, "HEAVY", ("std_50_3_200",))
     monkeypatch.setattr(scaling, "points", lambda quick: [("p", 20, 0.1, 100), ("p", 30, 0.1, 100), ("n", 20, 0.1, 100),
                                                           ("n", 20, 0.1, 200), ("d", 20, 0.1, 100)])  # fmt: skip
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
@@ -157,6 +160,7 @@ def test_gpu_experiments_and_report(tiny):
     assert table["command"].startswith("python -m tests.benchmarks gpu-all --quick")
     assert str(tiny) not in table["command"]
     for row in table["rows"]:
+        assert set(row["runs"]) == {"gpu", "cupc-e", "cupc-s"}
         digests = {run["answer"] for run in row["runs"].values()}
         assert len(digests) == 1
         assert all(len(run["repeats"]) >= 5 for run in row["runs"].values())
@@ -183,6 +187,34 @@ def test_cpu_experiment(tmp_path):
     assert row["runs"]["cpu"]["peak_bytes"] < row["runs"]["cpu"]["memory_allowed_bytes"]
     assert row["runs"]["reference"]["differs"] == {}
     assert row["runs"]["cpu"]["start_up"] > 0
+
+
+STUB = """
+#include <math.h>
+void Skeleton(double *C, int *P, int *G, double *Th, int *l, int *maxlevel, double *pMax, int *SepSet) {
+    int p = *P;
+    for (int i = 0; i < p * p; i++)
+        if (i / p != i % p && fabs(atanh(C[i])) < Th[0]) G[i] = 0;
+    SepSet[p * p * 14 - 1] = 1;
+    pMax[p * p - 1] = *maxlevel;
+    *l = 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_with_cupcs_entry_point(tmp_path):
+    import pycupc
+
+    (tmp_path / "stub.c").write_text(STUB)
+    library = tmp_path / "stub.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, tmp_path / "stub.c", "-lm"], check=True)
+    w = workloads.load("std_40_3_200", tmp_path)
+    out = peers.cupc_library(library, w, repeats=1)
+    ours = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=0, engine="cpu").skeleton
+    assert (out["graph"] == ours).all()
+    assert len(out["seconds"]) == 1
+    assert peers.summary(out, ours)["edges_only_there"] == 0
 
 
 def test_growth_and_tables():

@@ -52,15 +52,20 @@ def _gpu() -> dict[str, Any]:
     import cupy as cp
 
     facts = cp.cuda.runtime.getDeviceProperties(0)
-    return {
+    out: dict[str, Any] = {
         "name": facts["name"].decode(),
         "memory_bytes": int(facts["totalGlobalMem"]),
         "processors": int(facts["multiProcessorCount"]),
-        "clock_khz": int(cp.cuda.Device(0).attributes.get("ClockRate", 0)),
         "capability": f"{facts['major']}.{facts['minor']}",
-        "driver": cp.cuda.runtime.driverGetVersion(),
-        "runtime": cp.cuda.runtime.runtimeGetVersion(),
+        "cuda_driver": cp.cuda.runtime.driverGetVersion(),
+        "cuda_runtime": cp.cuda.runtime.runtimeGetVersion(),
     }
+    with contextlib.suppress(Exception):
+        words = ["nvidia-smi", "--query-gpu=driver_version,clocks.max.sm", "--format=csv,noheader,nounits", "--id=0"]
+        done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=30)
+        out["driver"], clock = (v.strip() for v in done.stdout.split(","))
+        out["clock_khz"] = int(clock) * 1000
+    return out
 
 
 def commit(data: Path) -> str:

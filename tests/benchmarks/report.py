@@ -111,7 +111,7 @@ def _cpu_extras(result: dict[str, Any], folder: Path) -> str:
 def _peak(result: dict[str, Any]) -> float | None:
     gpu = result["machine"].get("gpu")
     units = FP64_UNITS.get(gpu["capability"]) if gpu else None
-    return None if units is None else gpu["processors"] * gpu["clock_khz"] * 1e3 * units * 2
+    return None if units is None or not gpu.get("clock_khz") else gpu["processors"] * gpu["clock_khz"] * 1e3 * units * 2
 
 
 def _gpu(raw: dict[str, Any], folder: Path) -> str:
@@ -130,8 +130,10 @@ def _gpu(raw: dict[str, Any], folder: Path) -> str:
         cells = ["" if goal == np.inf else clock(goal) + mark, *(cell(r["runs"].get(e)) for e in engines)]
         body.append([f"{r['set']}, {r['alpha']:g}", f"{r.get('tests', 0):.3g}", str(r.get("levels", "")), *cells])
     parts = ["## 2. The GPU, split up\n", caption(result, True), "", write((heads, body), folder, "gpu"), ""]
-    if any("absent" in r["runs"].get("gpucsl", {}) for r in result["rows"]):
-        parts.append("gpucsl could not be imported on that machine.\n")
+    for r in result["rows"]:
+        for why in ("absent", "failed"):
+            if why in r["runs"].get("gpucsl", {}):
+                parts.append(f"gpucsl on {r['set']}: {why}, `{r['runs']['gpucsl'][why].splitlines()[-1]}`\n")
     peak = _peak(result)
     heads = ["set", "engine", "first", "total", "engine alone", "to the device", "levels", "back", "orientation"]
     heads += ["tests/s", "share of float64 peak"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -98,15 +99,16 @@ def rival(args: Any, clock: Clock) -> None:
     result = record.read(args.out, "gpu")
     if result is None or (args.peer_path is None and args.cupc_library is None):
         return
+    own = Clock(100)
     for row in result["rows"]:
-        if clock.left() < 40 or row["set"] in HEAVY or row["set"] == "riboflavin":
+        if min(own.left(), clock.left() - 30) < 0 or row["set"] not in (*workloads.LIGHT, *workloads.QUICK):
             continue
         w = workloads.load(row["set"], args.data)
         fit, _ = runs.once(w, runs.make_engine("gpu"))
         if args.peer_path is not None:
             X = _data(row["set"], args.data)
             out = peers.python_peer(
-                "gpucsl", X, w.alpha, Path(_python()), repeats=3, budget=20, limit=min(60, clock.left()), warm_up=True,
+                "gpucsl", X, w.alpha, Path(sys.executable), repeats=3, budget=10, limit=60, warm_up=True,
                 path=args.peer_path.resolve(),
             )  # fmt: skip
             row["runs"]["gpucsl"] = peers.summary(out, fit.skeleton)
@@ -116,14 +118,8 @@ def rival(args: Any, clock: Clock) -> None:
             if who in row["runs"]:
                 record.say(f"{row['set']} {who}: {brief(row['runs'][who])}")
         record.write(result, args.out)
-        if "absent" in row["runs"].get("gpucsl", {}) and args.cupc_library is None:
+        if not {"absent", "failed"}.isdisjoint(row["runs"].get("gpucsl", {})) and args.cupc_library is None:
             break
-
-
-def _python() -> str:
-    import sys
-
-    return sys.executable
 
 
 def _data(name: str, folder: Path) -> np.ndarray:

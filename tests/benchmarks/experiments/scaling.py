@@ -15,10 +15,10 @@ def run_all(args: Any) -> None:
     """All GPU experiments, most wanted first; what does not fit into `args.deadline` seconds is left out and said."""
     clock = Clock(args.deadline)
     table(args, clock)
-    baselines(args, clock)
-    configurations(args, clock)
     scaling_large(args, clock)
     heavy(args, clock)
+    baselines(args, clock)
+    configurations(args, clock)
     if clock.left() > 20:
         rival(args, clock)
     if clock.left() > 20:

@@ -12,7 +12,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """One level of the skeleton phase: tests (pcalg's count), edges removed and left, canonical decisions, seconds."""
+    """One level of the skeleton phase.
+
+    n_tests is pcalg's count. n_careful counts the tests that the canonical formula decided, among all that an engine
+    did: one that works ahead on several threads does some that pcalg would not have done, not always the same.
+    """
 
     level: int
     n_tests: int

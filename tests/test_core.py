@@ -252,3 +252,35 @@ def test_import_of_engine_by_instance():
     case, _ = small_fit()
     fit = pycupc.skeleton(case.suff_stat, **case.arguments, engine=CpuEngine(2))
     np.testing.assert_array_equal(fit.skeleton, case.skeleton)
+
+
+def dense_engine(p=200):
+    from pycupc.engines.cpu import CpuEngine
+
+    engine = CpuEngine(1)
+    engine.start(np.full((p, p), 0.5) + 0.5 * np.eye(p), 100)
+    engine.run_level(0, 0.1)
+    return engine
+
+
+def test_a_level_beyond_64_bits_is_refused_with_the_row_and_what_to_do():
+    words = r"level 30 cannot be run: variable 0 has 199 neighbours.*smaller alpha, or set m_max to 29 or less"
+    with pytest.raises(pycupc.EngineError, match=words):
+        dense_engine().run_level(30, 0.1)
+
+
+def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatch):
+    from pycupc.engines import cpu
+
+    engine = dense_engine()
+    monkeypatch.setattr(cpu, "free_memory", lambda: 10**5)
+    with pytest.raises(pycupc.EngineError, match=r"level 3 needs 0.0 GB .*variable 0 has 199 neighbours.*numCores"):
+        engine.run_level(3, 0.1)
+
+
+def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
+    from pycupc.engines import cpu
+
+    monkeypatch.setattr(cpu, "free_memory", lambda: 1000)
+    with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
+        pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")

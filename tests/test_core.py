@@ -281,6 +281,6 @@ def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatc
 def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
     from pycupc.engines import cpu
 
-    monkeypatch.setattr(cpu, "free_memory", lambda: 1000)
+    monkeypatch.setattr(cpu, "free_memory", lambda: 100)
     with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
         pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")

@@ -440,3 +440,20 @@ extern "C" __global__ void plan_phases(const i64* __restrict__ start, const int 
     }
     if (t == 0) out[p] = carry;
 }
+
+// The T-subsets in colexicographic order: entry i, byte j = member j (bytes ascending), for subsets of {0..n-1}.
+extern "C" __global__ void subset_table(unsigned* table, const int T, const int n, const unsigned entries) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= entries) return;
+    u64 left = i;
+    unsigned code = 0;
+    int top = n - 1;
+    for (int j = T; j >= 1; --j) {
+        int c = top;
+        while (binomial(c, j) > left) --c;
+        left -= binomial(c, j);
+        code |= (unsigned)c << (8 * (j - 1));
+        top = c - 1;
+    }
+    table[i] = code;
+}

@@ -9,10 +9,18 @@ extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Le
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 first = (i64)blockIdx.x * 64 + warp * 8;
     unsigned careful = 0;
-    for (i64 e = first; e < first + 8 && e < pairs; ++e) {
-        const int x = g.source[e], y = g.column[e];
-        if ((x > y) != side) continue;
-        if (g.G[(i64)x * g.p + y] != LIVE) continue;
+    // Which of the eight pairs are to be tested: eight lanes look at once, so that a dead pair costs no trip to memory.
+    int my_x = 0, my_y = 0;
+    bool mine = false;
+    if (lane < 8 && first + lane < pairs) {
+        my_x = g.source[first + lane];
+        my_y = g.column[first + lane];
+        mine = (my_x > my_y) == side && g.G[(i64)my_x * g.p + my_y] == LIVE;
+    }
+    for (unsigned todo = __ballot_sync(FULL, mine); todo; todo &= todo - 1) {
+        const int which = __ffs((int)todo) - 1;
+        const i64 e = first + which;
+        const int x = __shfl_sync(FULL, my_x, which), y = __shfl_sync(FULL, my_y, which);
         const i64 start = g.start[x];
         const int d = (int)(g.start[x + 1] - start);
         const int* adj = g.column + start;

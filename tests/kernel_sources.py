@@ -1,6 +1,6 @@
 """The kernels as a compiler sees them, and what it says: for the compile tests and the committed resource report.
 
-    python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
+python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
 #: Templates of each file that the engine asks for.
 TEMPLATES = {
-    "schur": [f"schur_sets<{t}>" for t in (2, 3, 4)],
+    "schur_sets": [f"schur_sets<{t}>" for t in (2, 3, 4)],
     "cupc": [f"cupc_{kind}<{level}>" for kind in "es" for level in (1, 2, 3, 4, 5, -8, -16, -32, -64)],
 }
 ARGUMENTS = {
@@ -62,7 +62,8 @@ def compile_nvrtc(nvrtc: ctypes.CDLL, file: str, arch: str) -> tuple[bool, str]:
     nvrtc.nvrtcGetProgramLog(program, log)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     lines = log.value.decode().splitlines()
-    return status == 0, "\n".join(line for line in lines if "Architectures prior to" not in line)  # old, still supported
+    lines = [line for line in lines if "Architectures prior to" not in line]  # old, still supported
+    return status == 0, "\n".join(lines)
 
 
 def resources(file: str) -> list[tuple[str, int, int, int, int]]:
@@ -93,7 +94,8 @@ def _demangled(name: str) -> str:
 
 def report() -> str:
     version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
-    lines = [f"nvcc {re.search(r'V([0-9.]+)', version)[1]}, sm_90: registers, spill stores, spill loads, stack (bytes)", ""]
+    version = re.search(r"V([0-9.]+)", version)[1]
+    lines = [f"nvcc {version}, sm_90: registers, spill stores, spill loads, stack (bytes)", ""]
     for file in FILES:
         lines += [f"{file}.cu"] + [f"  {n:<20} {r:>4} {s:>6} {ld:>6} {k:>6}" for n, r, s, ld, k in resources(file)]
     return "\n".join(lines) + "\n"

@@ -25,7 +25,7 @@ double r(const double* C, long long p, int x, int y, const int* S, int l, double
     return partial_correlation(C, p, x, y, S, l, A, V);
 }
 unsigned long long choose(int n, int k) { return binomial(n, k); }
-unsigned long long rank_of(const u64* t, int stride, int n, int k, const int* s) { return subset_rank(t, stride, n, k, s); }
+u64 rank_of(const u64* t, int stride, int n, int k, const int* s) { return subset_rank(t, stride, n, k, s); }
 void unrank(const u64* t, int stride, int n, int k, u64 rank, int* s) { subset_unrank(t, stride, n, k, rank, s); }
 int next(int n, int k, int* s) { return subset_next(n, k, s); }
 int pinv(const double* A, int n, double* Y, double* work) { return pseudo_inverse(A, n, Y, work); }
@@ -42,8 +42,8 @@ def host(tmp_path_factory):
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("helpers")
     (folder / "wrapper.cpp").write_text(WRAPPER)
-    command = [compiler, "-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function", "-shared",
-               "-fPIC", f"-I{KERNELS}", "wrapper.cpp", "-o", "helpers.so"]  # fmt: skip
+    command = [compiler, "-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function",
+               "-shared", "-fPIC", f"-I{KERNELS}", "wrapper.cpp", "-o", "helpers.so"]  # fmt: skip
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     lib = ctypes.CDLL(str(folder / "helpers.so"))
     lib.r.restype = ctypes.c_double

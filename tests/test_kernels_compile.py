@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 
 import pytest
-
 from kernel_sources import FILES, REPORT, compile_nvrtc, find_nvrtc, resources
 
 ARCHITECTURES = ("compute_70", "compute_80", "compute_90", "compute_100")

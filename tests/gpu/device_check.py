@@ -1,8 +1,8 @@
 """Check, then time, the GPU engines on recorded answers and on the benchmark sets.
 
-    python tests/gpu/device_check.py golden DIR            pcalg's recorded answers, all algorithms
-    python tests/gpu/device_check.py sets DIR [NAME ...]   benchmark sets against expected answers, then times
-    python tests/gpu/device_check.py p20000 DIR            20,000 variables
+python tests/gpu/device_check.py golden DIR            pcalg's recorded answers, all algorithms
+python tests/gpu/device_check.py sets DIR [NAME ...]   benchmark sets against expected answers, then times
+python tests/gpu/device_check.py p20000 DIR            20,000 variables
 """
 
 from __future__ import annotations
@@ -156,7 +156,8 @@ def golden(root: Path, algorithms) -> int:
             fixed = None if fixed is None else fixed.astype(bool)
             C, n, alpha = d["C"], int(d["n"]), float(d["alpha"])
             try:
-                results, adjacency, kept = skeleton(engine, C, n, alpha, m_max=float(d["m_max"]), gaps=gaps, fixed=fixed)
+                options = {"m_max": float(d["m_max"]), "gaps": gaps, "fixed": fixed}
+                results, adjacency, kept = skeleton(engine, C, n, alpha, **options)
                 bad = compare(file.stem, results, adjacency, d, d["skeleton"])
                 if results[-1].level != int(d["max_ord"]):
                     bad.append(f"max_ord {results[-1].level} != {int(d['max_ord'])}")
@@ -189,7 +190,7 @@ def sets(root: Path, names, algorithms, repeats, out) -> int:
             engine = GpuEngine(algorithm)
             try:
                 t = time.perf_counter()
-                results, adjacency, kept = skeleton(engine, C, n, alpha)
+                results, adjacency, _ = skeleton(engine, C, n, alpha)
                 first = time.perf_counter() - t
             except NotImplementedError:
                 continue
@@ -197,20 +198,32 @@ def sets(root: Path, names, algorithms, repeats, out) -> int:
             failures += bool(bad)
             totals, times = [], []
             for _ in range(repeats):
-                del results, adjacency, kept
+                results = _rest = None  # page-locked memory goes back to its pool
                 t = time.perf_counter()
-                results, adjacency, kept = skeleton(engine, C, n, alpha, times=times)
+                results, *_rest = skeleton(engine, C, n, alpha, times=times)
                 totals.append(time.perf_counter() - t)
-            best = times[int(np.argsort(totals)[len(totals) // 2])]
-            print(
-                f"{name} {algorithm}: {'RIGHT' if not bad else 'WRONG ' + '; '.join(bad)[:900]}  median "
-                f"{1e3 * np.median(totals):.2f} ms (first {1e3 * first:.0f}), careful {sum(r.n_careful for r in results)}\n   "
-                + " ".join(f"{k}:{1e3 * v:.2f}" for k, v in best),
-                flush=True,
-            )
-            table[f"{name}/{algorithm}"] = {"seconds": totals, "split": [[str(k), v] for k, v in best], "right": not bad}
+            best = times[int(np.argsort(totals)[len(totals) // 2])] if totals else []
+            verdict = "RIGHT" if not bad else "WRONG " + "; ".join(bad)[:900]
+            careful = sum(r.n_careful for r in results or ())
+            print(f"{name} {algorithm}: {verdict}  median {1e3 * np.median(totals):.2f} ms (first {1e3 * first:.0f})")
+            print(f"   careful {careful};", " ".join(f"{k}:{1e3 * v:.2f}" for k, v in best), flush=True)
+            tests = sum(r.n_tests for r in results or ())
+            table[f"{name}/{algorithm}"] = {
+                "right": not bad, "median": float(np.median(totals)), "first": first, "seconds": totals, "tests": tests,
+                "tests_per_second": tests / float(np.median(totals)), "split_of_median": [[str(k), v] for k, v in best],
+            }  # fmt: skip
             engine.close()
     if out:
+        import platform
+
+        import cupy as cp
+
+        runtime = cp.cuda.runtime
+        table["machine"] = {
+            "device": runtime.getDeviceProperties(0)["name"].decode(), "driver": runtime.driverGetVersion(),
+            "runtime": runtime.runtimeGetVersion(), "cupy": cp.__version__, "numpy": np.__version__,
+            "python": platform.python_version(), "what": "start, levels, adjacency, kept; host arrays in and out",
+        }  # fmt: skip
         Path(out).write_text(json.dumps(table, indent=1))
     return failures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from pycupc.engines.gpu.engine import ALGORITHMS, GpuEngine, probe
+from pycupc.engines.gpu.engine import ALGORITHMS, GpuEngine
+from pycupc.engines.gpu.session import probe
 
 __all__ = ["ALGORITHMS", "GpuEngine", "probe"]

@@ -13,7 +13,8 @@ import numpy as np
 from pycupc.citest import CUTOFF_BAND
 from pycupc.engines import Engine, EngineError, LevelResult, MatrixFacts, ProgressHook
 from pycupc.engines.gpu import cupc, schur
-from pycupc.engines.gpu.launch import Device, Graph, Level, device, f64, i32, i64, ptr
+from pycupc.engines.gpu.launch import Graph, Level, f64, i32, i64, ptr
+from pycupc.engines.gpu.session import Session, open_device
 
 logger = logging.getLogger(__name__)
 
@@ -111,9 +112,8 @@ class GpuEngine(Engine):
             dev, (n, p) = self._dev, X.shape
             cp = dev.cp
             if (need := 8 * (2 * n * p + p * p)) > (free := self.memory(0)[1]):
-                raise EngineError(
-                    f"correlations of {n} x {p} data need {need / 2**30:.2f} GiB on {dev.name}, {free / 2**30:.2f} GiB are free"
-                )
+                have = f"{free / 2**30:.2f} GiB are free"
+                raise EngineError(f"correlations of {n} x {p} data need {need / 2**30:.2f} GiB on {dev.name}, {have}")
             Z = cp.empty((n, p), dtype=np.float64)
             dev.upload(np.ascontiguousarray(X, dtype=np.float64), Z)
             block, columns = (32, 8), (-(-p // 32),)
@@ -244,7 +244,8 @@ class GpuEngine(Engine):
         start, new_start = self._start[self._current], self._start[1 - self._current]
         binom, stride = dev.binomials(p, level + 3)
         self._counts.data.memset_async(0, 8 * STATS, dev.stream)
-        graph = Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *(old[k].data.ptr for k in ("column", "source", "best", "least")), p)  # fmt: skip
+        lists = (old[k].data.ptr for k in ("column", "source", "best", "least"))
+        graph = Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *lists, p)
         square = cutoff * cutoff
         state = Level(binom.data.ptr, self._counts.data.ptr + 8 * CAREFUL, 0, dev.stop.data.ptr, cutoff,
                       square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND), stride, level)  # fmt: skip
@@ -309,7 +310,14 @@ class GpuEngine(Engine):
             )
 
     def _scan(
-        self, kept: int, removed: int | None, start: int, record_start: int | None, next_level: int, binom: Any, stride: int
+        self,
+        kept: int,
+        removed: int | None,
+        start: int,
+        record_start: int | None,
+        next_level: int,
+        binom: Any,
+        stride: int,
     ) -> None:
         column = ctypes.c_void_p(binom.data.ptr + 8 * stride * next_level)
         stats = ctypes.c_void_p(self._counts.data.ptr + 8 * STATS)
@@ -378,8 +386,8 @@ class GpuEngine(Engine):
     ) -> None:
         self._dev.kernel(file, name)(grid, block, args, stream=self._dev.stream.ptr, shared=shared)
 
-    def _session(self) -> _Session:
-        return _Session(self)
+    def _session(self) -> Session:
+        return Session(self)
 
     def _wait(self, level: int | None) -> None:
         """Wait for the device without blocking Ctrl-C: running kernels are asked to leave, then the run ends."""
@@ -393,96 +401,8 @@ class GpuEngine(Engine):
                     time.sleep(0.0002)
                 if level is not None and self._progress is not None and now - told > 0.2:
                     told = now
-                    self._progress(level, 0, int(min(2.0 * self._sets * self._widest, 2**62)) if level else 0, self._pairs // 2)
+                    most = int(min(2.0 * self._sets * self._widest, 2**62)) if level else 0
+                    self._progress(level, 0, most, self._pairs // 2)
         except BaseException:
             self._dev.ask_to_stop()
             raise
-
-
-class _Session:
-    """Device and stream of the engine made current; CUDA's errors turned into ours, device memory released on failure."""
-
-    def __init__(self, engine: GpuEngine) -> None:
-        self.engine = engine
-
-    def __enter__(self) -> None:
-        dev = self.engine._dev
-        dev.lock.acquire()
-        self._device = dev.cp.cuda.Device(dev.index)
-        self._device.__enter__()
-        dev.stream.__enter__()
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        dev = self.engine._dev
-        cp = dev.cp
-        dev.stream.__exit__(kind, error, trace)
-        self._device.__exit__(kind, error, trace)
-        dev.lock.release()
-        if error is None or isinstance(error, KeyboardInterrupt):
-            return  # interrupted: the levels that had finished can still be read
-        self.engine.close()
-        release(cp)
-        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
-            raise EngineError(f"out of device memory on {dev.name}: {error}; use fewer variables or engine='cpu'") from error
-        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
-            raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
-
-
-def release(cp: Any) -> None:
-    """Give unused pooled memory back to the device."""
-    cp.get_default_memory_pool().free_all_blocks()
-    cp.get_default_pinned_memory_pool().free_all_blocks()
-
-
-_working: dict[int, str] = {}
-
-
-def probe(index: int = 0) -> tuple[bool, str]:
-    """Whether the GPU engine can run here, and why or why not. Cheap, never raises; a yes is remembered."""
-    if index not in _working:
-        works, why = _probe(index)
-        if not works:
-            return False, why
-        _working[index] = why
-    return True, _working[index]
-
-
-def _probe(index: int) -> tuple[bool, str]:
-    try:
-        import cupy as cp
-    except Exception as error:
-        return False, f"CuPy cannot be imported ({type(error).__name__}: {error}); install pycupc[cuda12] or [cuda13]"
-    try:
-        count = cp.cuda.runtime.getDeviceCount()
-    except Exception as error:
-        return False, f"no CUDA device or a driver too old for this CuPy ({error}); check nvidia-smi"
-    if not 0 <= index < count:
-        return False, f"CUDA device {index} does not exist; {count} found"
-    try:
-        from cupy.cuda import nvrtc
-
-        version = nvrtc.getVersion()
-    except Exception as error:
-        return False, f"NVRTC, CUDA's run-time compiler, does not load ({error}); install nvidia-cuda-nvrtc"
-    try:
-        properties = cp.cuda.runtime.getDeviceProperties(index)
-    except Exception as error:
-        return False, f"CUDA device {index} does not answer ({error})"
-    capability = (int(properties["major"]), int(properties["minor"]))
-    if capability < (7, 0):
-        return False, f"CUDA device {index} has compute capability {capability[0]}.{capability[1]}; 7.0 or newer is needed"
-    return True, f"{properties['name'].decode()}, compute capability {capability[0]}.{capability[1]}, NVRTC {version[0]}.{version[1]}"
-
-
-def open_device(index: int) -> Device:
-    """The device, or an EngineError that says why not."""
-    works, why = probe(index)
-    if not works:
-        raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
-    try:
-        return device(index)
-    except Exception as error:
-        raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
-
-
-__all__ = ["ALGORITHMS", "GpuEngine", "probe"]

@@ -72,7 +72,7 @@ def source_options() -> tuple[str, ...]:
     """NVRTC options common to all kernels. CuPy's cache key ignores headers, so their hash is one of them."""
     headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.glob("*.cuh")))
     stamp = hashlib.sha256(headers).hexdigest()[:12]
-    return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}", *os.environ.get("PYCUPC_DEFINES", "").split())
+    return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}")
 
 
 class Kernel:
@@ -98,16 +98,16 @@ class Kernel:
             self._blocks[key] = self._driver.occupancyMaxActiveBlocksPerMultiprocessor(self._address, block, shared)
         return self._blocks[key]
 
-    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple, *, stream: int, shared: int = 0) -> None:
+    def __call__(
+        self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple, *, stream: int, shared: int = 0
+    ) -> None:
         """Launch; `args` are ctypes values and structures in the order of the kernel's parameters."""
         if shared:
             self.allow_shared(shared)
         addresses = (ctypes.c_void_p * len(args))(*[ctypes.addressof(a) for a in args])
         gx, gy, gz = (*grid, 1, 1)[:3]
         bx, by, bz = (*block, 1, 1)[:3]
-        self._driver.launchKernel(
-            self._address, gx, gy, gz, bx, by, bz, shared, stream, ctypes.addressof(addresses), 0
-        )
+        self._driver.launchKernel(self._address, gx, gy, gz, bx, by, bz, shared, stream, ctypes.addressof(addresses), 0)
 
 
 class Scratch:
@@ -161,6 +161,8 @@ class Device:
             self.stream = cp.cuda.Stream(non_blocking=True)
             self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(6)]
             self._halt = cp.cuda.Stream(non_blocking=True)
+            self._orders = cp.cuda.alloc_pinned_memory(8)
+            np.frombuffer(self._orders, dtype=np.int32, count=2)[:] = (0, 1)
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
             cp.cuda.runtime.deviceSynchronize()
         self._kernels: dict[str, Kernel] = {}
@@ -172,11 +174,11 @@ class Device:
 
     def ask_to_stop(self) -> None:
         """Make running kernels leave at their next item, wait for them, and be ready for the next run."""
-        with self._halt:
-            self.stop.fill(1)
+        # A copy, not a kernel: running kernels may hold every register of the device.
+        copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._orders.ptr)
+        copy(self.stop.data.ptr, order + 4, 4, 1, self._halt.ptr)
         self.stream.synchronize()
-        with self._halt:
-            self.stop.fill(0)
+        copy(self.stop.data.ptr, order, 4, 1, self._halt.ptr)
         self._halt.synchronize()
 
     def kernel(self, file: str, name: str) -> Kernel:
@@ -192,7 +194,7 @@ class Device:
             except OSError as error:
                 raise EngineError(f"kernel file {source} cannot be read: {error}") from error
             except self.cp.cuda.compiler.CompileException as error:
-                raise EngineError(f"kernel {name} of {source.name} does not compile with this NVRTC: {error}") from error
+                raise EngineError(f"kernel {name} of {source.name} does not compile here: {error}") from error
         return self._kernels[key]
 
     def binomials(self, p: int, columns: int) -> tuple[Any, int]:
@@ -214,7 +216,7 @@ class Device:
             entries = comb(n, size)
             table = self.cp.empty(entries, dtype=np.uint32)
             args = (ptr(table), i32(size), i32(n), ctypes.c_uint(entries))
-            self.kernel("schur", "subset_table")((-(-entries // 128),), (128,), args, stream=self.stream.ptr)
+            self.kernel("graph", "subset_table")((-(-entries // 128),), (128,), args, stream=self.stream.ptr)
             self._tables[size] = table
         return self._tables[size]
 

@@ -36,7 +36,7 @@ def canonical_doubles(level: int) -> int:
 
 
 def w_pitch(q: int) -> int:
-    """As in kernels/schur.cu."""
+    """As in kernels/schur.cuh."""
     even = q + (q & 1)
     return 0 if q == 0 else (even if even & 2 else even + 2)
 
@@ -87,11 +87,11 @@ def plan_class(
     block = THREADS[index]
     ptile = TUNING.ptile[l > 2]
     if tiled:
-        kernel, shared = dev.kernel("schur", "schur_tiles"), tiles_shared(l, ptile)
+        kernel, shared = dev.kernel("schur_tiles", "schur_tiles"), tiles_shared(l, ptile)
         items_most = comb(high - leaf, l - leaf) * -(-high // ptile)
         sets_an_item = 0.0
     else:
-        kernel, shared = dev.kernel("schur", f"schur_sets<{leaf}>"), sets_shared(l, leaf, high)
+        kernel, shared = dev.kernel("schur_sets", f"schur_sets<{leaf}>"), sets_shared(l, leaf, high)
         sets_an_item = TUNING.sets_an_item if block == 32 else TUNING.wide_item
         items_most = comb(high - leaf, l - leaf)
     grid = dev.processors * max(1, kernel.blocks_per_processor(block, shared))

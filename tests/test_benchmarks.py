@@ -218,9 +218,9 @@ def test_a_library_with_cupcs_entry_point(tmp_path):
 
 
 def test_growth_and_tables():
-    from benchmarks import figures, tables
+    from benchmarks import curves, tables
 
-    assert figures.growth([1, 10, 100], [3, 300, 30000]) == pytest.approx(2)
+    assert curves.growth([1, 10, 100], [3, 300, 30000]) == pytest.approx(2)
     assert tables.markdown((["a", "b"], [["1", "2"]])) == "| a | b |\n|---|---|\n| 1 | 2 |"
     peer = {"seconds": [2.0, 1.0, 3.0], "edges_only_there": 2, "edges_only_here": 1}
     assert tables.cell(peer) == "2 s (3 edges differ)"

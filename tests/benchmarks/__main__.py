@@ -103,8 +103,11 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def _plain(word: str) -> str:
-    """A path of this machine says nothing elsewhere: its last part does."""
-    return os.path.basename(word) if os.path.isabs(word) else word
+    """A path as seen from the checkout; one that lies far away says nothing elsewhere but by its last part."""
+    if not os.path.isabs(word):
+        return word
+    path = os.path.relpath(word, record.ROOT)
+    return os.path.basename(word) if path.startswith(os.path.join("..", "..")) else path
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import figures, prose, record, workloads
+from . import curves, figures, prose, record, workloads
 from .figures import label, seconds
 from .tables import Table, caption, captions, cell, clock, markdown, merged, write
 
@@ -220,7 +220,7 @@ def _sharing(raw: dict[str, Any], folder: Path) -> str:
     return "\n".join([
         "## 6. Who shares a conditioning set\n",
         prose.SHARING,
-        write((heads, body), folder, "sharing"), "", f"![sharing](results/{figures.sharing(result, folder)})\n",
+        write((heads, body), folder, "sharing"), "", f"![sharing](results/{curves.sharing(result, folder)})\n",
     ])  # fmt: skip
 
 
@@ -258,13 +258,13 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
                 if r["kind"] == kind and r["sweep"] == "p" and r["seconds"].get(e):
                     found.setdefault(r["p"], []).append(r["seconds"][e])
             if len(found) > 1:
-                k = figures.growth(list(found), [float(np.median(v)) for v in found.values()])
+                k = curves.growth(list(found), [float(np.median(v)) for v in found.values()])
                 exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
     return "\n".join([
         "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
         "The engines agree on every graph.\n" if not disagree else f"**The engines disagree on {disagree} graphs.**\n",
-        f"![scaling](results/{figures.scaling(result, folder)})\n",
+        f"![scaling](results/{curves.scaling(result, folder)})\n",
     ])  # fmt: skip
 
 
@@ -284,7 +284,7 @@ def _scaling_large(raw: dict[str, Any], folder: Path) -> str:
         ])  # fmt: skip
     return "\n".join([
         "### Up to 20,000 variables\n", caption(result, True), "", write((heads, body), folder, "scaling-large"), "",
-        f"![large](results/{figures.scaling_large(result, folder)})\n",
+        f"![large](results/{curves.scaling_large(result, folder)})\n",
     ])  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
     result = raw.get("accuracy")
     if result is None:
         return ""
-    who, rows = figures.common(result)
+    who, rows = curves.common(result)
     heads = ["n", "graphs", *(f"{w}: TDR / SHD" for w in who), "pcalg other than pycupc"]
     body = []
     for n in sorted({r["n"] for r in rows}):
@@ -306,7 +306,7 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
     return "\n".join([
         "## 8. How right are the answers\n",
         prose.ACCURACY,
-        write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{figures.accuracy(result, folder)})\n",
+        write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{curves.accuracy(result, folder)})\n",
     ])  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
     from .. import generator
 
     rows = []
-    sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000), (200, 4, 1000))
+    sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000))
     for p, degree, n in sizes:
         X = generator.standardised(p, degree, n, seed=0)
         w = workloads.Workload(f"std_{p}_{degree}_{n}", workloads.correlation(X), n, 0.05, "")
@@ -120,7 +120,7 @@ def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
         row = {"set": w.name, "p": p, "n": n, "alpha": 0.05, "tests": own["tests"], "edges": own["edges"]}
         row["runs"] = {"cpu": own}
         for peer in peers.PYTHON_PEERS:
-            out = peers.python_peer(peer, X, 0.05, args.peer_python, repeats=3, budget=60, limit=min(args.limit, 300))
+            out = peers.python_peer(peer, X, 0.05, args.peer_python, repeats=3, budget=60, limit=min(args.limit, 120))
             row["runs"][peer] = peers.summary(out, fit.skeleton)
             record.say(f"{w.name} {peer}: {_brief(row['runs'][peer])}")
         rows.append(row)

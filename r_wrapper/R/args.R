@@ -125,7 +125,8 @@ other_test <- function(indepTest) {
     return(NULL)
   }
   if (!is.function(indepTest)) {
-    stop("`indepTest` must be a function(x, y, S, suffStat), or \"gaussCItest\"; got ", describe(indepTest), call. = FALSE)
+    stop("`indepTest` must be a function(x, y, S, suffStat), or \"gaussCItest\"; got ", describe(indepTest),
+      call. = FALSE)
   }
   if (requireNamespace("pcalg", quietly = TRUE) && identical(indepTest, pcalg::gaussCItest)) NULL else indepTest
 }

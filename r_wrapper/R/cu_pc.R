@@ -22,7 +22,8 @@ local({
 #' The PC algorithm: `pcalg::pc()` with the engines of pycupc
 #'
 #' Takes the arguments of [pcalg::pc()], in its order and with its defaults, and returns the object that
-#' `pcalg::pc(skel.method = "stable")` returns: the same skeleton, separating sets, numbers of tests, p-values and CPDAG.
+#' `pcalg::pc(skel.method = "stable")` returns: the same skeleton, separating sets, numbers of tests, p-values and
+#' CPDAG.
 #'
 #' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`: pcalg's C++ version of it finds the same
 #' graph on well-conditioned data but keeps other separating sets and other counts. `"original"` depends on the order of
@@ -35,8 +36,8 @@ local({
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. With an `indepTest` other
 #'   than [pcalg::gaussCItest()], whatever that function expects.
-#' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any other function
-#'   `indepTest(x, y, S, suffStat)` is called back for every test: right, but at the speed of R.
+#' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any
+#'   other function `indepTest(x, y, S, suffStat)` is called back for every test: right, but at the speed of R.
 #' @param alpha Significance level of each test.
 #' @param labels Names of the variables (character). Either this or `p`.
 #' @param p Number of variables, where there are no `labels`.

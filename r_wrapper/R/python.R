@@ -19,8 +19,9 @@ start_python <- function() {
   }
   declare_requirement()
   if (!reticulate::py_available(initialize = TRUE)) {
-    stop("reticulate found no Python. Make one (python3 -m venv ~/pycupc; ~/pycupc/bin/pip install pycupc) and name it ",
-      "before the first call: Sys.setenv(RETICULATE_PYTHON = \"~/pycupc/bin/python\")", call. = FALSE)
+    stop("reticulate found no Python. In a checkout of pycupc: python3 -m venv ~/pycupc-python && ",
+      "~/pycupc-python/bin/pip install . ; then, before the first call: ",
+      "Sys.setenv(RETICULATE_PYTHON = \"~/pycupc-python/bin/python\")", call. = FALSE)
   }
   add_checkout()
   module <- tryCatch(reticulate::import("pycupc.rtransport"), error = function(e) explain_import(conditionMessage(e)))
@@ -57,8 +58,8 @@ explain_import <- function(text) {
   python <- python_path()
   missing <- regmatches(text, regexec("No module named '([^']+)'", text))[[1]][2]
   if (identical(missing, "pycupc")) {
-    stop("the Python that reticulate uses (", python, ") has no package pycupc. Install it there (", python,
-      " -m pip install pycupc), or name another Python before the first call: ",
+    stop("the Python that reticulate uses (", python, ") has no package pycupc. Install it there, in a checkout of ",
+      "pycupc: ", python, " -m pip install . ; or name another Python before the first call: ",
       "Sys.setenv(RETICULATE_PYTHON = \"/path/to/python\") in a fresh R session", call. = FALSE)
   }
   if (!is.na(missing)) {

@@ -39,7 +39,10 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
   }
   reporter <- make_reporter(verbose, progress)
-  reply <- tryCatch(job$run(options, reporter$tell, reporter$say, call_back(test, suffStat)), finally = reporter$close())
+  reply <- tryCatch(
+    job$run(options, reporter$tell, reporter$say, call_back(test, suffStat)),
+    finally = reporter$close()
+  )
   reply <- checked(reply)
   receive(job, reply, labels, pMax)
 }

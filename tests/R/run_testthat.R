@@ -6,7 +6,9 @@ library(testthat)
 library(pycupc)
 
 one_line <- function(x) gsub("[\t\r\n]+", " | ", paste(x, collapse = " "))
-results <- test_dir(args[[1]], package = "pycupc", load_package = "installed", reporter = "silent", stop_on_failure = FALSE)
+results <- test_dir(args[[1]],
+  package = "pycupc", load_package = "installed", reporter = "silent", stop_on_failure = FALSE
+)
 lines <- vapply(results, function(block) {
   kind <- vapply(block$results, function(r) sub("expectation_", "", class(r)[[1]]), "")
   bad <- block$results[kind %in% c("failure", "error")]

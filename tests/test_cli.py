@@ -283,7 +283,7 @@ def test_interrupt_ends_quickly_and_leaves_nothing(here, long_job, number):
     asked = time.monotonic()
     job.send_signal(number)
     assert job.wait(10) == cli.INTERRUPTED
-    assert time.monotonic() - asked < 3  # a second in quiet; the machine may be busy
+    assert time.monotonic() - asked < 5  # a second in quiet; the machine may be busy
     assert left(here) == ["d.csv"]
 
 

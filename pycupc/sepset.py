@@ -144,6 +144,25 @@ class SepSets:
             return b in self._changed[x, y]
         return b in (self._stored(x, y) or ())
 
+    def contains_many(self, x: np.ndarray, y: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """`contains` of many cells at once: bool, as long as the three arrays."""
+        if self._changed or self._blocks is None:
+            cells = zip(x.tolist(), y.tolist(), b.tolist(), strict=True)
+            return np.fromiter((self.contains(*cell) for cell in cells), dtype=bool, count=len(x))
+        out = np.zeros(len(x), dtype=bool)
+        x, y = x.astype(np.int32), y.astype(np.int32)
+        for xs, ys, sets in self._blocks:
+            low, end = xs.searchsorted(x, "left"), xs.searchsorted(x, "right")
+            high = end.copy()  # bisection of y within the row, for all cells together
+            while (open_ := low < high).any():
+                middle = (low + high) // 2
+                less = open_ & (ys[np.minimum(middle, len(ys) - 1)] < y)
+                low, high = np.where(less, middle + 1, low), np.where(open_ & ~less, middle, high)
+            hit = np.flatnonzero(low < end)
+            hit = hit[ys[low[hit]] == y[hit]]
+            out[hit] = (sets[low[hit]] == b[hit, None]).any(axis=1)
+        return out
+
     def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:
         """The set of the unordered pair, from whichever cell holds it."""
         found = self.get(x, y)

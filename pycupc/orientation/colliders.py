@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
+
+import numpy as np
 
 from pycupc.orientation.graph import MixedGraph
 
 Triple = tuple[int, int, int]
+
+#: Unshielded triples looked up together; bounds the memory of a hub.
+PAIRS_AT_ONCE = 2_000_000
 
 
 def is_ambiguous(ambiguous: Collection[Triple], a: int, b: int, c: int) -> bool:
@@ -20,29 +25,64 @@ def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Tripl
 
     Nodes y ascending, as pcalg goes: without conflict solving a later collider overwrites the arrow of an earlier one,
     with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free:
-    an arrow needs one collider, and the search for x stops at the first.
+    an arrow needs one collider, the one with the smallest partner. Triples are looked up in the sepsets all at once.
     """
-    for y in range(graph.p):
-        neighbours = graph.adjacent[y]
-        if len(neighbours) < 2:
-            continue
+    for y, free in _candidates(graph, sepset, ambiguous):
         partner: dict[int, int] = {}
-        for x in sorted(neighbours):
-            if x in partner:
-                continue
-            for z in sorted(neighbours - graph.adjacent[x]):
-                if z == x or is_ambiguous(ambiguous, x, y, z):
-                    continue
-                if not (sepset.contains(x, z, y) or sepset.contains(z, x, y)):
-                    partner[x] = z
-                    partner.setdefault(z, x)
-                    break
+        for x in sorted(free):
+            if x not in partner:
+                z = min(free[x])
+                partner[x] = z
+                partner.setdefault(z, x)
         for x, z in partner.items():
             reason = ("collider", min(x, z), y, max(x, z))
             if solve_confl:
                 graph.point(x, y, reason)
             else:
                 graph.direct(x, y, reason)
+
+
+def _candidates(
+    graph: MixedGraph, sepset: Any, ambiguous: Collection[Triple]
+) -> Iterator[tuple[int, dict[int, list[int]]]]:
+    """Each y, ascending, that is a collider somewhere, with its pairs: x to every z such that x -> y <- z."""
+    p = graph.p
+    nodes = [y for y in range(p) if len(graph.adjacent[y]) > 1]
+    if not nodes:
+        return
+    keys = np.array(sorted(a * p + b for a in range(p) for b in graph.adjacent[a]), dtype=np.int64)
+    chunk: list[int] = []
+    size = 0
+    for i, y in enumerate(nodes):
+        chunk.append(y)
+        size += len(graph.adjacent[y]) ** 2
+        if size < PAIRS_AT_ONCE and i + 1 < len(nodes):
+            continue
+        pairs = [np.array(sorted(graph.adjacent[c]), dtype=np.int64) for c in chunk]
+        upper = [np.triu_indices(len(row), 1) for row in pairs]
+        x = np.concatenate([row[u[0]] for row, u in zip(pairs, upper, strict=True)])
+        z = np.concatenate([row[u[1]] for row, u in zip(pairs, upper, strict=True)])
+        at = np.repeat(np.array(chunk, dtype=np.int64), [len(u[0]) for u in upper])
+        edge = x * p + z
+        open_ = keys[np.minimum(keys.searchsorted(edge), len(keys) - 1)] != edge
+        x, z, at = x[open_], z[open_], at[open_]
+        collider = ~(_contains(sepset, x, z, at) | _contains(sepset, z, x, at))
+        found: dict[int, dict[int, list[int]]] = {}
+        for a, c, b in zip(x[collider].tolist(), at[collider].tolist(), z[collider].tolist(), strict=True):
+            if not is_ambiguous(ambiguous, a, c, b):
+                free = found.setdefault(c, {})
+                free.setdefault(a, []).append(b)
+                free.setdefault(b, []).append(a)
+        yield from sorted(found.items())
+        chunk, size = [], 0
+
+
+def _contains(sepset: Any, x: np.ndarray, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    many = getattr(sepset, "contains_many", None)
+    if many is not None:
+        return many(x, z, y)
+    triples = zip(x.tolist(), z.tolist(), y.tolist(), strict=True)
+    return np.fromiter((sepset.contains(*t) for t in triples), dtype=bool, count=len(x))
 
 
 def conflicts(graph: MixedGraph, sepset: Any) -> dict[tuple[int, int], tuple[tuple, tuple]]:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.rbridge_code import R_CODE
+from pycupc.rbridge_convert import Converter, RCall
 
 if TYPE_CHECKING:
     from pycupc.result import PcAlgo
@@ -37,32 +37,6 @@ __all__ = ["RBridgeError", "RCall", "from_r", "pcalg_pc", "pcalg_skeleton", "to_
 
 class RBridgeError(RuntimeError):
     """rpy2, R or an R package is missing or does not fit; the text says what to install."""
-
-
-class RCall(str):
-    """The text of an R call, with what else a result needs to go back to R unchanged.
-
-    Attributes
-    ----------
-    language : rpy2 object
-        The call itself.
-    weight : {"integer", "double", "none"}
-        What the graph's edges carry.
-    counts : {"integer", "double"}
-        Type of n.edgetests: pcalg's "stable.fast" has integers.
-    """
-
-    language: Any
-    weight: str
-    counts: str
-
-    def __new__(cls, language: Any, weight: str, counts: str) -> RCall:
-        text = super().__new__(cls, _code()["call_text"](_boxed(language))[0])
-        text.language, text.weight, text.counts = language, weight, counts
-        return text
-
-    def __reduce__(self) -> tuple:
-        return str, (str(self),)  # an R object cannot be pickled; its text can
 
 
 @functools.cache
@@ -109,9 +83,8 @@ def _r_session() -> Iterator[Any]:
 
 
 @functools.cache
-def _code() -> dict[str, Any]:
-    functions = _rpy2().r(R_CODE)
-    return dict(zip(functions.names, functions, strict=True))
+def _converter() -> Converter:
+    return Converter(_rpy2())
 
 
 def _need(robjects: Any, *packages: str) -> None:
@@ -150,12 +123,12 @@ def from_r(robject: Any) -> PcAlgo | SuffStat:
         classes = tuple(robjects.r["class"](robject))
         if "pcAlgo" in classes:
             _need(robjects, "graph")
-            return _pcalgo_from_r(robjects, robject)
+            return _converter().pcalgo_from_r(robject)
         if "graphNEL" in classes:
             _need(robjects, "graph")
-            return _graph_from_r(robject)
+            return _converter().graph_from_r(robject)
         if "list" in classes:
-            return _suffstat_from_r(robjects, robject)
+            return _converter().suffstat_from_r(robject)
         raise TypeError(f"expected an R suffStat list, pcAlgo or graphNEL, got an object of class {classes}")
 
 
@@ -183,11 +156,11 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
 
     with _r_session() as robjects:
         if isinstance(fit, SuffStat):
-            return _suffstat_to_r(robjects, fit)
+            return _converter().suffstat_to_r(fit)
         if not isinstance(fit, PcAlgo):
             raise TypeError(f"expected a PcAlgo or a SuffStat, got {type(fit).__name__}")
         _need(robjects, "pcalg", "graph")
-        return _pcalgo_to_r(robjects, fit)
+        return _converter().pcalgo_to_r(fit)
 
 
 def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, **options: Any) -> PcAlgo:
@@ -251,155 +224,11 @@ def _run_pcalg(what: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
                 "solve_confl": "solve.confl",
             }
             if name in ("fixedGaps", "fixedEdges"):
-                value = _r_matrix(robjects, np.asarray(value) != 0)
+                value = _converter().matrix(np.asarray(value) != 0)
             elif name == "m_max":
                 value = float(value)
             args[dotted.get(name, name)] = value
-        fit = _code()["run"](what, _r_matrix(robjects, data.C), data.n, robjects.ListVector(args))
-        out = _pcalgo_from_r(robjects, fit)
+        fit = _converter().code["run"](what, _converter().matrix(data.C), data.n, robjects.ListVector(args))
+        out = _converter().pcalgo_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{what}"
     return out
-
-
-def _slot(robject: Any, name: str, kinds: tuple[str, ...]) -> Any:
-    value = robject.slots[name]
-    kind = value.typeof.name if hasattr(value.typeof, "name") else str(value.typeof)
-    if kind not in kinds:
-        raise TypeError(f"slot {name} of the R object must be {' or '.join(kinds)}, got {kind}")
-    return value
-
-
-def _graph_arrays(graph: Any) -> tuple[list[str], str, dict[str, np.ndarray]]:
-    cells = dict(zip(*((v := _code()["graph_cells"](graph)).names, v), strict=True))
-    labels = [str(label) for label in cells["labels"]]
-    at = np.array(cells["at"], dtype=np.int64)
-    p = len(labels)
-    arrays = {"graph_from": at % p, "graph_to": at // p, "graph_mark": np.array(cells["mark"], dtype=np.int32)}
-    return labels, str(cells["weight"][0]), arrays
-
-
-def _boxed(language: Any) -> Any:
-    """An R list around a call: as a bare argument, R would evaluate it."""
-    from rpy2.rinterface import ListSexpVector
-
-    return ListSexpVector([language])
-
-
-def _vector(robject: Any, dtype: type) -> np.ndarray:
-    return np.array(robject.memoryview(), dtype=dtype).ravel(order="K") if len(robject) else np.zeros(0, dtype)
-
-
-def _r_matrix(robjects: Any, matrix: np.ndarray) -> Any:
-    p, q = matrix.shape
-    flat = np.ascontiguousarray(matrix.T).ravel()
-    if matrix.dtype == bool:
-        return robjects.r["matrix"](robjects.BoolVector(flat.tolist()), p, q)
-    return robjects.r["matrix"](robjects.FloatVector.from_memoryview(memoryview(flat.astype(np.float64))), p, q)
-
-
-def _ints(robjects: Any, values: np.ndarray) -> Any:
-    return robjects.IntVector.from_memoryview(memoryview(np.ascontiguousarray(values, dtype=np.int32)))
-
-
-def _floats(robjects: Any, values: np.ndarray) -> Any:
-    return robjects.FloatVector.from_memoryview(memoryview(np.ascontiguousarray(values, dtype=np.float64)))
-
-
-def _named(robject: Any) -> dict[str, Any]:
-    return dict(zip(robject.names, robject, strict=True))
-
-
-def _pcalgo_from_r(robjects: Any, robject: Any) -> PcAlgo:
-    from pycupc.flat import from_arrays
-
-    labels, weight, arrays = _graph_arrays(_slot(robject, "graph", ("S4SXP",)))
-    p = len(labels)
-    counts = _slot(robject, "n.edgetests", ("REALSXP", "INTSXP"))
-    p_max = _slot(robject, "pMax", ("REALSXP",))
-    if len(p_max) != p * p or len(_slot(robject, "sepset", ("VECSXP",))) != p:
-        raise TypeError(f"slots pMax and sepset of the R object must be for the {p} nodes of its graph")
-    sets = _named(_code()["flatten"](robject))
-    cell = _vector(sets["cell"], np.float64).astype(np.int64)
-    arrays |= {
-        "sepset_x": cell // p,
-        "sepset_y": cell % p,
-        "sepset_len": _vector(sets["length"], np.int32),
-        "sepset_members": _vector(sets["members"], np.int32),
-        "n_edgetests": _vector(counts, np.float64),
-        "pMax": _vector(p_max, np.float64),
-    }
-    call = RCall(robject.slots["call"], weight, "integer" if counts.typeof.name == "INTSXP" else "double")
-    max_ord = int(_slot(robject, "max.ord", ("INTSXP", "REALSXP"))[0])
-    return from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
-
-
-def _graph_from_r(robject: Any) -> PcAlgo:
-    from pycupc.flat import from_arrays
-
-    labels, _, arrays = _graph_arrays(robject)
-    p = len(labels)
-    none = dict.fromkeys(("sepset_x", "sepset_y", "sepset_len", "sepset_members"), np.zeros(0, np.int32))
-    unknown = {"n_edgetests": np.zeros(0), "pMax": np.full(p * p, np.nan)}
-    return from_arrays({**arrays, **none, **unknown}, labels=labels, max_ord=-1, engine="R (a graph only)")
-
-
-def _pcalgo_to_r(robjects: Any, fit: PcAlgo) -> Any:
-    from pycupc.flat import to_arrays
-
-    code, p, call = _code(), fit.p, fit.call
-    arrays = to_arrays(fit)
-    x, y, length, members = (arrays[f"sepset_{k}"] for k in ("x", "y", "len", "members"))
-    implied = fit.sepset.empty_pairs()
-    implied[x, y] = False
-    empty_x, empty_y = np.nonzero(implied)
-    cell = np.concatenate((x.astype(np.float64) * p + y, empty_x.astype(np.float64) * p + empty_y))
-    length = np.concatenate((length, np.zeros(len(empty_x), np.int32)))
-    sepset = code["unflatten"](p, _floats(robjects, cell), _ints(robjects, length), _ints(robjects, members + 1))
-    if isinstance(call, RCall):
-        language, weight, counts = call.language, call.weight, call.counts
-    else:
-        oriented = bool((fit.graph != fit.graph.T).any() or fit.call.startswith("pc("))
-        language, weight, counts = (
-            robjects.r["str2lang"](_as_r_call(call)),
-            "double" if oriented else "integer",
-            "double",
-        )
-    at = arrays["graph_to"].astype(np.float64) * p + arrays["graph_from"]
-    marks = _ints(robjects, arrays["graph_mark"])
-    graph = code["graph"](robjects.StrVector(list(fit.labels)), _floats(robjects, at), marks, weight)
-    tests = (_ints if counts == "integer" else _floats)(robjects, np.array(fit.n_edgetests))
-    return code["pcalgo"](
-        _boxed(language), robjects.IntVector([fit.max_ord]), tests, sepset, _r_matrix(robjects, fit.pMax), graph
-    )
-
-
-def _as_r_call(call: str) -> str:
-    """A Python call as R can parse it; what it cannot becomes a call that quotes it."""
-    text = call.replace("inf", "Inf").replace("'", '"')
-    return text if text and text.isascii() and text.endswith(")") and "\n" not in text else f"pycupc({call!r})"
-
-
-def _suffstat_from_r(robjects: Any, robject: Any) -> SuffStat:
-    from pycupc.suffstat import SuffStat
-
-    fields = _named(robject) if len(robject) and robject.names != robjects.NULL else {}
-    for name in ("C", "n"):
-        if name not in fields:
-            raise TypeError(f"an R suffStat list must hold C and n; {name} is missing (it holds {', '.join(fields)})")
-    C = fields["C"]
-    kind = C.typeof.name
-    if kind not in ("REALSXP", "INTSXP") or len(robjects.r["dim"](C)) != 2:
-        raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
-    rows, columns = robjects.r["dim"](C)
-    names = robjects.r["colnames"](C)
-    labels = None if names == robjects.NULL else [str(name) for name in names]
-    flat = _vector(robjects.r["as.double"](C), np.float64)
-    return SuffStat(flat.reshape((rows, columns), order="F"), float(fields["n"][0]), labels)
-
-
-def _suffstat_to_r(robjects: Any, data: SuffStat) -> Any:
-    C = _r_matrix(robjects, data.C)
-    if data.labels is not None:
-        names = robjects.StrVector(list(data.labels))
-        C = robjects.r["matrix"](C, data.p, data.p, dimnames=robjects.r["list"](names, names))
-    return robjects.r["list"](C=C, n=float(data.n))

@@ -60,8 +60,8 @@ checked <- function(reply) {
   for (text in unlist(reply$warnings)) warning(text, call. = FALSE)
   if (!is.null(reply$error)) {
     text <- if (reply$error == "KeyboardInterrupt") {
-      paste0("interrupted", if (nzchar(reply$message)) paste0(" (", reply$message, ")"),
-        ": no result. Call again to start anew; a smaller `alpha` or `m.max` makes it quicker")
+      during <- if (startsWith(reply$message, "interrupted")) sub(";.*", "", reply$message) else "interrupted"
+      paste0(during, ": no result. Call again to start anew; a smaller `alpha` or `m.max` makes it quicker")
     } else {
       reply$message
     }

@@ -160,7 +160,7 @@ def run(
     Parameters
     ----------
     source : str or Path
-        One of `METHODS`, or a file that ``PcAlgo.save`` wrote.
+        One of `METHODS`, a file that ``PcAlgo.save`` wrote, or a folder that ``pycupc run`` wrote.
     suffStat, alpha, labels
         As for `pycupc.pc`; needed unless `source` is a file.
     skeleton : bool
@@ -180,11 +180,15 @@ def run(
         If pcalg is asked for and R, pcalg or rpy2 is missing.
     """
     if str(source) not in METHODS:
-        if not Path(source).is_file():
-            raise ValueError(f"{str(source)!r} is neither a file nor one of the methods {', '.join(METHODS)}")
+        path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
+        if not path.is_file():
+            raise ValueError(
+                f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
+                f"{', '.join(METHODS)}"
+            )
         from pycupc.result import PcAlgo
 
-        return PcAlgo.load(source)
+        return PcAlgo.load(path)
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":
@@ -200,7 +204,7 @@ def run(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `pycupc compare`."""
-    parser.add_argument("a", metavar="A", help=f"a result file, or a method: {', '.join(METHODS)}")
+    parser.add_argument("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
     parser.add_argument("b", metavar="B", help="the same")
     parser.add_argument("--data", metavar="FILE", help="observations: for a method, and to look into a difference")
     parser.add_argument("--alpha", type=float, help="significance level of the tests, needed by a method")

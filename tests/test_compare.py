@@ -218,13 +218,18 @@ def test_the_command_tells_by_its_exit_code(tmp_path, data_file, capsys):
     five, other = str(tmp_path / "five.npz"), str(tmp_path / "other.npz")
     assert command(five, "pycupc", "--data", data_file, "--alpha", "0.05") == 0
     assert "five.npz and pycupc are equal" in capsys.readouterr().out
+    (tmp_path / "out").mkdir()
+    (tmp_path / "five.npz").rename(tmp_path / "out" / "result.npz")  # as `pycupc run` leaves it
+    five = str(tmp_path / "out")
+    assert command(five, "pycupc", "--data", data_file, "--alpha", "0.05") == 0
+    assert "out and pycupc are equal" in capsys.readouterr().out
     assert command(five, other, "--data", data_file) == 1
     assert "They part first here" in capsys.readouterr().out
 
 
 def test_the_command_names_what_is_wrong(tmp_path, data_file, capsys):
     assert command("nothing.npz", "pycupc", "--data", data_file, "--alpha", "0.05") == 2
-    assert "'nothing.npz' is neither a file nor one of the methods" in capsys.readouterr().err
+    assert "'nothing.npz' is neither a result file, nor a folder" in capsys.readouterr().err
     assert command("pycupc", "pycupc") == 2
     assert "the method pycupc needs data and alpha" in capsys.readouterr().err
     bad = tmp_path / "bad.csv"

@@ -150,17 +150,20 @@ class SepSets:
             cells = zip(x.tolist(), y.tolist(), b.tolist(), strict=True)
             return np.fromiter((self.contains(*cell) for cell in cells), dtype=bool, count=len(x))
         out = np.zeros(len(x), dtype=bool)
-        x, y = x.astype(np.int32), y.astype(np.int32)
+        rows = np.arange(self._p + 1, dtype=np.int32)
         for xs, ys, sets in self._blocks:
-            low, end = xs.searchsorted(x, "left"), xs.searchsorted(x, "right")
-            high = end.copy()  # bisection of y within the row, for all cells together
-            while (open_ := low < high).any():
+            start = xs.searchsorted(rows)
+            at = np.flatnonzero(start[x] < start[x + 1])
+            low, end, want = start[x[at]], start[x[at] + 1], y[at]
+            high = end
+            while (open_ := low < high).any():  # bisection of y within its row, for all cells together
                 middle = (low + high) // 2
-                less = open_ & (ys[np.minimum(middle, len(ys) - 1)] < y)
+                less = open_ & (ys[np.minimum(middle, len(ys) - 1)] < want)
                 low, high = np.where(less, middle + 1, low), np.where(open_ & ~less, middle, high)
-            hit = np.flatnonzero(low < end)
-            hit = hit[ys[low[hit]] == y[hit]]
-            out[hit] = (sets[low[hit]] == b[hit, None]).any(axis=1)
+            hit = low < end
+            hit[hit] = ys[low[hit]] == want[hit]
+            at, low = at[hit], low[hit]
+            out[at] = (sets[low] == b[at, None]).any(axis=1)
         return out
 
     def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,10 @@ def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Tripl
     with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free:
     an arrow needs one collider, the one with the smallest partner. Triples are looked up in the sepsets all at once.
     """
-    for y, free in _candidates(graph, sepset, ambiguous):
+    for y, smallest in _candidates(graph, sepset, ambiguous):
         partner: dict[int, int] = {}
-        for x in sorted(free):
+        for x, z in smallest:
             if x not in partner:
-                z = min(free[x])
                 partner[x] = z
                 partner.setdefault(z, x)
         for x, z in partner.items():
@@ -44,8 +44,8 @@ def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Tripl
 
 def _candidates(
     graph: MixedGraph, sepset: Any, ambiguous: Collection[Triple]
-) -> Iterator[tuple[int, dict[int, list[int]]]]:
-    """Each y, ascending, that is a collider somewhere, with its pairs: x to every z such that x -> y <- z."""
+) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Each y, ascending, that is a collider somewhere, with each x of x -> y <- z, ascending, and its smallest z."""
     p = graph.p
     nodes = [y for y in range(p) if len(graph.adjacent[y]) > 1]
     if not nodes:
@@ -59,7 +59,7 @@ def _candidates(
         if size < PAIRS_AT_ONCE and i + 1 < len(nodes):
             continue
         pairs = [np.array(sorted(graph.adjacent[c]), dtype=np.int64) for c in chunk]
-        upper = [np.triu_indices(len(row), 1) for row in pairs]
+        upper = [_pairs_of(len(row)) for row in pairs]
         x = np.concatenate([row[u[0]] for row, u in zip(pairs, upper, strict=True)])
         z = np.concatenate([row[u[1]] for row, u in zip(pairs, upper, strict=True)])
         at = np.repeat(np.array(chunk, dtype=np.int64), [len(u[0]) for u in upper])
@@ -67,14 +67,27 @@ def _candidates(
         open_ = keys[np.minimum(keys.searchsorted(edge), len(keys) - 1)] != edge
         x, z, at = x[open_], z[open_], at[open_]
         collider = ~(_contains(sepset, x, z, at) | _contains(sepset, z, x, at))
-        found: dict[int, dict[int, list[int]]] = {}
-        for a, c, b in zip(x[collider].tolist(), at[collider].tolist(), z[collider].tolist(), strict=True):
-            if not is_ambiguous(ambiguous, a, c, b):
-                free = found.setdefault(c, {})
-                free.setdefault(a, []).append(b)
-                free.setdefault(b, []).append(a)
-        yield from sorted(found.items())
+        x, z, at = x[collider], z[collider], at[collider]
+        if ambiguous:
+            triples = zip(x.tolist(), at.tolist(), z.tolist(), strict=True)
+            clear = np.array([not is_ambiguous(ambiguous, *t) for t in triples], dtype=bool)
+            x, z, at = x[clear], z[clear], at[clear]
+        x, z, at = np.concatenate((x, z)), np.concatenate((z, x)), np.concatenate((at, at))
+        order = np.lexsort((z, x, at))
+        x, z, at = x[order], z[order], at[order]
+        first = np.ones(len(x), dtype=bool)
+        first[1:] = (x[1:] != x[:-1]) | (at[1:] != at[:-1])
+        found: dict[int, list[tuple[int, int]]] = {}
+        for a, c, b in zip(x[first].tolist(), at[first].tolist(), z[first].tolist(), strict=True):
+            found.setdefault(c, []).append((a, b))
+        yield from found.items()
         chunk, size = [], 0
+
+
+@lru_cache(maxsize=1024)
+def _pairs_of(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs i < j of range(d)."""
+    return np.triu_indices(d, 1)
 
 
 def _contains(sepset: Any, x: np.ndarray, z: np.ndarray, y: np.ndarray) -> np.ndarray:

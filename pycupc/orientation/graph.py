@@ -63,12 +63,9 @@ class MixedGraph:
     def to_array(self) -> np.ndarray:
         """int8 (p, p): [a, b] = 1 and [b, a] = 0 is a -> b, 1/1 undirected, 2/2 bidirected, 0/0 no edge."""
         out = np.zeros((self.p, self.p), dtype=np.int8)
-        for a in range(self.p):
-            if self.adjacent[a]:
-                out[a, list(self.adjacent[a])] = 2
-                out[a, list(self.undirected[a])] = 1
-                out[a, list(self.children[a])] = 1
-                out[a, list(self.parents[a])] = 0
+        flat = out.reshape(-1)
+        for ends, value in ((self.adjacent, 2), (self.undirected, 1), (self.children, 1), (self.parents, 0)):
+            flat[[a * self.p + b for a in range(self.p) for b in ends[a]]] = value
         return out
 
 

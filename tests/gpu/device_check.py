@@ -224,13 +224,68 @@ def sets(root: Path, names, algorithms, repeats, out) -> int:
             "runtime": runtime.runtimeGetVersion(), "cupy": cp.__version__, "numpy": np.__version__,
             "python": platform.python_version(), "what": "start, levels, adjacency, kept; host arrays in and out",
         }  # fmt: skip
+        table["ceilings"] = ceilings()
+        print(table["machine"], table["ceilings"])
+        Path(out).write_text(json.dumps(table, indent=1))
+    return failures
+
+
+def ceilings() -> dict:
+    """What the card can do, measured: float64 matrix product, copy on the device, copy from page-locked memory."""
+    import cupy as cp
+
+    def best(call, repeats=5):
+        call()
+        seconds = []
+        for _ in range(repeats):
+            cp.cuda.runtime.deviceSynchronize()
+            t = time.perf_counter()
+            call()
+            cp.cuda.runtime.deviceSynchronize()
+            seconds.append(time.perf_counter() - t)
+        return min(seconds)
+
+    A = cp.random.default_rng(0).standard_normal((8192, 8192))
+    B = cp.empty_like(A)
+    pinned = cp.cuda.alloc_pinned_memory(A.nbytes)
+    runtime = cp.cuda.runtime
+    return {
+        "float64 TFLOP/s (8192^3 product)": 2 * 8192**3 / best(lambda: cp.matmul(A, A, out=B)) / 1e12,
+        "device copy TB/s (read + write)": 2 * A.nbytes / best(lambda: cp.copyto(B, A)) / 1e12,
+        "host to device GB/s (page-locked)": A.nbytes
+        / best(lambda: runtime.memcpy(A.data.ptr, pinned.ptr, A.nbytes, 1)) / 1e9,
+    }  # fmt: skip
+
+
+def calls(root: Path, names, repeats, out) -> int:
+    """pycupc.skeleton() and pycupc.pc(), host arrays in and results out, checked before they are timed."""
+    import pycupc
+
+    table, failures = {}, 0
+    for name in names or SETS:
+        C, n = correlation(name, root)
+        d = dict(np.load(root / "data" / "expected" / f"{name}_alpha{SETS[name]}.npz"))
+        for call in (pycupc.skeleton, pycupc.pc):
+            seconds = []
+            for i in range(repeats + 2):
+                t = time.perf_counter()
+                fit = call({"C": C, "n": n}, alpha=SETS[name], engine="gpu")
+                if i >= 2:
+                    seconds.append(time.perf_counter() - t)
+            right = fit.n_edgetests == d["n_edgetests"].astype(int).tolist()
+            failures += not right
+            table[f"{name}/{call.__name__}"] = {"right": right, "median": float(np.median(seconds)), "seconds": seconds}
+            print(
+                f"{name} {call.__name__}(): {1e3 * np.median(seconds):.2f} ms, n_edgetests right: {right}", flush=True
+            )
+    if out:
         Path(out).write_text(json.dumps(table, indent=1))
     return failures
 
 
 def main() -> int:
     a = argparse.ArgumentParser(description=__doc__)
-    a.add_argument("what", choices=("golden", "sets"))
+    a.add_argument("what", choices=("golden", "sets", "calls"))
     a.add_argument("root", type=Path)
     a.add_argument("names", nargs="*")
     a.add_argument("--algorithms", nargs="*", default=list(ALGORITHMS))
@@ -239,6 +294,8 @@ def main() -> int:
     args = a.parse_args()
     if args.what == "golden":
         return golden(args.root, args.algorithms)
+    if args.what == "calls":
+        return calls(args.root, args.names, args.repeats, args.out)
     return sets(args.root, args.names, args.algorithms, args.repeats, args.out)
 
 

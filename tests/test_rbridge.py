@@ -54,7 +54,8 @@ CALLS = {
     "retry": 'pcalg::pc(S, pcalg::gaussCItest, .3, p = 10, u2pd = "retry")',
     "empty": "pcalg::pc(list(C = diag(5), n = 100), pcalg::gaussCItest, .05, p = 5)",
     "m.max": "pcalg::skeleton(S, pcalg::gaussCItest, .05, p = 10, m.max = 0)",
-    "gaps": "pcalg::pc(S, pcalg::gaussCItest, .05, p = 10, fixedGaps = outer(1:10, 1:10, function(i, j) abs(i - j) == 3))",
+    "gaps": "pcalg::pc(S, pcalg::gaussCItest, .05, p = 10, "
+    "fixedGaps = outer(1:10, 1:10, function(i, j) abs(i - j) == 3))",
 }
 
 

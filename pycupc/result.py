@@ -42,6 +42,8 @@ class PcAlgo:
     zMin : float64 (1, 1)
         NaN, as in pcalg.
     levels : tuple of LevelSummary
+    removals : Removals or None
+        The edges removed at levels from 1 on, with the r of the test that separated each; None for a result from R.
     engine : str
         Which engine ran, and why it was chosen.
     trace : dict of (int, int) to tuple
@@ -79,7 +81,7 @@ class PcAlgo:
         self.zMin = np.full((1, 1), np.nan)
         self.levels, self.engine = tuple(levels), engine
         self.trace, self.notes = dict(trace or {}), dict(notes or {})
-        self._removals, self._kept, self._C, self._gaps = removals, kept, C, gaps
+        self.removals, self._kept, self._C, self._gaps = removals, kept, C, gaps
         if pMax is not None:
             self.pMax = pMax
 
@@ -91,7 +93,7 @@ class PcAlgo:
     @cached_property
     def pMax(self) -> np.ndarray:
         """Largest p-value of each pair's tests, float64 (p, p): symmetric, 1 on the diagonal, -inf if never tested."""
-        if self._C is None or self._kept is None or self._removals is None:
+        if self._C is None or self._kept is None or self.removals is None:
             raise ValueError("this result was made without p-values")
         out = np.empty_like(self._C)
         for i in range(self.p):  # a row at a time: one p x p matrix is enough
@@ -99,7 +101,7 @@ class PcAlgo:
             out[i:, i] = out[i, i:]
         if self._gaps is not None:
             out[self._gaps & ~self.skeleton] = -np.inf
-        gone = self._removals
+        gone = self.removals
         for level in np.unique(gone.level).tolist():
             at = gone.level == level
             p = citest.p_value(gone.r[at], self.n, level)
@@ -182,12 +184,12 @@ class PcAlgo:
             arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
             status = "fixed" if p == -np.inf else "kept"
             return Why(name(i), name(j), status, p=None if status == "fixed" else p, arrow=arrow)
-        found = None if self._removals is None else self._removals.find(i, j)
+        found = None if self.removals is None else self.removals.find(i, j)
         if found is not None:
-            i, j = int(self._removals.x[found]), int(self._removals.y[found])
-            return self._removed(i, j, int(self._removals.level[found]), float(self._removals.r[found]))
+            i, j = int(self.removals.x[found]), int(self.removals.y[found])
+            return self._removed(i, j, int(self.removals.level[found]), float(self.removals.r[found]))
         lo, hi = min(i, j), max(i, j)
-        if self._removals is None:  # a result from elsewhere: the cells are all there is
+        if self.removals is None:  # a result from elsewhere: the cells are all there is
             S = self.sepset.of_pair(i, j)
             if S is None:
                 return Why(name(lo), name(hi), "gap")

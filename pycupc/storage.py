@@ -62,8 +62,8 @@ def save(fit: PcAlgo, path: str | PathLike) -> None:
     gaps = fit.sepset._gaps
     if gaps is not None:
         arrays["gaps"] = np.packbits(gaps)
-    if fit._removals is not None:
-        arrays |= {f"removed_{k}": getattr(fit._removals, k) for k in ("x", "y", "level", "r")}
+    if fit.removals is not None:
+        arrays |= {f"removed_{k}": getattr(fit.removals, k) for k in ("x", "y", "level", "r")}
     if fit._kept is not None:
         arrays |= dict(zip(("kept_x", "kept_y", "kept_p"), fit._kept, strict=True))
     name, matrix = ("C", fit._C) if fit._C is not None else ("pMax", fit.pMax)

@@ -90,7 +90,7 @@ def sepsets(fit: Any) -> pd.DataFrame:
 
     from pycupc import citest
 
-    gone, names = fit._removals, np.array(fit.labels, dtype=object)
+    gone, names = fit.removals, np.array(fit.labels, dtype=object)
     x, y, length, members = fit.sepset.original().arrays()
     order = np.lexsort((gone.y, gone.x))  # row order, as the cells are in
     r = gone.r[order]

@@ -117,7 +117,7 @@ def scaling_large(result: dict[str, Any], folder: Path) -> str:
 def common(result: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
     """Who answered, and the rows of those graphs that all of them answered: only these can be compared."""
     present = {r["who"] for r in result["rows"]}
-    order = [w for w in ("pycupc", "pcalg", "causal-learn", "pgmpy") if w in present]
+    order = [w for w in ("pycupc", "pcalg", "causal-learn", "pgmpy", "causal-learn, its default") if w in present]
     counts: dict[tuple[int, int], int] = {}
     for r in result["rows"]:
         counts[r["n"], r["seed"]] = counts.get((r["n"], r["seed"]), 0) + 1

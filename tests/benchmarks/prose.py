@@ -49,7 +49,8 @@ reuse it across rows; how many rows ask for the same set says what that could ga
 ACCURACY = """\
 TDR: share of the found edges that are in the true graph; SHD: pairs of variables whose edge is missing, extra or marked
 otherwise than in the true CPDAG. Means over the graphs that all have answered (slow peers get fewer). pycupc and pcalg
-must coincide: the last column counts over all graphs.
+must coincide: the last column counts over all graphs. causal-learn is run twice: with colliders that overwrite each
+other, as in pcalg (uc_priority = 0), and with its own default (2).
 """
 
 COMMANDS = """

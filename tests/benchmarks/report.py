@@ -306,6 +306,7 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
     return "\n".join([
         "## 8. How right are the answers\n",
         prose.ACCURACY,
+        ", ".join(f"{k} {v.removeprefix('R version ')}" for k, v in result.get("versions", {}).items()) + ".\n",
         write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{curves.accuracy(result, folder)})\n",
     ])  # fmt: skip
 

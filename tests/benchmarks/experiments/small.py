@@ -47,7 +47,7 @@ def accuracy(args: Any) -> None:
     result = record.new("accuracy", args)
     p, degree, alpha = (30, 3, 0.01) if args.quick else (50, 3, 0.01)
     sizes = (100, 1000) if args.quick else (100, 200, 500, 1000, 2000, 5000, 10000)
-    graphs = 2 if args.quick else 10
+    graphs = 2 if args.quick else 6
     result.update(p=p, degree=degree, alpha=alpha, graphs=graphs)
     for n in sizes:
         for seed in range(graphs):
@@ -59,11 +59,13 @@ def accuracy(args: Any) -> None:
             live = peers.pcalg(w, "stable", os.cpu_count() or 1, repeats=1, orient=True)
             if "graph" in live:
                 found["pcalg"] = live["graph"]
+                result.setdefault("versions", {}).update(live["versions"])
             if args.peer_python is not None and seed < (2 if args.quick else 3):
-                for peer in peers.PYTHON_PEERS:
+                for peer in (*peers.PYTHON_PEERS, "causal-learn, its default"):
                     out = peers.python_peer(peer, X, alpha, args.peer_python, repeats=1, limit=120)
                     if "graph" in out:
                         found[peer] = out["graph"]
+                        result.setdefault("versions", {}).update(out["versions"])
                     else:
                         why = [n, seed, peer, out.get("failed", str(out))]
                         result.setdefault("peers_without_answer", []).append(why)

@@ -15,11 +15,14 @@ from pathlib import Path
 import numpy as np
 
 
-def causal_learn(X, alpha):
+def causal_learn(X, alpha, uc_priority=0):
+    """uc_priority=0: a later collider overwrites an earlier one, as in pcalg; its own default (2) keeps the earlier."""
     from causallearn.search.ConstraintBased.PC import pc
 
+    how = {"indep_test": "fisherz", "stable": True, "uc_rule": 0, "uc_priority": uc_priority, "show_progress": False}
+
     def run():
-        return pc(X, alpha=alpha, indep_test="fisherz", stable=True, uc_rule=0, uc_priority=2, show_progress=False)
+        return pc(X, alpha=alpha, **how)
 
     def graph(out):
         g = out.G.graph  # [i, j] = -1 and [j, i] = 1: i --> j; both -1: undirected
@@ -72,7 +75,16 @@ def gpucsl(X, alpha):
     return run, graph
 
 
-PACKAGES = {"causal-learn": causal_learn, "pgmpy": pgmpy, "gpucsl": gpucsl}
+def causal_learn_default(X, alpha):
+    return causal_learn(X, alpha, uc_priority=2)
+
+
+PACKAGES = {
+    "causal-learn": causal_learn,
+    "causal-learn, its default": causal_learn_default,
+    "pgmpy": pgmpy,
+    "gpucsl": gpucsl,
+}
 
 
 def main(folder):
@@ -92,7 +104,8 @@ def main(folder):
             np.savez(folder / "out.npz", graph=graph(out))
         if time.perf_counter() - began > job["budget"]:
             break
-    versions = {job["peer"]: importlib.metadata.version(job["peer"])}
+    package = job["peer"].split(",")[0]
+    versions = {package: importlib.metadata.version(package)}
     out = {"seconds": seconds, "skeleton_seconds": skeleton_seconds, "versions": versions}
     (folder / "out.json").write_text(json.dumps(out))
 

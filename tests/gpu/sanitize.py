@@ -1,0 +1,49 @@
+"""Small runs of every GPU algorithm for a memory checker to watch; answers are compared with the cpu engine.
+
+compute-sanitizer --tool memcheck --error-exitcode 9 python tests/gpu/sanitize.py
+compute-sanitizer --tool racecheck --error-exitcode 9 python tests/gpu/sanitize.py
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import pycupc
+
+CASES = (  # seed, variables, observations, alpha, identical columns
+    (1, 30, 500, 0.05, False),
+    (2, 40, 60, 0.2, True),
+    (3, 90, 400, 0.3, False),
+)
+
+
+def correlations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    B = np.tril(rng.uniform(-1, 1, (p, p)) * (rng.random((p, p)) < 6 / p), -1)
+    X = rng.standard_normal((n, p)) @ np.linalg.inv(np.eye(p) - B).T
+    if twins:
+        X[:, 3], X[:, 9] = X[:, 1], X[:, 4] + X[:, 5]
+    return np.corrcoef(X, rowvar=False)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    for seed, p, n, alpha, twins in CASES:
+        stat = {"C": correlations(seed, p, n, twins), "n": n}
+        want = pycupc.skeleton(stat, alpha=alpha, engine="cpu")
+        for engine in ("gpu", "cupc-e", "cupc-s"):
+            got = pycupc.skeleton(stat, alpha=alpha, engine=engine)
+            right = got.n_edgetests == want.n_edgetests and got.sepset == want.sepset
+            print(f"p = {p}, levels {want.max_ord}, {engine}: {'right' if right else 'WRONG'}", flush=True)
+            if not right:
+                sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

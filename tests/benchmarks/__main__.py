@@ -94,6 +94,10 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")
     parser.add_argument("--peer-path", type=Path, help="folder to import gpucsl from")
     parser.add_argument("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
+    parser.add_argument(
+        "--generators", nargs="+", default=["paper", "standardised"], choices=("paper", "standardised"),
+        help="of the scaling experiment",
+    )  # fmt: skip
     parser.add_argument("--carry", type=Path, default=Path(".carry"), help="folder that `prepare` fills (%(default)s)")
     args = parser.parse_args(argv)
     words = sys.argv[1:] if argv is None else argv

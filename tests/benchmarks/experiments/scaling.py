@@ -54,9 +54,11 @@ def scaling_large(args: Any, clock: Clock) -> None:
 def points(quick: bool) -> list[tuple[str, int, float, int]]:
     """(sweep, p, density, n) of the paper's three sweeps."""
     if quick:
-        return [("p", p, 0.05, 500) for p in (50, 100, 150)] + [("n", 100, 0.05, n) for n in (250, 500, 1000)] + [
-            ("d", 100, d, 500) for d in (0.03, 0.05, 0.07)
-        ]
+        return (
+            [("p", p, 0.05, 500) for p in (50, 100, 150)]
+            + [("n", 100, 0.05, n) for n in (250, 500, 1000)]
+            + [("d", 100, d, 500) for d in (0.03, 0.05, 0.07)]
+        )
     return (
         [("p", p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
         + [("n", 1000, 0.1, n) for n in (2000, 4000, 6000, 8000, 10000)]
@@ -72,19 +74,20 @@ def scaling(args: Any, clock: Clock) -> None:
     limit = min(args.limit, 5.0)
     hopeless: set[tuple[str, ...]] = set()
     for seed in range(graphs):
-        for kind in ("paper", "standardised"):
+        for kind in args.generators:
             done: dict[tuple[int, float, int], dict[str, Any]] = {}
             for sweep, p, density, n in points(args.quick):
-                if clock.left() < 15:
-                    record.say(f"scaling: out of time at graph {seed}")
-                    return
                 if (p, density, n) in done:
                     result["rows"].append({**done[p, density, n], "sweep": sweep})
+                    record.write(result, args.out)
                     continue
+                if clock.left() < 15:
+                    record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
+                    return
                 row = _point(kind, p, density, n, seed, engines, limit, hopeless)
                 done[p, density, n] = row
                 result["rows"].append({**row, "sweep": sweep})
-            record.write(result, args.out)
+                record.write(result, args.out)
         record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
 
 

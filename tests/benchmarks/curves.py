@@ -42,6 +42,7 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     sweeps = [("p", "p", "variables"), ("n", "n", "observations"), ("d", "density", "density of the DAG")]
     kinds = ("paper", "standardised")
     engines = list(dict.fromkeys(e for r in result["rows"] for e in r["seconds"]))
+    graphs = len({r["seed"] for r in result["rows"]})
     fig, axes = figure(2, 3, figsize=(10, 6), squeeze=False)
     for ax_row, kind in zip(axes, kinds, strict=True):
         for ax, (sweep, key, text) in zip(ax_row, sweeps, strict=True):
@@ -54,15 +55,20 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
                 full = [(a, d) for a, d in zip(at, data, strict=True) if d]
                 if not full:
                     continue
-                parts = ax.boxplot([d for _, d in full], positions=[a for a, _ in full], widths=width * 0.85,
-                                   patch_artist=True, medianprops={"color": "0", "lw": 1.2},
-                                   flierprops={"marker": ".", "ms": 3}, manage_ticks=False)  # fmt: skip
-                for box in parts["boxes"]:
-                    box.set(facecolor=GREYS[(i + 1) % 4], hatch=HATCHES[i], linewidth=0.7)
+                if graphs < 3:  # a box would be a line
+                    places, middles = zip(*((a, np.median(d)) for a, d in full), strict=True)
+                    ax.plot(places, middles, color="0", ls="", marker=MARKERS[i], mfc="1" if i else "0")
+                else:
+                    parts = ax.boxplot([d for _, d in full], positions=[a for a, _ in full], widths=width * 0.85,
+                                       patch_artist=True, medianprops={"color": "0", "lw": 1.2},
+                                       flierprops={"marker": ".", "ms": 3}, manage_ticks=False)  # fmt: skip
+                    for box in parts["boxes"]:
+                        box.set(facecolor=GREYS[(i + 1) % 4], hatch=HATCHES[i], linewidth=0.7)
                 for a, d in zip(at, data, strict=True):
                     if not d:
                         ax.text(a, 0.98, "x", ha="center", va="top", fontsize=8, transform=ax.get_xaxis_transform())
             ax.set_xticks(range(len(values)), [f"{v:g}" for v in values], fontsize=8)
+            ax.set_xlim(-0.6, max(len(values), 1) - 0.4)
             log_axis(ax.yaxis)
             ax.grid(axis="y", color="0.92")
             ax.set_xlabel(text, fontsize=8)
@@ -70,14 +76,20 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
             ax.tick_params(labelsize=8)
     for ax in axes[:, 0]:
         ax.set_ylabel("seconds (log scale)", fontsize=8)
-    handles = [patch(GREYS[(i + 1) % 4], HATCHES[i], label(e)) for i, e in enumerate(engines)]
+    if graphs < 3:
+        handles = [
+            axes[0, 0].plot([], [], color="0", ls="", marker=MARKERS[i], mfc="1" if i else "0", label=label(e))[0]
+            for i, e in enumerate(engines)
+        ]
+    else:
+        handles = [patch(GREYS[(i + 1) % 4], HATCHES[i], label(e)) for i, e in enumerate(engines)]
     fig.legend(handles=handles, loc="upper center", ncol=len(engines), fontsize=8, frameon=False)
-    graphs = len({r["seed"] for r in result["rows"]})
     base = [r for r in result["rows"] if r["sweep"] == "p"]
     fixed = f"p sweep: density {base[0]['density']:g}, n = {base[0]['n']}" if base else ""
     if any(v is None for r in result["rows"] for v in r["seconds"].values()):
         fixed += "; x: no run within the time limit"
-    caption = f"Skeleton, alpha .05, {graphs} graphs a box, one warm run each; {fixed}. {where(result, True)}."
+    each = "graph a point" if graphs < 3 else "graphs a box"
+    caption = f"Skeleton, alpha .05, {graphs} {each}, one warm run each; {fixed}. {where(result, True)}."
     return save(fig, folder, "scaling", caption, top=0.96)
 
 

@@ -88,8 +88,12 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     fixed = f"p sweep: density {base[0]['density']:g}, n = {base[0]['n']}" if base else ""
     if any(v is None for r in result["rows"] for v in r["seconds"].values()):
         fixed += "; x: no run within the time limit"
-    each = "graph a point" if graphs < 3 else "graphs a box"
-    caption = f"Skeleton, alpha .05, {graphs} {each}, one warm run each; {fixed}. {where(result, True)}."
+    seeds = {kind: {r["seed"] for r in result["rows"] if r["kind"] == kind} for kind in kinds}
+    counts = ", ".join(f"{kind}: {len(found)}" for kind, found in seeds.items())
+    caption = (
+        f"Skeleton, alpha .05; at most so many graphs, fewer where one passed the limit ({counts}); one warm run "
+        f"each; {fixed}. {where(result, True)}."
+    )
     return save(fig, folder, "scaling", caption, top=0.96)
 
 

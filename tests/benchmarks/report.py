@@ -229,7 +229,8 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
     if result is None:
         return ""
     rows = result["rows"]
-    heads = ["generator", "sweep", "p", "density", "n", "graphs", "largest r", "pairs within 1e-12 of 1", "levels",
+    heads = ["generator", "sweep", "p", "density", "n", "graphs finished", "largest r", "pairs within 1e-12 of 1",
+             "levels",
              "careful tests", *(label(e) for e in rows[0]["seconds"])]  # fmt: skip
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for r in rows:
@@ -240,13 +241,15 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
         cells = []
         for e in rows[0]["seconds"]:
             values = [r["seconds"][e] for r in group if r["seconds"].get(e)]
-            limits = [r["limit"] for r in group if "limit" in r]
+            limits = [r["limit"] for r in group if "limit" in r and e in r["seconds"] and r["seconds"][e] is None]
             cells.append(clock(float(np.median(values))) if values else f"> {limits[0]:g} s" if limits else "")
         body.append([
-            kind, sweep, str(p), f"{density:g}", str(n), str(len(group)),
+            kind, sweep, str(p), f"{density:g}", str(n),
+            f"{sum(any(r['seconds'].values()) for r in ran)} of {len(ran)}",
             f"1 - {1 - max(r['largest_r'] for r in ran):.1g}",
             f"{np.mean([r['near_one'] for r in ran]):.1%}",
-            "-".join(str(f(r.get("levels", 0) for r in ran)) for f in (min, max)),
+            "-".join(sorted({str(f(r["levels"] for r in ran if "levels" in r)) for f in (min, max)}, key=int))
+            if any("levels" in r for r in ran) else "",
             f"{np.mean([r.get('careful', 0) for r in ran]):.3g}", *cells,
         ])  # fmt: skip
     disagree = sum(not r.get("engines_agree", True) for r in rows)
@@ -263,7 +266,8 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
     return "\n".join([
         "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
-        "The engines agree on every graph.\n" if not disagree else f"**The engines disagree on {disagree} graphs.**\n",
+        f"**The engines disagree on {disagree} graphs.**\n" if disagree
+        else "The engines agree on every graph that more than one of them finished.\n",
         f"![scaling](results/{curves.scaling(result, folder)})\n",
     ])  # fmt: skip
 

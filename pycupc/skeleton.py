@@ -159,7 +159,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     n = problem.n
     levels: list[LevelSummary] = []
     results: list[LevelResult] = []
-    level, snapshot = 0, None
+    level = 0
     try:
         if problem.suff_stat is not None:
             problem.suff_stat.check(engine.inspect(problem.C), problem.labels)
@@ -186,8 +186,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             level += 1
         return _assemble(problem, levels, results)
     except KeyboardInterrupt:
-        snapshot = _assemble(problem, levels, results) if levels else None
-        raise Interrupted(level, snapshot) from None
+        partial = _assemble(problem, levels, results) if levels else None
+        raise Interrupted(level, partial) from None
     finally:
         engine.close()
 

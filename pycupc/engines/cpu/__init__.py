@@ -66,6 +66,7 @@ class CpuEngine(Engine):
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_cores()
         self._progress: ProgressHook | None = None
+        self._covered = 0  # tests dealt with in this level, for progress
 
     # -- the problem ------------------------------------------------------------------------------------------------
 
@@ -321,7 +322,6 @@ class CpuEngine(Engine):
                 errors.append(error)
                 states[:, 1] = 1
 
-        self._covered = getattr(self, "_covered", 0)
         if tests < INLINE_TESTS:
             work(states[0])
         else:

@@ -83,6 +83,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small problems: minutes on 2 cores, figures to look at")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="data sets (%(default)s)")
     parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder of the raw results (results/ here)")
+    parser.add_argument("--resume", action="store_true", help="add what the raw file in --out lacks, keep what it has")
     parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N is generated")
     parser.add_argument(
         "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"
@@ -92,6 +93,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--deadline", type=float, default=540, help="seconds for a whole GPU call (%(default)g)")
     parser.add_argument("--cache", type=Path, help="folder in which the environment of the Python peers is, or is made")
     parser.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")
+    parser.add_argument("--openmp-pcalg", type=Path, help="R library that holds a pcalg built with -fopenmp")
     parser.add_argument("--peer-path", type=Path, help="folder to import gpucsl from")
     parser.add_argument("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
     parser.add_argument(

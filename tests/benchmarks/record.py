@@ -84,16 +84,31 @@ def commit(data: Path) -> str:
 
 
 def new(experiment: str, args: Any) -> dict[str, Any]:
-    """Head of a result."""
-    return {
-        "experiment": experiment,
-        "quick": bool(args.quick),
+    """Head of a result; with `args.resume` the recorded result, to which this call adds what it lacks.
+
+    Raises
+    ------
+    SystemExit
+        If the recorded result comes from another kind of machine: times of two machines do not go into one table.
+    """
+    call = {
         "command": args.command,
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(args.data),
-        "machine": machine(),
-        "rows": [],
     }
+    here = machine()
+    old = read(args.out, experiment) if args.resume else None
+    if old is None:
+        return {"experiment": experiment, "quick": bool(args.quick), "calls": [call], "machine": here, "rows": []}
+    if _kind(old["machine"]) != _kind(here):
+        raise SystemExit(f"--resume: {experiment}.json was recorded on {_kind(old['machine'])}, this is {_kind(here)}")
+    old["calls"].append(call)
+    return old
+
+
+def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:
+    """What has to be the same for times to be comparable."""
+    return facts["cpu"], facts["cores"], facts.get("gpu", {}).get("name")
 
 
 def write(result: dict[str, Any], out: Path) -> Path:

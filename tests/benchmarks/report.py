@@ -318,7 +318,8 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
 def _provenance(raw: dict[str, Any]) -> str:
     lines = ["## Commands and raw files\n", "| raw file | recorded | commit | command |", "|---|---|---|---|"]
     for name, r in raw.items():
-        lines.append(f"| [{name}.json](results/{name}.json) | {r['date']} | {r['commit']} | `{r['command']}` |")
+        for c in r["calls"]:
+            lines.append(f"| [{name}.json](results/{name}.json) | {c['date']} | {c['commit']} | `{c['command']}` |")
     lines.append(prose.COMMANDS)
     return "\n".join(lines)
 

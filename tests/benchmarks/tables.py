@@ -55,9 +55,8 @@ def caption(result: dict[str, Any], gpu: bool = False) -> str:
     """Machine, versions and commit of a result."""
     v = result["machine"]["versions"]
     versions = ", ".join(f"{k} {v[k]}" for k in ("numpy", "numba", "cupy-cuda13x", "cupy-cuda12x") if k in v)
-    return (
-        f"*{figures.where(result, gpu)}; Python {result['machine']['python']}, {versions}; commit {result['commit']}.*"
-    )
+    commit = result["calls"][-1]["commit"]
+    return f"*{figures.where(result, gpu)}; Python {result['machine']['python']}, {versions}; commit {commit}.*"
 
 
 def versions_of(result: dict[str, Any]) -> str:

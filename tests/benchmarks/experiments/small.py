@@ -87,5 +87,3 @@ def measures(graph: np.ndarray, truth: np.ndarray) -> dict[str, float]:
         "tdr": hits / max(1, int(found.sum())), "tpr": hits / max(1, int(true.sum())), "shd": int(differ.sum()),
         "edges": int(found.sum()), "true_edges": int(true.sum()),
     }  # fmt: skip
-
-

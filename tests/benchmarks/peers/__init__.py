@@ -7,15 +7,14 @@ given by path.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -24,19 +23,28 @@ from ..workloads import Workload
 
 HERE = Path(__file__).resolve().parent
 PYTHON_PEERS = ("causal-learn", "pgmpy")
+#: cuPC stops after this level.
+CUPC_LEVELS = 14
 
 
 def pcalg(
     w: Workload, method: str, threads: int, *, repeats: int = 3, budget: float = 120.0, limit: float = 600.0,
-    orient: bool = False,
+    orient: bool = False, library: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """pcalg's skeleton (or relaxed CPDAG) on the same correlations; `budget` seconds of repeats, killed at `limit`.
+
+    `library` is an R library folder that comes before R's own ones.
 
     Returns
     -------
     dict
-        "seconds", "graph" int (p, p) row to column, "tests" a level, "versions"; or "absent", "too_slow", "failed".
+        "seconds", "cpu_seconds" (all threads), "graph" int (p, p) row to column, "tests" a level, "versions"; or
+        "absent", "too_slow", "failed".
     """
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    if library is not None:
+        folders = [str(library.resolve()), environment.get("R_LIBS", "")]
+        environment["R_LIBS"] = os.pathsep.join(folders).strip(os.pathsep)
     if not has_pcalg():
         return {"absent": "no Rscript with the R package pcalg"}
     with tempfile.TemporaryDirectory(prefix="pycupc-bench-") as name:
@@ -47,7 +55,7 @@ def pcalg(
         try:
             done = subprocess.run(
                 ["Rscript", "--vanilla", str(HERE / "pcalg.R"), str(folder)], capture_output=True, text=True,
-                timeout=limit, env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+                timeout=limit, env=environment,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return {"too_slow": limit}
@@ -55,7 +63,10 @@ def pcalg(
             return {"failed": done.stderr.strip()[-600:]}
         r, version = (folder / "versions.txt").read_text().split("\n")[:2]
         return {
-            "seconds": [float(v) for v in (folder / "seconds.txt").read_text().split()],
+            **{
+                name: [float(v) for v in (folder / f"{name}.txt").read_text().split()]
+                for name in ("seconds", "cpu_seconds")
+            },
             "graph": np.fromfile(folder / "graph.bin", dtype=np.int32).reshape(w.p, w.p),
             "tests": [int(float(v)) for v in (folder / "tests.txt").read_text().split()],
             "versions": {"R": r, "pcalg": version},
@@ -120,32 +131,27 @@ def python_peer(
     return out
 
 
-def cupc_library(path: Path, w: Workload, repeats: int = 3, max_level: int = 14) -> dict[str, Any]:
-    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library, right cutoffs."""
-    library = ctypes.CDLL(str(path))
-    doubles, ints = (np.ctypeslib.ndpointer(dtype=t, flags="C_CONTIGUOUS") for t in (np.float64, np.int32))
-    library.Skeleton.argtypes = [doubles, ints, ints, doubles, ints, ints, doubles, ints]
-    library.Skeleton.restype = None
-    p = w.p
-    quantile = citest_quantile(w.alpha)
-    thresholds = np.array([quantile / math.sqrt(max(w.n - level - 3, 1)) for level in range(max_level + 1)])
-    seconds = []
-    for _ in range(repeats + 1):  # the first wakes the device up
-        C, G = w.C.copy(), np.ones((p, p), dtype=np.int32)
-        np.fill_diagonal(G, 0)
-        level, most = np.zeros(1, np.int32), np.full(1, min(max_level, w.n - 4), np.int32)
-        p_max, sets = np.zeros((p, p)), np.zeros(p * p * 14, np.int32)
-        began = time.perf_counter()
-        library.Skeleton(C, np.array([p], np.int32), G, thresholds, level, most, p_max, sets)
-        seconds.append(time.perf_counter() - began)
-    return {"seconds": seconds[1:], "graph": G, "versions": {"cuPC": path.name}, "levels": int(level[0])}
+def cupc_library(
+    path: Path, w: Workload, *, repeats: int = 3, budget: float = 20.0, limit: float = 120.0
+) -> dict[str, Any]:
+    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library, right cutoffs.
+
+    In a process of its own: the library ends its process on a CUDA error.
+    """
+    from ..runs import in_process
+
+    last = min(CUPC_LEVELS, w.n - 4)
+    thresholds = [_z_cutoff(w.alpha, w.n - level - 3) for level in range(last + 1)]
+    job = {"library": str(path.resolve()), "thresholds": thresholds, "repeats": repeats, "budget": budget}
+    out = in_process([str(HERE / "cupc_worker.py")], w, job, limit)
+    if "arrays" in out:
+        out["graph"] = out.pop("arrays")["graph"]
+    return out
 
 
-def citest_quantile(alpha: float) -> float:
-    """Two-sided normal quantile."""
-    from scipy.stats import norm
-
-    return float(norm.isf(alpha / 2))
+def _z_cutoff(alpha: float, df: int) -> float:
+    """Fisher's z at which p = alpha: what cuPC compares ``|z|`` with."""
+    return -NormalDist().inv_cdf(alpha / 2) / math.sqrt(df)
 
 
 def summary(peer: dict[str, Any], skeleton: np.ndarray) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // canonical.cuh -- the one definition of a partial correlation (pycupc/engines/canonical.py), operation for operation.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal the Numba twin's.
-//   A, V: work space of (size + 2)^2 doubles each, contiguous, used by one thread at a time.
+//   A, V: work space of (size + 2)^2 and 2 (size + 2) doubles, used by one thread at a time. Consecutive entries lie `step`
+//   apart, those of S too: threads of a warp that take neighbouring spaces touch neighbouring words.
 #pragma once
 #include "combinations.cuh"
 #ifdef __CUDACC__
@@ -23,95 +24,107 @@ HD double clip_r(double r) {
     return r;
 }
 
-SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V) {
-    const int m = size + 2;
+// Only rows x and y of the matrix of eigenvectors are asked for in the end, so only they are rotated: V [2, m].
+SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V, int step) {
+    const int m = size + 2, row = m * step;
     for (int i = 0; i < m; ++i) {
-        const int a = i == 0 ? x : (i == 1 ? y : S[i - 2]);
+        const int a = i == 0 ? x : (i == 1 ? y : S[(i - 2) * step]);
         for (int j = 0; j < m; ++j) {
-            const int b = j == 0 ? x : (j == 1 ? y : S[j - 2]);
-            A[i * m + j] = C[a * p + b];
-            V[i * m + j] = i == j ? 1.0 : 0.0;
+            const int b = j == 0 ? x : (j == 1 ? y : S[(j - 2) * step]);
+            A[i * row + j * step] = C[a * p + b];
         }
+        V[i * step] = i == 0 ? 1.0 : 0.0;
+        V[row + i * step] = i == 1 ? 1.0 : 0.0;
     }
     for (int sweep = 0; sweep < MAX_SWEEPS; ++sweep) {
         double largest = 0.0;
         for (int i = 0; i < m; ++i) {
-            const double d = fabs(A[i * m + i]);
+            const double d = fabs(A[i * row + i * step]);
             if (d > largest) largest = d;
         }
         const double tiny = largest * 1e-20;
         bool rotated = false;
         for (int i = 0; i < m - 1; ++i)
             for (int j = i + 1; j < m; ++j) {
-                if (fabs(A[i * m + j]) <= tiny) continue;
+                const int in = i * step, jn = j * step, at_i = i * row, at_j = j * row;
+                const double off = A[at_i + jn];
+                if (fabs(off) <= tiny) continue;
                 rotated = true;
-                const double theta = (A[j * m + j] - A[i * m + i]) / (2.0 * A[i * m + j]);
+                const double theta = (A[at_j + jn] - A[at_i + in]) / (2.0 * off);
                 double t = 1.0 / (fabs(theta) + sqrt(theta * theta + 1.0));
                 if (theta < 0.0) t = -t;
                 const double c = 1.0 / sqrt(t * t + 1.0);
                 const double s = t * c;
-                A[i * m + i] = A[i * m + i] - t * A[i * m + j];
-                A[j * m + j] = A[j * m + j] + t * A[i * m + j];
-                A[i * m + j] = 0.0;
-                A[j * m + i] = 0.0;
+                A[at_i + in] = A[at_i + in] - t * off;
+                A[at_j + jn] = A[at_j + jn] + t * off;
+                A[at_i + jn] = 0.0;
+                A[at_j + in] = 0.0;
                 for (int k = 0; k < m; ++k) {
-                    if (k != i && k != j) {
-                        const double u = A[k * m + i], v = A[k * m + j];
-                        A[k * m + i] = c * u - s * v;
-                        A[k * m + j] = s * u + c * v;
-                        A[i * m + k] = A[k * m + i];
-                        A[j * m + k] = A[k * m + j];
-                    }
-                    const double u = V[k * m + i], v = V[k * m + j];
-                    V[k * m + i] = c * u - s * v;
-                    V[k * m + j] = s * u + c * v;
+                    if (k == i || k == j) continue;
+                    const double u = A[k * row + in], v = A[k * row + jn];
+                    const double nu = c * u - s * v, nv = s * u + c * v;
+                    A[k * row + in] = nu;
+                    A[k * row + jn] = nv;
+                    A[at_i + k * step] = nu;
+                    A[at_j + k * step] = nv;
+                }
+                for (int k = 0; k < 2 * row; k += row) {
+                    const double u = V[k + in], v = V[k + jn];
+                    V[k + in] = c * u - s * v;
+                    V[k + jn] = s * u + c * v;
                 }
             }
         if (!rotated) break;
     }
     double largest = 0.0;
     for (int i = 0; i < m; ++i) {
-        const double d = fabs(A[i * m + i]);
+        const double d = fabs(A[i * row + i * step]);
         if (d > largest) largest = d;
     }
     const double drop = m * largest * EPS;
     double p00 = 0.0, p01 = 0.0, p11 = 0.0;
-    for (int k = 0; k < m; ++k)
-        if (fabs(A[k * m + k]) > drop) {
-            p00 = p00 + V[k] * V[k] / A[k * m + k];
-            p01 = p01 + V[k] * V[m + k] / A[k * m + k];
-            p11 = p11 + V[m + k] * V[m + k] / A[k * m + k];
+    for (int k = 0; k < m; ++k) {
+        const double w = A[k * row + k * step];
+        if (fabs(w) > drop) {
+            const double v0 = V[k * step], v1 = V[row + k * step];
+            p00 = p00 + v0 * v0 / w;
+            p01 = p01 + v0 * v1 / w;
+            p11 = p11 + v1 * v1 / w;
         }
+    }
     return clip_r(-p01 / sqrt(p00 * p11));
 }
 
 // r of x and y given S[0..size-1] (variables, ascending); C [p, p] float64, C order.
-SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V) {
+SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V,
+                                   int step = 1) {
     if (size == 0) return clip_r(C[x * p + y]);
     if (size == 1) {
         const double xy = C[x * p + y], xk = C[x * p + S[0]], yk = C[y * p + S[0]];
         return clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk)));
     }
-    const int m = size + 2;
+    const int m = size + 2, row = m * step;
     for (int i = 0; i < m; ++i) {
-        const int a = i < size ? S[i] : (i == size ? x : y);
+        const int a = i < size ? S[i * step] : (i == size ? x : y);
         for (int j = 0; j <= i; ++j) {
-            const int b = j < size ? S[j] : (j == size ? x : y);
+            const int b = j < size ? S[j * step] : (j == size ? x : y);
             const double v = C[a * p + b];
             if (v != v) return 0.0;
-            A[i * m + j] = v;
+            A[i * row + j * step] = v;
         }
     }
     for (int k = 0; k < size; ++k) {
-        const double pivot = A[k * m + k];
-        if (!(pivot > PINV_PIVOT)) return pseudoinverse_r(C, p, x, y, S, size, A, V);
+        const double pivot = A[k * row + k * step];
+        if (!(pivot > PINV_PIVOT)) return pseudoinverse_r(C, p, x, y, S, size, A, V, step);
         for (int i = k + 1; i < m; ++i) {
-            const double f = A[i * m + k] / pivot;
-            for (int j = k + 1; j <= i; ++j) A[i * m + j] = A[i * m + j] - f * A[j * m + k];
+            const double f = A[i * row + k * step] / pivot;
+            for (int j = k + 1; j <= i; ++j)
+                A[i * row + j * step] = A[i * row + j * step] - f * A[j * row + k * step];
         }
     }
-    const double vx = A[size * m + size], vy = A[(size + 1) * m + size + 1], cov = A[(size + 1) * m + size];
+    const double* last = A + size * (row + step);           // the 2 x 2 block of x and y
+    const double vx = last[0], vy = last[row + step], cov = last[row];
     if (!(vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy)))
-        return pseudoinverse_r(C, p, x, y, S, size, A, V);
+        return pseudoinverse_r(C, p, x, y, S, size, A, V, step);
     return clip_r(cov / sqrt(vx * vy));
 }

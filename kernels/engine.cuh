@@ -25,10 +25,11 @@ struct Graph {
 struct Level {
     const u64* binom;         // [level + 2][stride], see combinations.cuh
     u64* careful;             // tests decided by the canonical formula
-    double* work;             // canonical work space, work_size doubles a warp (or thread), see canonical_slot()
+    double* work;             // canonical work space: canonical_doubles(level) for each thread that may need it at a time
     const volatile int* stop; // non-zero asks running kernels to leave
     double cutoff, sure_in, sure_out;  // T; r^2 < sure_in surely independent; r^2 > sure_out surely dependent
     int stride, level;
+    int lanes;                // schur: lanes of a warp that have a canonical work space
 };
 
 // Work items in phases: phase f of row x holds items [2^f - 1, 2^(f+1) - 1) of that row, so early subsets of all rows
@@ -56,7 +57,7 @@ __device__ __forceinline__ double from_bits(u64 v) { return __longlong_as_double
 
 __device__ __forceinline__ i64 canonical_doubles(int level) {
     const i64 m = level + 2;
-    return 2 * m * m + m;     // A, V, and m ints for S at the end
+    return m * m + 3 * m;     // A, V, and m ints for S at the end
 }
 
 // Take the next item; called by one full warp, the answer is uniform. False: no work left, or asked to stop.

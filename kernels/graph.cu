@@ -319,7 +319,7 @@ __device__ double canonical_by_warp(const double* C, const i64 p, const int x, c
     __syncwarp();
     if (plain) return clip_r(cov / sqrt(vx * vy));
     double r = 0.0;
-    if (lane == 0) r = pseudoinverse_r(C, p, x, y, S, size, spare, spare + m * m);
+    if (lane == 0) r = pseudoinverse_r(C, p, x, y, S, size, spare, spare + m * m, 1);
     return __shfl_sync(FULL, r, 0);
 }
 
@@ -334,7 +334,7 @@ extern "C" __global__ void finish_records(const Graph g, const Level lv, const i
     const i64 id = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((i64)gridDim.x * blockDim.x) >> 5;
     double* spare = lv.work + id * canonical_doubles(l);
     double* A = fits ? finish_memory + warp * m * m : spare;
-    int* s = (int*)(spare + 2 * m * m);
+    int* s = (int*)(spare + m * m + 2 * m);
     u64 tests = 0;
     for (i64 i = id; i < *total; i += warps) {
         const int xi = x[i], yi = y[i];

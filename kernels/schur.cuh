@@ -37,7 +37,7 @@ struct Leaf {
 struct Place {
     const int* ids;           // variables of the row's positions
     const int* Q;             // positions of the base
-    double* work;             // this warp's canonical work space; ends in room for S
+    double* work;             // this warp's canonical work space, for lv.lanes lanes, interleaved
     int x, q, first;          // row variable, size of the base, position of column 0 of M
 };
 
@@ -58,18 +58,19 @@ __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Pl
             doubt = false;
         }
     }
-    unsigned todo = __ballot_sync(FULL, doubt);
-    while (todo) {
-        const int who = __ffs((int)todo) - 1;
-        todo &= todo - 1;
-        if ((int)(threadIdx.x & 31) == who && f.number < *(volatile unsigned*)&ts.cut[t]) {
-            const int l = lv.level;
-            double* V = w.work + (l + 2) * (l + 2);
-            int* S = (int*)(V + (l + 2) * (l + 2));
-            for (int i = 0; i < w.q; ++i) S[i] = w.ids[w.Q[i]];
+    const unsigned todo = __ballot_sync(FULL, doubt);
+    const int turn = __popc(todo & ((1u << (threadIdx.x & 31)) - 1)), turns = __popc(todo);
+    for (int first = 0; first < turns; first += lv.lanes) {  // all doubtful lanes at once, as far as the work space goes
+        const int slot = turn - first;
+        if (doubt && slot >= 0 && slot < lv.lanes && f.number < *(volatile unsigned*)&ts.cut[t]) {
+            const int l = lv.level, m = l + 2, step = lv.lanes;
+            double* A = w.work + slot;
+            double* V = A + m * m * step;
+            int* S = (int*)(w.work + (m * m + 2 * m) * step) + slot;
+            for (int i = 0; i < w.q; ++i) S[i * step] = w.ids[w.Q[i]];
 #pragma unroll
-            for (int i = 0; i < T; ++i) S[w.q + i] = w.ids[w.first + f.at[i]];
-            const double r = fabs(partial_correlation(g.C, g.p, w.x, w.ids[ts.position[t]], S, l, w.work, V));
+            for (int i = 0; i < T; ++i) S[(w.q + i) * step] = w.ids[w.first + f.at[i]];
+            const double r = fabs(partial_correlation(g.C, g.p, w.x, w.ids[ts.position[t]], S, l, A, V, step));
             atomicAdd(lv.careful, 1ULL);
             if (r <= lv.cutoff) {
                 atomicMin(&ts.cut[t], f.number);

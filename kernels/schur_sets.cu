@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
     bool* flag = (bool*)(Q + q + 1);
     __shared__ int head[6];
     __shared__ u64 head_item;
-    const i64 slot_doubles = canonical_doubles(lv.level);
-    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * slot_doubles;
+    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * lv.lanes * canonical_doubles(lv.level);
     const int stride = lv.stride;
 
     while (true) {

@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
     __shared__ int head[6];
     __shared__ u64 head_item;
     double* W = W_all + blockIdx.x * w_doubles;             // [d + 1][w_pitch(q)], then ids [d + 1]
-    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * canonical_doubles(lv.level);
+    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * lv.lanes * canonical_doubles(lv.level);
     const int stride = lv.stride, wp = w_pitch(q);
 
     while (true) {

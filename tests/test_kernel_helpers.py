@@ -21,8 +21,8 @@ using std::fabs; using std::sqrt;
 #include "canonical.cuh"
 #include "pseudo_inverse.cuh"
 extern "C" {
-double r(const double* C, long long p, int x, int y, const int* S, int l, double* A, double* V) {
-    return partial_correlation(C, p, x, y, S, l, A, V);
+double r(const double* C, long long p, int x, int y, const int* S, int l, double* A, double* V, int step) {
+    return partial_correlation(C, p, x, y, S, l, A, V, step);
 }
 unsigned long long choose(int n, int k) { return binomial(n, k); }
 u64 rank_of(const u64* t, int stride, int n, int k, const int* s) { return subset_rank(t, stride, n, k, s); }
@@ -47,7 +47,7 @@ def host(tmp_path_factory):
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     lib = ctypes.CDLL(str(folder / "helpers.so"))
     lib.r.restype = ctypes.c_double
-    lib.r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, F64, F64]
+    lib.r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, F64, F64, ctypes.c_int]
     lib.choose.restype = lib.rank_of.restype = ctypes.c_ulonglong
     lib.rank_of.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, I32]
     lib.unrank.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ulonglong, I32]
@@ -82,9 +82,12 @@ def test_canonical_has_the_bits_of_its_python_twin(host, kind):
             x, y, *S = rng.permutation(p)[: level + 2].tolist()
             S = np.array(sorted(S), dtype=np.int32)
             A, V = work_space(level)
-            mine = host.r(C, p, x, y, S if level else np.zeros(1, np.int32), level, np.empty(400), np.empty(400))
             twin = partial_correlation(C, x, y, S, level, A, V)
-            assert np.float64(mine).tobytes() == np.float64(twin).tobytes(), (kind, level, x, y, S)
+            for step in (1, 5):  # entries side by side, or every fifth word
+                spread = np.zeros(max(1, level * step), np.int32)
+                spread[: level * step : step] = S
+                mine = host.r(C, p, x, y, spread, level, np.empty(A.size * step), np.empty(V.size * step), step)
+                assert np.float64(mine).tobytes() == np.float64(twin).tobytes(), (kind, level, x, y, S, step)
 
 
 def test_binomials_are_exact_and_saturate(host):

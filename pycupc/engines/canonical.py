@@ -36,14 +36,18 @@ def _clip(r: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pseudoinverse_r(C, x, y, S, size, A, V):
-    """r from the pseudoinverse of C[{x, y, S}]; A and V are work space of at least (size + 2)^2 each."""
+    """r from the pseudoinverse of C[{x, y, S}]; A and V as in `partial_correlation`.
+
+    Only rows x and y of the matrix of eigenvectors are asked for in the end, so V has only them.
+    """
     m = size + 2
     for i in range(m):
         a = x if i == 0 else (y if i == 1 else S[i - 2])
         for j in range(m):
             b = x if j == 0 else (y if j == 1 else S[j - 2])
             A[i, j] = C[a, b]
-            V[i, j] = 1.0 if i == j else 0.0
+        V[0, i] = 1.0 if i == 0 else 0.0
+        V[1, i] = 1.0 if i == 1 else 0.0
     for _ in range(MAX_SWEEPS):
         largest = 0.0
         for i in range(m):
@@ -73,6 +77,7 @@ def _pseudoinverse_r(C, x, y, S, size, A, V):
                         A[k, j] = s * u + c * v
                         A[i, k] = A[k, i]
                         A[j, k] = A[k, j]
+                for k in range(2):
                     u = V[k, i]
                     v = V[k, j]
                     V[k, i] = c * u - s * v
@@ -105,7 +110,7 @@ def partial_correlation(C, x, y, S, size, A, V):
     S : int array, at least `size` long, ascending
     size : int
         The level.
-    A, V : float64, at least (size + 2, size + 2)
+    A, V : float64, at least (size + 2, size + 2) and (2, size + 2)
         Work space, overwritten.
     """
     if size == 0:
@@ -139,4 +144,4 @@ def partial_correlation(C, x, y, S, size, A, V):
 
 def work_space(level: int) -> tuple[np.ndarray, np.ndarray]:
     """The two work arrays that `partial_correlation` needs at `level`."""
-    return np.empty((level + 2, level + 2)), np.empty((level + 2, level + 2))
+    return np.empty((level + 2, level + 2)), np.empty((2, level + 2))

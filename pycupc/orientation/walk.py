@@ -61,7 +61,7 @@ def count_separating(C, cut, jobs, starts, columns, found, containing):
         widest = max(widest, starts[jobs[job, 2] + 1] - starts[jobs[job, 2]])
     M = np.empty((widest + 1, widest + 2, widest + 2))
     A = np.empty((widest + 2, widest + 2))
-    V = np.empty((widest + 2, widest + 2))
+    V = np.empty((2, widest + 2))
     S = np.empty(widest + 1, np.int64)  # members of the set, ascending
     node = np.empty(widest + 2, np.int64)
     position = np.empty(widest + 1, np.int64)  # of the element taken in at each depth

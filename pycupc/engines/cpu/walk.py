@@ -188,7 +188,7 @@ def _walk(
     high = band_high(cut2)
     depth = level - 2  # matrices are stored for prefixes of size 0..depth; the last member is folded into the sweep
     size = level - 1
-    A, V = np.empty((level + 2, level + 2)), np.empty((level + 2, level + 2))
+    A, V = np.empty((level + 2, level + 2)), np.empty((2, level + 2))
     S = np.empty(level, dtype=np.int64)
     chosen = np.empty(level, dtype=np.int64)  # positions of the conditioning set
     n_lanes = np.zeros(level, dtype=np.int64)

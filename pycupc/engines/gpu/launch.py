@@ -38,7 +38,7 @@ class Level(ctypes.Structure):
     _fields_ = (
         [(f, ctypes.c_void_p) for f in ("binom", "careful", "work", "stop")]
         + [(f, ctypes.c_double) for f in ("cutoff", "sure_in", "sure_out")]
-        + [(f, ctypes.c_int) for f in ("stride", "level")]
+        + [(f, ctypes.c_int) for f in ("stride", "level", "lanes")]
     )
 
 

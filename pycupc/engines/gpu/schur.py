@@ -15,6 +15,8 @@ THREADS = (32, 32, 128, 256, 512, 256)
 #: Leaf tables reach as far as the classes that use them: T = 4 up to 64 columns.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 TILE, SLICE = 32, 128
+#: Work space of the canonical formula, all warps of a class together: fewer lanes of a warp at a time on deep levels.
+WORK_BYTES = 128 << 20
 
 
 @dataclass
@@ -32,7 +34,7 @@ TUNING = Tuning()
 
 def canonical_doubles(level: int) -> int:
     """As in kernels/engine.cuh."""
-    return 2 * (level + 2) ** 2 + level + 2
+    return (level + 2) ** 2 + 3 * (level + 2)
 
 
 def w_pitch(q: int) -> int:
@@ -106,7 +108,9 @@ def plan_class(
     dev.kernel("graph", "plan_phases")((phases,), (1024,), args, stream=s)
     queue = Queue(offsets, chunk, ticket, phases, p)
     own = Level.from_buffer_copy(level)
-    own.work = take(8 * grid * (block // 32) * canonical_doubles(l))
+    warp_bytes = 8 * grid * (block // 32) * canonical_doubles(l)
+    own.lanes = max(1, min(32, WORK_BYTES // warp_bytes))
+    own.work = take(own.lanes * warp_bytes)
     if tiled:
         w_doubles = w_pitch(l - leaf) * (high + 1) + 2 * (high // 4 + 1)
         W = take(8 * grid * w_doubles)

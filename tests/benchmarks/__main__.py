@@ -20,6 +20,7 @@ ABOUT = """experiments
   gpu             the GPU table: schur, cupc-e, cupc-s on every set, split into transfer, levels, orientation
   baselines       the paper's two baseline GPU algorithms against cupc-e and cupc-s
   configurations  heat maps over (beta, gamma) and (theta, delta)
+  gpu-peers       gpucsl and cuPC's library beside the GPU table, which --out must hold
   scaling         the paper's sweeps over p, n and density, two generators, ten graphs each
   scaling-large   schur up to p = 20,000
   sharing         how many rows share a conditioning set of level 2 (no GPU)
@@ -64,11 +65,10 @@ def main(argv: list[str] | None = None) -> int:
     clock = gpu.Clock(args.deadline)
     {
         "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": scaling.scaling,
-        "scaling-large": scaling.scaling_large,
+        "scaling-large": scaling.scaling_large, "gpu-peers": gpu.rival,
     }[args.experiment](args, clock)  # fmt: skip
     if args.experiment == "gpu":
         gpu.heavy(args, clock)
-        gpu.rival(args, clock)
     return 0
 
 
@@ -89,7 +89,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"
     )
     parser.add_argument("--threads", type=int, help="for cpu and stable.fast (all cores)")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is given up (%(default)g)")
+    parser.add_argument("--limit", type=float, help="seconds after which a run is given up (cpu 600, scaling 10)")
     parser.add_argument("--deadline", type=float, default=540, help="seconds for a whole GPU call (%(default)g)")
     parser.add_argument("--cache", type=Path, help="folder in which the environment of the Python peers is, or is made")
     parser.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")

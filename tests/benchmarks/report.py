@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -229,33 +230,31 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
     if result is None:
         return ""
     rows = result["rows"]
-    heads = ["generator", "sweep", "p", "density", "n", "graphs finished", "largest r", "pairs within 1e-12 of 1",
+    engines = list(dict.fromkeys(e for r in rows for e in r["seconds"]))
+    heads = ["generator", "sweep", "p", "density", "n", "graphs", "largest r", "pairs within 1e-12 of 1",
              "levels",
-             "careful tests", *(label(e) for e in rows[0]["seconds"])]  # fmt: skip
+             "careful tests", *map(label, engines)]  # fmt: skip
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for r in rows:
         groups.setdefault((r["kind"], r["sweep"], r["p"], r["density"], r["n"]), []).append(r)
     body = []
     for (kind, sweep, p, density, n), group in sorted(groups.items()):
-        ran = [r for r in group if "largest_r" in r]
-        cells = []
-        for e in rows[0]["seconds"]:
-            values = [r["seconds"][e] for r in group if r["seconds"].get(e)]
-            limits = [r["limit"] for r in group if "limit" in r and e in r["seconds"] and r["seconds"][e] is None]
-            cells.append(clock(float(np.median(values))) if values else f"> {limits[0]:g} s" if limits else "")
+        cells = [_sweep_cell([r for r in group if e in r["seconds"]], e) for e in engines]
+        careful = [n for r in group for n in list(r.get("careful", {}).values())[:1]]
         body.append([
             kind, sweep, str(p), f"{density:g}", str(n),
-            f"{sum(any(r['seconds'].values()) for r in ran)} of {len(ran)}",
-            f"1 - {1 - max(r['largest_r'] for r in ran):.1g}",
-            f"{np.mean([r['near_one'] for r in ran]):.1%}",
-            "-".join(sorted({str(f(r["levels"] for r in ran if "levels" in r)) for f in (min, max)}, key=int))
-            if any("levels" in r for r in ran) else "",
-            f"{np.mean([r.get('careful', 0) for r in ran]):.3g}", *cells,
+            str(len(group)),
+            f"1 - {1 - max(r['largest_r'] for r in group):.1g}",
+            f"{np.mean([r['near_one'] for r in group]):.1%}",
+            "-".join(sorted({str(f(r["levels"] for r in group if "levels" in r)) for f in (min, max)}, key=int))
+            if careful else "",
+            f"{np.mean(careful):.3g}" if careful else "", *cells,
         ])  # fmt: skip
-    disagree = sum(not r.get("engines_agree", True) for r in rows)
+    compared = {json.dumps([r[k] for k in ("kind", "p", "density", "n", "seed")]): r["engines_agree"] for r in rows}
+    agree, disagree = (sum(v is want for v in compared.values()) for want in (True, False))
     exponents = []
     for kind in ("paper", "standardised"):
-        for e in rows[0]["seconds"]:
+        for e in engines:
             found = {}
             for r in rows:
                 if r["kind"] == kind and r["sweep"] == "p" and r["seconds"].get(e):
@@ -267,9 +266,21 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
         "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
         f"**The engines disagree on {disagree} graphs.**\n" if disagree
-        else "The engines agree on every graph that more than one of them finished.\n",
+        else f"On all {agree} graphs that more than one engine finished the answers are the same.\n" if agree else "",
         f"![scaling](results/{curves.scaling(result, folder)})\n",
     ])  # fmt: skip
+
+
+def _sweep_cell(group: list[dict[str, Any]], engine: str) -> str:
+    """Median over the graphs of a point; how many finished, where not all did; where the others were stopped."""
+    found = [v for r in group if (v := r["seconds"][engine]) is not None]
+    stopped = [r for r in group if r["seconds"][engine] is None]
+    if not stopped:
+        return clock(float(np.median(found))) if found else ""
+    if found:
+        return f"{clock(float(np.median([*found, *[np.inf] * len(stopped)])))} ({len(found)} of {len(group)})"
+    at = stopped[0]["stopped_at"][engine]
+    return f"> {stopped[0]['limit']:g} s: level {at['level']}, {at['tests_at_most']:.1g} tests there at most"
 
 
 def _scaling_large(raw: dict[str, Any], folder: Path) -> str:

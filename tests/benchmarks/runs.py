@@ -21,7 +21,11 @@ GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
 
 
 class TooSlow(Exception):
-    """A run passed its time limit."""
+    """A run passed its time limit; `reached` says where it was: level, tests it may need there, edges left."""
+
+    def __init__(self, limit: float, reached: dict[str, int]) -> None:
+        super().__init__(f"more than {limit:g} s")
+        self.reached = reached
 
 
 def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
@@ -77,9 +81,9 @@ def once(w: Workload, engine: Any, limit: float | None = None) -> tuple[Any, dic
     watch = Stopwatch(engine)
     began = time.perf_counter()
 
-    def progress(*_: int) -> None:
+    def progress(level: int, _: int, tests_at_most: int, edges_left: int) -> None:
         if limit is not None and time.perf_counter() - began > limit:
-            raise TooSlow(f"more than {limit:g} s")
+            raise TooSlow(limit, {"level": level, "tests_at_most": tests_at_most, "edges_left": edges_left})
 
     fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine=watch, progress=progress)
     total = time.perf_counter() - began

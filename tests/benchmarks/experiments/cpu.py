@@ -20,6 +20,7 @@ PCALG = ("stable", "stable.fast", OPENMP)
 def run(args: Any) -> None:
     """Experiment "cpu"."""
     threads = args.threads or len(os.sched_getaffinity(0))
+    args.limit = args.limit or 600.0
     result = record.new("cpu", args)
     result["threads"] = threads
     wanted = list(args.engines or ("cpu", "reference", "stable", "stable.fast"))

@@ -95,31 +95,37 @@ def heavy(args: Any, clock: Clock) -> None:
 
 
 def rival(args: Any, clock: Clock) -> None:
-    """gpucsl and a library with cuPC's entry point, where they are; adds to the table's file."""
-    result = record.read(args.out, "gpu")
-    if result is None or (args.peer_path is None and args.cupc_library is None):
-        return
-    own = Clock(100)
-    for row in result["rows"]:
-        if min(own.left(), clock.left() - 30) < 0 or row["set"] not in (*workloads.LIGHT, *workloads.QUICK):
+    """gpucsl and a library with cuPC's entry point; adds to the table's file. Slow sets last.
+
+    Raises
+    ------
+    SystemExit
+        If --out holds no GPU table to add to.
+    """
+    args.resume = True
+    result = record.new("gpu", args)
+    if not result["rows"]:
+        raise SystemExit(f"gpu-peers: {args.out} holds no gpu.json; run the experiment gpu first")
+    for row in sorted(result["rows"], key=lambda r: r["set"] in HEAVY):
+        if row["set"] not in (args.sets or row["set"]) or clock.left() < 60:
             continue
         w = workloads.load(row["set"], args.data)
         fit, _ = runs.once(w, runs.make_engine("gpu"))
+        limit = clock.left() - 5
+        if args.cupc_library is not None:
+            out = peers.cupc_library(args.cupc_library, w, budget=20, limit=limit)
+            row["runs"]["cuPC-library"] = peers.summary(out, fit.skeleton)
         if args.peer_path is not None:
             X = _data(row["set"], args.data)
             out = peers.python_peer(
-                "gpucsl", X, w.alpha, Path(sys.executable), repeats=3, budget=10, limit=60, warm_up=True,
+                "gpucsl", X, w.alpha, Path(sys.executable), repeats=3, budget=20, limit=limit, warm_up=True,
                 path=args.peer_path.resolve(),
             )  # fmt: skip
             row["runs"]["gpucsl"] = peers.summary(out, fit.skeleton)
-        if args.cupc_library is not None:
-            row["runs"]["cuPC-library"] = peers.summary(peers.cupc_library(args.cupc_library, w), fit.skeleton)
         for who in ("gpucsl", "cuPC-library"):
             if who in row["runs"]:
                 record.say(f"{row['set']} {who}: {brief(row['runs'][who])}")
         record.write(result, args.out)
-        if not {"absent", "failed"}.isdisjoint(row["runs"].get("gpucsl", {})) and args.cupc_library is None:
-            break
 
 
 def _data(name: str, folder: Path) -> np.ndarray:

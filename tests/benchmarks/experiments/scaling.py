@@ -10,6 +10,9 @@ import numpy as np
 from .. import generator, record, runs, workloads
 from .gpu import Clock, baselines, brief, configurations, engines_of, heavy, measure, rival, table
 
+#: Seconds that one run of a sweep may take.
+SWEEP_LIMIT = 10.0
+
 
 def run_all(args: Any) -> None:
     """All GPU experiments, most wanted first; what does not fit into `args.deadline` seconds is left out and said."""
@@ -19,7 +22,7 @@ def run_all(args: Any) -> None:
     heavy(args, clock)
     baselines(args, clock)
     configurations(args, clock)
-    if clock.left() > 20:
+    if clock.left() > 20 and (args.peer_path or args.cupc_library):
         rival(args, clock)
     if clock.left() > 20:
         scaling(args, clock)
@@ -69,58 +72,61 @@ def points(quick: bool) -> list[tuple[str, int, float, int]]:
 def scaling(args: Any, clock: Clock) -> None:
     """The paper's sweeps with both generators: graph by graph, so that a deadline costs graphs and no points."""
     result = record.new("scaling", args)
+    rows = result["rows"]
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
-    graphs = 3 if args.quick else 10
-    limit = min(args.limit, 5.0)
-    hopeless: set[tuple[str, ...]] = set()
-    for seed in range(graphs):
+    limit = SWEEP_LIMIT if args.limit is None else args.limit
+    for seed in range(3 if args.quick else 10):
         for kind in args.generators:
-            done: dict[tuple[int, float, int], dict[str, Any]] = {}
             for sweep, p, density, n in points(args.quick):
-                if (p, density, n) in done:
-                    result["rows"].append({**done[p, density, n], "sweep": sweep})
-                    record.write(result, args.out)
+                point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
+                same = [r for r in rows if point.items() <= r.items()]
+                if any(r["sweep"] == sweep for r in same):
                     continue
-                if clock.left() < 15:
+                if not same and clock.left() < 3 * limit:
                     record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
                     return
-                row = _point(kind, p, density, n, seed, engines, limit, hopeless)
-                done[p, density, n] = row
-                result["rows"].append({**row, "sweep": sweep})
+                if not same:
+                    left = [e for e in engines if not _hopeless(rows, point, e)]
+                    if not left:
+                        continue
+                    same = [_point(point, left, limit)]
+                rows.append({**same[0], "sweep": sweep})
                 record.write(result, args.out)
         record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
 
 
-def _point(
-    kind: str, p: int, density: float, n: int, seed: int, engines: list[str], limit: float, hopeless: set
-) -> dict[str, Any]:
-    if all((kind, str((p, density, n)), e) in hopeless for e in engines):
-        return {"kind": kind, "p": p, "density": density, "n": n, "seed": seed, "seconds": dict.fromkeys(engines)}
+def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str) -> bool:
+    """Two graphs of this point passed the limit, and none did not."""
+    seen = [
+        r["seconds"][engine] for r in rows
+        if engine in r["seconds"] and all(r[k] == v for k, v in point.items() if k != "seed")
+    ]  # fmt: skip
+    return seen.count(None) >= 2 and not any(seen)
+
+
+def _point(point: dict[str, Any], engines: list[str], limit: float) -> dict[str, Any]:
+    """One random graph: seconds by engine (None: passed the limit), and whether the answers are the same."""
+    kind, p, density, n, seed = point.values()
     w = _random(kind, p, density, n, seed, alpha=0.05, device="cpu" not in engines)
     off = w.C[np.triu_indices(p, 1)]
     row: dict[str, Any] = {
-        "kind": kind, "p": p, "density": density, "n": n, "seed": seed, "alpha": 0.05,
-        "near_one": float((1 - np.abs(off) < 1e-12).mean()), "largest_r": float(np.abs(off).max()), "seconds": {},
+        **point, "alpha": w.alpha, "limit": limit, "near_one": float((1 - np.abs(off) < 1e-12).mean()),
+        "largest_r": float(np.abs(off).max()), "seconds": {}, "stopped_at": {},
     }  # fmt: skip
-    answers = {}
+    answers = set()
     for engine in engines:
-        key = (kind, str((p, density, n)), engine)
-        if key in hopeless:
-            row["seconds"][engine] = None
-            continue
         try:
             if seed == 0:
-                runs.once(w, runs.make_engine(engine), limit)  # compiles and warms up
+                runs.once(w, runs.make_engine(engine), limit)  # compiles what this point needs
             fit, times = runs.once(w, runs.make_engine(engine), limit)
-        except runs.TooSlow:
-            hopeless.add(key)
-            row["seconds"][engine], row["limit"] = None, limit
+        except runs.TooSlow as slow:
+            row["seconds"][engine], row["stopped_at"][engine] = None, slow.reached
             continue
         row["seconds"][engine] = times["engine"]
         row["tests"], row["levels"] = sum(fit.n_edgetests), len(fit.n_edgetests) - 1
-        row["careful"] = sum(s.n_careful for s in fit.levels)
-        answers[engine] = workloads.Answer.of(fit).digest
-    row["engines_agree"] = len(set(answers.values())) <= 1
+        row.setdefault("careful", {})[engine] = sum(s.n_careful for s in fit.levels)
+        answers.add(workloads.Answer.of(fit).digest)
+    row["engines_agree"] = len(answers) <= 1 if len(engines) - len(row["stopped_at"]) > 1 else None
     return row
 
 

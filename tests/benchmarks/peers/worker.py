@@ -106,7 +106,9 @@ def main(folder):
             break
     package = job["peer"].split(",")[0]
     versions = {package: importlib.metadata.version(package)}
-    out = {"seconds": seconds, "skeleton_seconds": skeleton_seconds, "versions": versions}
+    out = {"seconds": seconds, "versions": versions}
+    if None not in skeleton_seconds:  # as the package itself reports it; "seconds" have the orientation too
+        out["skeleton_seconds"] = skeleton_seconds
     (folder / "out.json").write_text(json.dumps(out))
 
 

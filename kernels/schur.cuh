@@ -33,13 +33,40 @@ struct Leaf {
     bool valid, sound;        // a leaf of its own; all pivots above the floor
 };
 
-// What a doubtful test needs besides: where the row is, to call the canonical formula.
+// What a doubtful test needs besides: where the row is, to call the canonical formula. In shared memory, for the block.
 struct Place {
+    const double* C;
     const int* ids;           // variables of the row's positions
     const int* Q;             // positions of the base
-    double* work;             // this warp's canonical work space, for lv.lanes lanes, interleaved
-    int x, q, first;          // row variable, size of the base, position of column 0 of M
+    double* work;             // canonical work space of the block's warps
+    i64 p;
+    int x, q, first, lanes;   // row variable, size of the base, position of column 0 of M, lanes of a warp with work space
 };
+
+// One thread fills what holds for all rows.
+__device__ __forceinline__ void place_block(Place& w, const Graph& g, const Level& lv, const int* Q, const int q, const int warps) {
+    w.C = g.C;
+    w.p = g.p;
+    w.Q = Q;
+    w.q = q;
+    w.lanes = lv.lanes;
+    w.work = lv.work + (i64)blockIdx.x * warps * lv.lanes * canonical_doubles(lv.level);
+}
+
+// |r| of x and y given base and leaf by the canonical formula. Apart, with few arguments: it costs its callers no registers.
+// leaf: the last member's position in the low 32 bits, above it one byte each for the earlier ones, from the first on.
+__device__ __noinline__ double doubtful(const Place* w, const int y, u64 leaf, const int size, const int slot) {
+    const int q = w->q, l = q + size, m = l + 2, step = w->lanes;
+    double* base = w->work + (i64)(threadIdx.x >> 5) * step * canonical_doubles(l);
+    double *A = base + slot, *V = A + m * m * step;
+    int* S = (int*)(base + (m * m + 2 * m) * step) + slot;
+    const int* ids = w->ids;
+    for (int i = 0; i < q; ++i) S[i * step] = ids[w->Q[i]];
+    S[(l - 1) * step] = ids[w->first + (int)(unsigned)leaf];
+    leaf >>= 32;
+    for (int i = q; i < l - 1; ++i, leaf >>= 8) S[i * step] = ids[w->first + (int)(leaf & 255)];
+    return fabs(partial_correlation(w->C, w->p, w->x, y, S, l, A, V, step));
+}
 
 // The lanes in `open` have a test of target t that was not settled at once. Converged call: the whole warp takes part.
 template <int T>
@@ -63,14 +90,10 @@ __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Pl
     for (int first = 0; first < turns; first += lv.lanes) {  // all doubtful lanes at once, as far as the work space goes
         const int slot = turn - first;
         if (doubt && slot >= 0 && slot < lv.lanes && f.number < *(volatile unsigned*)&ts.cut[t]) {
-            const int l = lv.level, m = l + 2, step = lv.lanes;
-            double* A = w.work + slot;
-            double* V = A + m * m * step;
-            int* S = (int*)(w.work + (m * m + 2 * m) * step) + slot;
-            for (int i = 0; i < w.q; ++i) S[i * step] = w.ids[w.Q[i]];
+            u64 leaf = (unsigned)f.at[T - 1];
 #pragma unroll
-            for (int i = 0; i < T; ++i) S[(w.q + i) * step] = w.ids[w.first + f.at[i]];
-            const double r = fabs(partial_correlation(g.C, g.p, w.x, w.ids[ts.position[t]], S, l, A, V, step));
+            for (int i = 0; i < T - 1; ++i) leaf |= (u64)(unsigned)f.at[i] << (32 + 8 * i);
+            const double r = doubtful(&w, w.ids[ts.position[t]], leaf, T, slot);
             atomicAdd(lv.careful, 1ULL);
             if (r <= lv.cutoff) {
                 atomicMin(&ts.cut[t], f.number);

@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
     bool* flag = (bool*)(Q + q + 1);
     __shared__ int head[6];
     __shared__ u64 head_item;
-    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * lv.lanes * canonical_doubles(lv.level);
+    __shared__ Place w;
+    if (threadIdx.x == 0) place_block(w, g, lv, Q, q, warps);
     const int stride = lv.stride;
 
     while (true) {
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
         u64 base = head_item * chunk;
         const u64 last = base + chunk < bases ? base + chunk : bases;
         for (int a = threadIdx.x; a < d; a += blockDim.x) ids[a] = g.column[e0 + a];
-        if (threadIdx.x == 0) ids[d] = x;
+        if (threadIdx.x == 0) { ids[d] = x; w.ids = ids; w.x = x; }
         if (warp == 0) {                                    // first base of the chunk, 32 candidates a step
             u64 left = bases - 1 - base;
             int top = m - 1;
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
                     count += __popc(mask);
                     extra += __popc(early);
                 }
-                if (lane == 0) { head[4] = count; head[5] = extra; }
+                if (lane == 0) { head[4] = count; head[5] = extra; w.first = first; }
             }
             for (int a = threadIdx.x; a <= r; a += blockDim.x) rows[a] = first + a;  // row r is x: position d
             __syncthreads();
@@ -143,8 +144,6 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
             const double vx = given(g, ids, d, d, q, W, wp);
             __syncthreads();
             const unsigned leaves = (unsigned)lv.binom[(i64)T * stride + r];
-            Place w;
-            w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = first;
             // Segments of leaves, each twice as long as the one before: between two, separated targets are reported and
             // dropped, since all leaves still to come have larger ranks.
             int targets = count;

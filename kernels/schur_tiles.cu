@@ -22,7 +22,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
     __shared__ int head[6];
     __shared__ u64 head_item;
     double* W = W_all + blockIdx.x * w_doubles;             // [d + 1][w_pitch(q)], then ids [d + 1]
-    double* work = lv.work + ((i64)blockIdx.x * warps + warp) * lv.lanes * canonical_doubles(lv.level);
+    __shared__ Place w;
+    if (threadIdx.x == 0) place_block(w, g, lv, Q, q, warps);
     const int stride = lv.stride, wp = w_pitch(q);
 
     while (true) {
@@ -46,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
         __syncthreads();
         const int start = q ? Q[q - 1] + 1 : 0, p0 = max(start, ptile * PTILE), p1 = min(d - 1, ptile * PTILE + PTILE);
         if (p0 >= p1) continue;                             // this tile lies before the base's end
+        if (threadIdx.x == 0) { w.ids = ids; w.x = x; w.first = p0; }
         u64 head_rank = lv.binom[(i64)lv.level * stride + d] - 1;
         for (int i = 0; i < q; ++i) head_rank -= lv.binom[(i64)(lv.level - i) * stride + (d - 1 - Q[i])];
         const u64 first_rank = head_rank - lv.binom[2 * (i64)stride + (d - 1 - p0)] - lv.binom[(i64)stride + (d - 2 - p0)];
@@ -117,8 +119,6 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                     f.s[0] = f.at[0] = p - p0;
                     f.s[1] = PTILE + lane;
                     f.at[1] = k - p0;
-                    Place w;
-                    w.ids = ids; w.Q = Q; w.work = work; w.x = x; w.q = q; w.first = p0;
                     sweep<2, 4>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
                 }
             }

@@ -11,7 +11,7 @@ from pathlib import Path
 if not __package__:  # python tests/benchmarks: where another installed package is called "tests"
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
-    __package__ = "benchmarks"
+    __package__, __spec__ = "benchmarks", None
 
 from . import record
 
@@ -100,6 +100,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "--generators", nargs="+", default=["paper", "standardised"], choices=("paper", "standardised"),
         help="of the scaling experiment",
     )  # fmt: skip
+    parser.add_argument("--sweeps", nargs="+", default=["p", "n", "d"], choices=("p", "n", "d"), help="likewise")
+    parser.add_argument("--graphs", type=int, help="random graphs a point, likewise (10)")
     parser.add_argument("--carry", type=Path, default=Path(".carry"), help="folder that `prepare` fills (%(default)s)")
     args = parser.parse_args(argv)
     words = sys.argv[1:] if argv is None else argv

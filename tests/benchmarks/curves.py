@@ -46,7 +46,7 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     fig, axes = figure(2, 3, figsize=(10, 6), squeeze=False)
     for ax_row, kind in zip(axes, kinds, strict=True):
         for ax, (sweep, key, text) in zip(ax_row, sweeps, strict=True):
-            rows = [r for r in result["rows"] if r["sweep"] == sweep and r["kind"] == kind]
+            rows = [r for r in result["rows"] if sweep in r["sweeps"] and r["kind"] == kind]
             values = sorted({r[key] for r in rows})
             width = 0.8 / len(engines)
             for i, e in enumerate(engines):
@@ -84,7 +84,7 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     else:
         handles = [patch(GREYS[(i + 1) % 4], HATCHES[i], label(e)) for i, e in enumerate(engines)]
     fig.legend(handles=handles, loc="upper center", ncol=len(engines), fontsize=8, frameon=False)
-    base = [r for r in result["rows"] if r["sweep"] == "p"]
+    base = [r for r in result["rows"] if "p" in r["sweeps"]]
     fixed = f"p sweep: density {base[0]['density']:g}, n = {base[0]['n']}" if base else ""
     if any(v is None for r in result["rows"] for v in r["seconds"].values()):
         fixed += "; x: no run within the time limit"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +235,8 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
              "careful tests", *map(label, engines)]  # fmt: skip
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for r in rows:
-        groups.setdefault((r["kind"], r["sweep"], r["p"], r["density"], r["n"]), []).append(r)
+        for sweep in r["sweeps"]:
+            groups.setdefault((r["kind"], sweep, r["p"], r["density"], r["n"]), []).append(r)
     body = []
     for (kind, sweep, p, density, n), group in sorted(groups.items()):
         cells = [_sweep_cell([r for r in group if e in r["seconds"]], e) for e in engines]
@@ -250,14 +250,14 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
             if careful else "",
             f"{np.mean(careful):.3g}" if careful else "", *cells,
         ])  # fmt: skip
-    compared = {json.dumps([r[k] for k in ("kind", "p", "density", "n", "seed")]): r["engines_agree"] for r in rows}
-    agree, disagree = (sum(v is want for v in compared.values()) for want in (True, False))
+    answers = [set(r["answers"].values()) for r in rows if len(r["answers"]) > 1]
+    agree, disagree = sum(len(a) == 1 for a in answers), sum(len(a) > 1 for a in answers)
     exponents = []
     for kind in ("paper", "standardised"):
         for e in engines:
             found = {}
             for r in rows:
-                if r["kind"] == kind and r["sweep"] == "p" and r["seconds"].get(e):
+                if r["kind"] == kind and "p" in r["sweeps"] and r["seconds"].get(e):
                     found.setdefault(r["p"], []).append(r["seconds"][e])
             if len(found) > 1:
                 k = curves.growth(list(found), [float(np.median(v)) for v in found.values()])
@@ -280,7 +280,7 @@ def _sweep_cell(group: list[dict[str, Any]], engine: str) -> str:
     if found:
         return f"{clock(float(np.median([*found, *[np.inf] * len(stopped)])))} ({len(found)} of {len(group)})"
     at = stopped[0]["stopped_at"][engine]
-    return f"> {stopped[0]['limit']:g} s: level {at['level']}, {at['tests_at_most']:.1g} tests there at most"
+    return f"> {at['limit']:g} s: level {at['level']}, {at['tests_at_most']:.1g} tests there at most"
 
 
 def _scaling_large(raw: dict[str, Any], folder: Path) -> str:

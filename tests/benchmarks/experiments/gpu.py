@@ -160,12 +160,16 @@ def configurations(args: Any, clock: Clock) -> None:
     cells += [("cupc-s", {"theta": t, "delta": d}) for t, d in THETA_DELTA]
     for name in workloads.available(_light(args), args.data):
         w = workloads.load(name, args.data)
-        row: dict[str, Any] = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "cells": []}
-        result["rows"].append(row)
+        row = next((r for r in result["rows"] if r["set"] == name), None)
+        if row is None:
+            row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "cells": []}
+            result["rows"].append(row)
         check = w.expected
         for engine, options in [c for i, c in enumerate(cells) if not args.quick or i % 8 == 0 or c[1] in DEFAULTS]:
             if clock.left() < 20:
                 break
+            if any({"engine": engine, **options}.items() <= c.items() for c in row["cells"]):
+                continue
             out = measure(w, engine, check, least=3, budget=1.0, limit=5.0, **options)
             check = _keep_check(out, check, w)
             row["cells"].append({

@@ -75,22 +75,28 @@ def scaling(args: Any, clock: Clock) -> None:
     rows = result["rows"]
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
     limit = SWEEP_LIMIT if args.limit is None else args.limit
-    for seed in range(3 if args.quick else 10):
+    for seed in range(args.graphs or (3 if args.quick else 10)):
         for kind in args.generators:
             for sweep, p, density, n in points(args.quick):
-                point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
-                same = [r for r in rows if point.items() <= r.items()]
-                if any(r["sweep"] == sweep for r in same):
+                if sweep not in args.sweeps:
                     continue
-                if not same and clock.left() < 3 * limit:
+                point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
+                row = next((r for r in rows if point.items() <= r.items()), None)
+                stopped = row is not None and None in row["seconds"].values()
+                left = [
+                    e for e in engines
+                    if not stopped and not (row and e in row["seconds"]) and not _hopeless(rows, point, e)
+                ]  # fmt: skip
+                if left and clock.left() < 3 * limit:
                     record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
                     return
-                if not same:
-                    left = [e for e in engines if not _hopeless(rows, point, e)]
-                    if not left:
-                        continue
-                    same = [_point(point, left, limit)]
-                rows.append({**same[0], "sweep": sweep})
+                if left:
+                    if row is None:
+                        row = {**point, "sweeps": []}
+                        rows.append(row)
+                    _run_point(row, left, limit)
+                if row is not None and sweep not in row["sweeps"]:
+                    row["sweeps"].append(sweep)
                 record.write(result, args.out)
         record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
 
@@ -104,30 +110,29 @@ def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str) ->
     return seen.count(None) >= 2 and not any(seen)
 
 
-def _point(point: dict[str, Any], engines: list[str], limit: float) -> dict[str, Any]:
-    """One random graph: seconds by engine (None: passed the limit), and whether the answers are the same."""
-    kind, p, density, n, seed = point.values()
+def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
+    """Run engines on one random graph: seconds (None: passed the limit) and answer of each, into `row`.
+
+    Once an engine was stopped on a graph, the others are not tried on it.
+    """
+    kind, p, density, n, seed = (row[k] for k in ("kind", "p", "density", "n", "seed"))
     w = _random(kind, p, density, n, seed, alpha=0.05, device="cpu" not in engines)
     off = w.C[np.triu_indices(p, 1)]
-    row: dict[str, Any] = {
-        **point, "alpha": w.alpha, "limit": limit, "near_one": float((1 - np.abs(off) < 1e-12).mean()),
-        "largest_r": float(np.abs(off).max()), "seconds": {}, "stopped_at": {},
-    }  # fmt: skip
-    answers = set()
+    row.update(alpha=w.alpha, near_one=float((1 - np.abs(off) < 1e-12).mean()), largest_r=float(np.abs(off).max()))
+    for key in ("seconds", "stopped_at", "careful", "answers"):
+        row.setdefault(key, {})
     for engine in engines:
         try:
             if seed == 0:
                 runs.once(w, runs.make_engine(engine), limit)  # compiles what this point needs
             fit, times = runs.once(w, runs.make_engine(engine), limit)
         except runs.TooSlow as slow:
-            row["seconds"][engine], row["stopped_at"][engine] = None, slow.reached
-            continue
+            row["seconds"][engine], row["stopped_at"][engine] = None, {"limit": limit, **slow.reached}
+            return
         row["seconds"][engine] = times["engine"]
         row["tests"], row["levels"] = sum(fit.n_edgetests), len(fit.n_edgetests) - 1
-        row.setdefault("careful", {})[engine] = sum(s.n_careful for s in fit.levels)
-        answers.add(workloads.Answer.of(fit).digest)
-    row["engines_agree"] = len(answers) <= 1 if len(engines) - len(row["stopped_at"]) > 1 else None
-    return row
+        row["careful"][engine] = sum(s.n_careful for s in fit.levels)
+        row["answers"][engine] = workloads.Answer.of(fit).digest
 
 
 def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: float, device: bool) -> workloads.Workload:

@@ -59,13 +59,17 @@ def pgmpy(X, alpha):
 
 
 def gpucsl(X, alpha):
+    _gpucsl_today()
+    from gpucsl.pc.kernel_management import Kernels
     from gpucsl.pc.pc import GaussianPC
 
     C = np.corrcoef(X, rowvar=False)
+    last = 6  # its default would ask for p x p x (p - 2) integers; 6 is what fits for p in the thousands
+    kernels = [Kernels.for_gaussian_ci(X.shape[1], 1, last)]  # compiled once, out of the times
 
     def run():
-        # Default max_level would ask for p x p x (p - 2) integers; 6 is what fits for p in the thousands.
-        return GaussianPC(X, 6, alpha=alpha).set_distribution_specific_options(correlation_matrix=C).execute()[0]
+        job = GaussianPC(X, last, alpha=alpha, kernels=kernels)
+        return job.set_distribution_specific_options(correlation_matrix=C).execute()[0]
 
     def graph(out):
         import networkx
@@ -73,6 +77,33 @@ def gpucsl(X, alpha):
         return networkx.to_numpy_array(out.directed_graph, nodelist=range(X.shape[1])).astype(np.int8)
 
     return run, graph
+
+
+def _gpucsl_today():
+    """What gpucsl 0.0.7 needs to run with CuPy 14 and CUDA 13: a name that NumPy 2 dropped, and no jitify.
+
+    CuPy's jitify step, which looks up the C++ headers that the kernels include, did not end within minutes there. The
+    kernels use nothing of these headers but `assert` and names of integers: empty ones let NVRTC compile the same code.
+    """
+    import tempfile
+
+    import cupy
+
+    if not hasattr(cupy, "float_"):
+        cupy.float_ = cupy.float64
+    headers = Path(tempfile.mkdtemp(prefix="pycupc-bench-headers-"))
+    for name in ("algorithm", "cmath", "cstdio", "cstring"):
+        (headers / name).write_text("")
+    for name in ("assert.h", "cassert"):
+        (headers / name).write_text("#undef assert\n#define assert(x)\n")
+    (headers / "stdint.h").write_text("#pragma once\ntypedef unsigned int uint32_t;\ntypedef int int32_t;\n")
+    module = cupy.RawModule
+
+    def without_jitify(*, code, jitify, name_expressions, options):
+        del jitify
+        return module(code=code, name_expressions=name_expressions, options=(*options, f"-I{headers}"))
+
+    cupy.RawModule = without_jitify
 
 
 def causal_learn_default(X, alpha):

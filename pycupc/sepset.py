@@ -189,7 +189,7 @@ class SepSets:
         x, y, length = self._key // self._p, self._key % self._p, self._end - self._start
         if not self._changed:
             in_order = bool((self._start[1:] == self._end[:-1]).all())
-            members = self._members if in_order else self._gathered(range(len(x)))
+            members = self._members if in_order else self._gathered()
             return x.astype(np.int32), y.astype(np.int32), length.astype(np.int32), members
         cells = {
             (a, b): self._members[s:e].tolist()
@@ -204,9 +204,11 @@ class SepSets:
             np.array([m for k in keys for m in cells[k]], dtype=np.int32),
         )
 
-    def _gathered(self, order: range) -> np.ndarray:
-        parts = [self._members[self._start[i] : self._end[i]] for i in order]
-        return np.concatenate(parts) if parts else self._members[:0]
+    def _gathered(self) -> np.ndarray:
+        """Members of all cells, in the order of the cells."""
+        length = self._end - self._start
+        before = np.cumsum(length) - length
+        return self._members[np.repeat(self._start - before, length) + np.arange(length.sum())]
 
     def gaps(self) -> np.ndarray:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""

@@ -19,11 +19,14 @@ MAX_LEVEL = 64
 @dataclass(frozen=True)
 class Geometry:
     """The configuration of the paper: cuPC-E-beta-gamma (pairs a block, threads a pair), cuPC-S-theta-delta (threads a
-    block, blocks a row). One thread an edge is beta=64, gamma=1; one block an edge is beta=1, gamma=256."""
+    block, blocks a row). One thread an edge is beta=64, gamma=1; one block an edge is beta=1, gamma=256.
+
+    The paper's choice is E-2-32 and S-64-2. S-256-2 is faster on every set measured on an H200, nothing is for E
+    (tests/benchmarks/BENCHMARKS.md, section 5)."""
 
     beta: int = 2
     gamma: int = 32
-    theta: int = 64
+    theta: int = 256
     delta: int = 2
 
     def __post_init__(self) -> None:

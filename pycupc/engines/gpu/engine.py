@@ -35,9 +35,9 @@ class GpuEngine(Engine):
     device : int
         CUDA device number.
     beta, gamma : int
-        cupc-e: edges a block and threads an edge.
+        cupc-e: edges a block and threads an edge; at most 512 threads in all.
     theta, delta : int
-        cupc-s: threads a block and blocks a row.
+        cupc-s: threads a block, at most 256, and blocks a row.
 
     Raises
     ------
@@ -50,10 +50,10 @@ class GpuEngine(Engine):
         algorithm: Literal["schur", "cupc-e", "cupc-s"] = "schur",
         device: int = 0,
         *,
-        beta: int = 2,
-        gamma: int = 32,
-        theta: int = 64,
-        delta: int = 2,
+        beta: int = cupc.Geometry.beta,
+        gamma: int = cupc.Geometry.gamma,
+        theta: int = cupc.Geometry.theta,
+        delta: int = cupc.Geometry.delta,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")

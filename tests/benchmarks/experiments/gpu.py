@@ -20,7 +20,7 @@ BASELINES = {
 }
 BETA_GAMMA = [(b, t // b) for t in (32, 64, 128, 256) for b in (1, 2, 4, 8, 16, 32, 64, 128, 256) if b <= t]
 THETA_DELTA = [(t, d) for t in (32, 64, 128, 256) for d in (1, 2, 4, 8)]
-DEFAULTS = ({"beta": 2, "gamma": 32}, {"theta": 64, "delta": 2})
+PAPER_CHOICE = ({"beta": 2, "gamma": 32}, {"theta": 64, "delta": 2})
 #: cupc-e and cupc-s take seconds on these.
 HEAVY = ("stock_logret", "std_1000_100_2000")
 
@@ -165,7 +165,7 @@ def configurations(args: Any, clock: Clock) -> None:
             row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "cells": []}
             result["rows"].append(row)
         check = w.expected
-        for engine, options in [c for i, c in enumerate(cells) if not args.quick or i % 8 == 0 or c[1] in DEFAULTS]:
+        for engine, options in [c for i, c in enumerate(cells) if not args.quick or i % 8 == 0 or c[1] in PAPER_CHOICE]:
             if clock.left() < 20:
                 break
             if any({"engine": engine, **options}.items() <= c.items() for c in row["cells"]):

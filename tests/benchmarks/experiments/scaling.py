@@ -102,12 +102,11 @@ def scaling(args: Any, clock: Clock) -> None:
 
 
 def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str) -> bool:
-    """Two graphs of this point passed the limit, and none did not."""
-    seen = [
-        r["seconds"][engine] for r in rows
-        if engine in r["seconds"] and all(r[k] == v for k, v in point.items() if k != "seed")
-    ]  # fmt: skip
-    return seen.count(None) >= 2 and not any(seen)
+    """On two graphs of this point the engine, or whatever was tried, passed the limit, and on none it did not."""
+    seen = [r["seconds"] for r in rows if all(r[k] == v for k, v in point.items() if k != "seed")]
+    own = [s[engine] for s in seen if engine in s]
+    everyone = [v for s in seen for v in s.values()]
+    return any(v.count(None) >= 2 and not any(v) for v in (own, everyone))
 
 
 def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:

@@ -209,10 +209,10 @@ def test_a_stopped_sweep_says_where(tiny, monkeypatch):
 
     monkeypatch.setattr(runs, "once", stop)
     words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--generators", "paper"]
-    assert menu.main([*words, "--engines", "gpu", "cupc-e", "--limit", "7"]) == 0
+    assert menu.main([*words, "--engines", "gpu", "cupc-e", "--limit", "7", "--graphs", "6"]) == 0
     rows = json.loads((tiny / "scaling.json").read_text())["rows"]
     assert all(r["seconds"] == {"gpu": None} for r in rows)  # the others are not tried then
-    assert [r["seed"] for r in rows] == [0, 0, 1, 1]  # two points; after two graphs a point is hopeless
+    assert [r["seed"] for r in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # two points; after four graphs a point is given up
     monkeypatch.undo()
     report.write_all(tiny)
     assert "> 7 s: level 4, 3e+12 tests there at most" in (tiny / "BENCHMARKS.md").read_text()

@@ -12,6 +12,8 @@ from .gpu import Clock, baselines, brief, configurations, engines_of, heavy, mea
 
 #: Seconds that one run of a sweep may take.
 SWEEP_LIMIT = 10.0
+#: Graphs of a point that may pass it before the point is given up.
+GIVE_UP = 4
 
 
 def run_all(args: Any) -> None:
@@ -102,11 +104,11 @@ def scaling(args: Any, clock: Clock) -> None:
 
 
 def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str) -> bool:
-    """On two graphs of this point the engine, or whatever was tried, passed the limit, and on none it did not."""
+    """On `GIVE_UP` graphs of this point the engine, or whatever was tried, passed the limit, and on none it did not."""
     seen = [r["seconds"] for r in rows if all(r[k] == v for k, v in point.items() if k != "seed")]
     own = [s[engine] for s in seen if engine in s]
     everyone = [v for s in seen for v in s.values()]
-    return any(v.count(None) >= 2 and not any(v) for v in (own, everyone))
+    return any(v.count(None) >= GIVE_UP and not any(v) for v in (own, everyone))
 
 
 def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:

@@ -141,8 +141,8 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(runs, "make_engine", lambda name, threads=None, **options: real("cpu", 1))
     monkeypatch.setattr(workloads, "QUICK", {"std_40_3_200": 0.05, "std_50_3_200": 0.01})
     monkeypatch.setattr(gpu, "HEAVY", ("std_50_3_200",))
-    monkeypatch.setattr(scaling, "points", lambda quick: [("p", 20, 0.1, 100), ("p", 30, 0.1, 100), ("n", 20, 0.1, 100),
-                                                          ("n", 20, 0.1, 200), ("d", 20, 0.1, 100)])  # fmt: skip
+    few = [("p", 20, 0.1, 100), ("p", 30, 0.1, 100), ("n", 20, 0.1, 100), ("n", 20, 0.1, 200), ("d", 20, 0.1, 100)]
+    monkeypatch.setattr(workloads, "sweeps", lambda quick: few)
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
     random = scaling._random
@@ -213,7 +213,6 @@ def test_a_stopped_sweep_says_where(tiny, monkeypatch):
     rows = json.loads((tiny / "scaling.json").read_text())["rows"]
     assert all(r["seconds"] == {"gpu": None} for r in rows)  # the others are not tried then
     assert [r["seed"] for r in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # two points; after four graphs a point is given up
-    monkeypatch.undo()
     report.write_all(tiny)
     assert "> 7 s: level 4, 3e+12 tests there at most" in (tiny / "BENCHMARKS.md").read_text()
 

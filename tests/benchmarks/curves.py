@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .figures import GREYS, HATCHES, LINES, MARKERS, figure, label, log_axis, patch, save, seconds, where
+from .workloads import of_sweep
 
 
 def sharing(result: dict[str, Any], folder: Path) -> str:
@@ -46,7 +47,7 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     fig, axes = figure(2, 3, figsize=(10, 6), squeeze=False)
     for ax_row, kind in zip(axes, kinds, strict=True):
         for ax, (sweep, key, text) in zip(ax_row, sweeps, strict=True):
-            rows = [r for r in result["rows"] if sweep in r["sweeps"] and r["kind"] == kind]
+            rows = [r for r in of_sweep(result["rows"], sweep, result["quick"]) if r["kind"] == kind]
             values = sorted({r[key] for r in rows})
             width = 0.8 / len(engines)
             for i, e in enumerate(engines):
@@ -84,7 +85,7 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     else:
         handles = [patch(GREYS[(i + 1) % 4], HATCHES[i], label(e)) for i, e in enumerate(engines)]
     fig.legend(handles=handles, loc="upper center", ncol=len(engines), fontsize=8, frameon=False)
-    base = [r for r in result["rows"] if "p" in r["sweeps"]]
+    base = of_sweep(result["rows"], "p", result["quick"])
     fixed = f"p sweep: density {base[0]['density']:g}, n = {base[0]['n']}" if base else ""
     if any(v is None for r in result["rows"] for v in r["seconds"].values()):
         fixed += "; x: no run within the time limit"

@@ -13,7 +13,8 @@ GREYS = ("0.15", "0.55", "0.85", "1.0", "0.35", "0.7")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-NAMES = {"gpu": "schur", "cpu": "pycupc cpu", "stable": "pcalg stable", "stable.fast": "pcalg stable.fast"}
+NAMES = {"gpu": "schur", "cpu": "pycupc cpu", "stable": "pcalg stable", "stable.fast": "pcalg stable.fast",
+         "stable.fast, OpenMP": "stable.fast, OpenMP build", "cuPC-library": "cuPC (the original)"}  # fmt: skip
 #: The paper's own choice, which the heat maps compare with: (beta, gamma), (theta, delta).
 PAPER_CHOICE = {"cupc-e": (2, 32), "cupc-s": (64, 2)}
 
@@ -37,7 +38,7 @@ def seconds(run: dict[str, Any] | None, key: str = "total") -> float | None:
     if not run:
         return None
     if run.get("seconds"):
-        return float(np.median(run["seconds"]))
+        return float(np.median(run.get("skeleton_seconds", run["seconds"])))
     return median(run.get("repeats", []), key)
 
 
@@ -129,10 +130,18 @@ def baselines(result: dict[str, Any], folder: Path) -> str:
         ax.bar(x, values, width * 0.92, label=name, color=GREYS[i], hatch=HATCHES[i], edgecolor="0", linewidth=0.7)
         for a, v in zip(x, values, strict=True):
             if np.isfinite(v):
-                ax.text(a, v * 1.05, f"{v:.3g}", ha="center", va="bottom", fontsize=6.5, rotation=90)
+                ax.text(
+                    a,
+                    v * 1.05,
+                    f"{v:.3g}" if v < 1000 else f"{v:,.0f}",
+                    ha="center",
+                    va="bottom",
+                    fontsize=6.5,
+                    rotation=90,
+                )
     top = max(seconds(v, "engine") or 0 for r in rows for v in r["runs"].values()) * 1e3
     bottom = min(seconds(v, "engine") or np.inf for r in rows for v in r["runs"].values()) * 1e3
-    ax.set_ylim(bottom / 2, top * 3)
+    ax.set_ylim(bottom / 2, top * 4)
     log_axis(ax.yaxis)
     ax.set_xticks(range(len(rows)), [r["set"] for r in rows], fontsize=8)
     ax.set_ylabel("milliseconds (log scale)")
@@ -158,12 +167,14 @@ def levels(result: dict[str, Any], folder: Path) -> str:
         for k, value in enumerate(share[: shown + 1]):
             ax.barh(y, value, left=left, color=styles[k][0], hatch=styles[k][1], edgecolor="0", linewidth=0.5)
             left += value
-        ax.text(101, y, f"{times.sum() * 1e3:.3g} ms", va="center", fontsize=7)
+        total = times.sum()
+        ax.text(101, y, f"{total:.3g} s" if total >= 1 else f"{total * 1e3:.3g} ms", va="center", fontsize=7)
     handles = [
         patch(color, hatch, f"level {k}" if k < shown else f"levels {shown} and up")
         for k, (color, hatch) in enumerate(styles)
     ]
     ax.set_yticks(range(len(bars)), [b[0] for b in bars], fontsize=7)
+    ax.set_ylim(-0.8, len(bars) - 0.2)
     ax.invert_yaxis()
     ax.set_xlim(0, 112)
     ax.set_xticks(range(0, 101, 20))

@@ -69,7 +69,9 @@ def _gpu() -> dict[str, Any]:
 
 
 def commit(data: Path) -> str:
-    """Commit of the checkout, "+" if files differ from it; outside a checkout what `prepare` left with the data."""
+    """What `prepare` left with data carried here, else the commit of the checkout, "+" if files differ from it."""
+    if (note := data / "commit").exists():
+        return note.read_text().strip()
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
 
         def git(*words: str) -> str:
@@ -79,8 +81,7 @@ def commit(data: Path) -> str:
 
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "pycupc", "kernels")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
-    note = data / "commit"
-    return note.read_text().strip() if note.exists() else "unknown"
+    return "unknown"
 
 
 def new(experiment: str, args: Any) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def versions_of(result: dict[str, Any]) -> str:
 def merged(raw: dict[str, Any]) -> list[dict[str, Any]]:
     """One row a set: runs of the CPU file and of the GPU file."""
     rows: dict[str, dict[str, Any]] = {}
-    for name in ("cpu", "gpu"):
+    for name in ("gpu", "cpu"):
         for r in raw.get(name, {"rows": []})["rows"]:
             row = rows.setdefault(r["set"], {**r, "runs": {}})
             own = {("cpu on the GPU's host" if name == "gpu" and k == "cpu" else k): v for k, v in r["runs"].items()}
@@ -87,7 +87,7 @@ def captions(raw: dict[str, Any]) -> str:
     """Machines and versions of both files."""
     parts = []
     if "cpu" in raw:
-        threads = f"{raw['cpu']['threads']} threads for stable.fast and pycupc alike"
+        threads = f"{raw['cpu']['threads']} threads"
         columns = "pcalg, reference, pycupc cpu"
         parts.append(f"CPU columns ({columns}): {caption(raw['cpu'])} {threads}. {versions_of(raw['cpu'])}.")
     if "gpu" in raw:

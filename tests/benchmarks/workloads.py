@@ -136,6 +136,27 @@ def available(names: list[str] | tuple[str, ...], folder: Path) -> list[str]:
     return [n for n in names if n.startswith("std_") or (folder / f"{n}.csv.gz").exists()]
 
 
+def sweeps(quick: bool) -> list[tuple[str, int, float, int]]:
+    """(sweep, p, density, n) of the paper's three sweeps; they have a point in common."""
+    if quick:
+        return (
+            [("p", p, 0.05, 500) for p in (50, 100, 150)]
+            + [("n", 100, 0.05, n) for n in (250, 500, 1000)]
+            + [("d", 100, d, 500) for d in (0.03, 0.05, 0.07)]
+        )
+    return (
+        [("p", p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
+        + [("n", 1000, 0.1, n) for n in (2000, 4000, 6000, 8000, 10000)]
+        + [("d", 1000, d, 10000) for d in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    )
+
+
+def of_sweep(rows: list[dict[str, Any]], sweep: str, quick: bool) -> list[dict[str, Any]]:
+    """The rows that belong to one sweep."""
+    wanted = {point[1:] for point in sweeps(quick) if point[0] == sweep}
+    return [r for r in rows if (r["p"], r["density"], r["n"]) in wanted]
+
+
 def pack(folder: Path, out: Path) -> None:
     """Copy what the GPU experiments need into one folder that can travel to another machine."""
     (out / "expected").mkdir(parents=True, exist_ok=True)

@@ -56,32 +56,16 @@ def scaling_large(args: Any, clock: Clock) -> None:
         record.write(result, args.out)
 
 
-def points(quick: bool) -> list[tuple[str, int, float, int]]:
-    """(sweep, p, density, n) of the paper's three sweeps."""
-    if quick:
-        return (
-            [("p", p, 0.05, 500) for p in (50, 100, 150)]
-            + [("n", 100, 0.05, n) for n in (250, 500, 1000)]
-            + [("d", 100, d, 500) for d in (0.03, 0.05, 0.07)]
-        )
-    return (
-        [("p", p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
-        + [("n", 1000, 0.1, n) for n in (2000, 4000, 6000, 8000, 10000)]
-        + [("d", 1000, d, 10000) for d in (0.1, 0.2, 0.3, 0.4, 0.5)]
-    )
-
-
 def scaling(args: Any, clock: Clock) -> None:
     """The paper's sweeps with both generators: graph by graph, so that a deadline costs graphs and no points."""
     result = record.new("scaling", args)
     rows = result["rows"]
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
+    points = list(dict.fromkeys(point[1:] for point in workloads.sweeps(args.quick) if point[0] in args.sweeps))
     limit = SWEEP_LIMIT if args.limit is None else args.limit
     for seed in range(args.graphs or (3 if args.quick else 10)):
         for kind in args.generators:
-            for sweep, p, density, n in points(args.quick):
-                if sweep not in args.sweeps:
-                    continue
+            for p, density, n in points:
                 point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
                 row = next((r for r in rows if point.items() <= r.items()), None)
                 stopped = row is not None and None in row["seconds"].values()
@@ -94,12 +78,10 @@ def scaling(args: Any, clock: Clock) -> None:
                     return
                 if left:
                     if row is None:
-                        row = {**point, "sweeps": []}
+                        row = dict(point)
                         rows.append(row)
                     _run_point(row, left, limit)
-                if row is not None and sweep not in row["sweeps"]:
-                    row["sweeps"].append(sweep)
-                record.write(result, args.out)
+                    record.write(result, args.out)
         record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
 
 

@@ -214,7 +214,7 @@ def test_a_stopped_sweep_says_where(tiny, monkeypatch):
     assert all(r["seconds"] == {"gpu": None} for r in rows)  # the others are not tried then
     assert [r["seed"] for r in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # two points; after four graphs a point is given up
     report.write_all(tiny)
-    assert "> 7 s: level 4, 3e+12 tests there at most" in (tiny / "BENCHMARKS.md").read_text()
+    assert "(0 of 4) > 7 s: level 4, 3e+12 tests there at most" in (tiny / "BENCHMARKS.md").read_text()
 
 
 def test_cpu_experiment(tmp_path):

@@ -246,7 +246,7 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
             groups.setdefault((r["kind"], sweep, r["p"], r["density"], r["n"]), []).append(r)
     body = []
     for (kind, sweep, p, density, n), group in sorted(groups.items()):
-        cells = [_sweep_cell([r for r in group if e in r["seconds"]], e) for e in engines]
+        cells = [_sweep_cell(group, e) for e in engines]
         careful = [r["careful"][engines[0]] for r in group if engines[0] in r["careful"]]
         body.append([
             kind, sweep, str(p), f"{density:g}", str(n),
@@ -279,15 +279,18 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
 
 
 def _sweep_cell(group: list[dict[str, Any]], engine: str) -> str:
-    """Median of the runs that finished; how many did, where not all; where the first stopped, if none did."""
-    found = [v for r in group if (v := r["seconds"][engine]) is not None]
-    stopped = [r for r in group if r["seconds"][engine] is None]
+    """Median of the runs that finished; how many did of how many tried, unless all; where it stopped, if none did."""
+    tried = [r for r in group if engine in r["seconds"]]
+    found = [v for r in tried if (v := r["seconds"][engine]) is not None]
     if found:
-        return clock(float(np.median(found))) + (f" ({len(found)} of {len(group)})" if stopped else "")
-    if not stopped:
+        count = "" if len(found) == len(group) else f" ({len(found)} of {len(tried)})"
+        return clock(float(np.median(found))) + count
+    if not tried:
         return ""
-    at = stopped[0]["stopped_at"][engine]
-    return f"> {at['limit']:g} s: level {at['level']}, {at['tests_at_most']:.1g} tests there at most"
+    at = tried[0]["stopped_at"][engine]
+    return (
+        f"(0 of {len(tried)}) > {at['limit']:g} s: level {at['level']}, {at['tests_at_most']:.1g} tests there at most"
+    )
 
 
 def _scaling_large(raw: dict[str, Any], folder: Path) -> str:

@@ -22,9 +22,9 @@ right. The standardised generator keeps every variance at 1 and noise at 20 to 6
 
 A run is stopped at a limit, and the other engines are not tried on that graph; an engine that finished none of the
 first graphs of a point is given up there. "(6 of 8)" counts the graphs that an engine finished of those it was tried
-on, and its median is over these: engines with different counts ran on different graphs. Where none finished, the level it was at and the
-number of tests that this level may need say how far it was. On the standardised generator with p = 2000 and more a
-level alone may need 10^13 tests and more: hours for any program that makes these tests."""
+on, and its median is over these: engines with different counts ran on different graphs. Where none finished, the
+level it was at and the number of tests that this level may need say how far it was. On the standardised generator
+with p = 2000 and more a level alone may need 10^13 tests and more: hours for any program that makes these tests."""
 
 PEERS = """\
 Peers as their users have them, on the same correlations: pcalg's `stable.fast` runs on one core, since CRAN's package

@@ -95,16 +95,14 @@ def glance(rows: list[dict[str, Any]], caption: str, folder: Path) -> str:
         size = 130 if w == "gpu" else 60
         style = {"facecolors": filled[w], "edgecolors": "0"} if w in filled else {"c": "0"}
         ax.scatter(xy[:, 0], xy[:, 1], marker=marks[w], s=size, label=label(w), zorder=3, linewidths=1.2, **style)
-    estimates = [
-        (r["runs"][w]["seconds_at_measured_rate"], i, w)
-        for i, r in enumerate(rows) for w in ("stable.fast",)
-        if r["runs"].get(w, {}).get("seconds_at_measured_rate")
-    ]  # fmt: skip
-    if estimates:
-        ax.scatter(
-            [e[0] for e in estimates], [e[1] for e in estimates], marker="+", c="0.7", s=60, zorder=3,
-            label="stable.fast, not run: at its rate a test",
-        )  # fmt: skip
+    bounds = []
+    for i, r in enumerate(rows):
+        run = r["runs"].get("stable.fast", {})
+        if bound := run.get("seconds_at_measured_rate") or run.get("too_slow"):
+            bounds.append((bound, i))
+    if bounds:
+        ax.scatter(*zip(*bounds, strict=True), marker="+", c="0.7", s=60, zorder=3,
+                   label="stable.fast, stopped or not run: so long or more")  # fmt: skip
     for i, r in enumerate(rows):
         found = [s for w in who if (s := seconds(r["runs"].get(w))) is not None]
         ax.plot([min(found), max(found)], [i, i], color="0.8", lw=1, zorder=1)

@@ -10,6 +10,7 @@ import numpy as np
 from pycupc.engines.gpu.cupc import Geometry
 
 from . import curves, figures, prose, record, workloads
+from .experiments import cpu
 from .figures import label, seconds
 from .tables import Table, caption, captions, cell, clock, markdown, merged, write
 
@@ -50,7 +51,7 @@ RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scali
 
 
 def _table2(raw: dict[str, Any], folder: Path) -> str:
-    rows = merged(raw)
+    rows = [r for r in merged(raw) if r["set"] != cpu.CALIBRATION or len(merged(raw)) == 1]
     if not rows:
         return ""
     who = [w for w in WHO if any(w in r["runs"] for r in rows)]

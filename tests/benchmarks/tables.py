@@ -47,7 +47,7 @@ def cell(run: dict[str, Any] | None, key: str = "total") -> str:
         if "too_slow" in run:
             return f"> {run['too_slow']:g} s"
         if "not_started" in run:
-            return f"not run (about {clock(run['seconds_at_measured_rate'])} at its rate a test)"
+            return f"not run ({clock(run['seconds_at_measured_rate'])} or more at its best rate a test)"
         return "absent" if "absent" in run else "failed"
     other = run.get("edges_only_there", 0) + run.get("edges_only_here", 0)
     wrong = " (**differs**)" if run.get("differs") else f" ({other} edges differ)" if other else ""

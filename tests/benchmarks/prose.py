@@ -30,8 +30,8 @@ PEERS = """\
 Peers as their users have them, on the same correlations: pcalg's `stable.fast` runs on one core, since CRAN's package
 is built without OpenMP on Linux and `numCores` changes nothing there ("cpu_seconds" in the raw file show it); a column
 of its own shows a build with OpenMP. A run is not started where its best rate a test on the sets so far says that it
-would pass the limit. The original cuPC stops after level 14 and was given the right cutoffs (its R script's are off by one
-level); gpucsl was run to level 6, the time is that of its skeleton. Edges that differ from pycupc's are counted.
+would pass the limit. The original cuPC stops after level 14 and was given the right cutoffs (its R script's are off by
+one level); gpucsl was run to level 6, the time is that of its skeleton. Edges that differ from pycupc's are counted.
 """
 
 CPU = """\

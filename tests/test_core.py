@@ -284,3 +284,21 @@ def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
     monkeypatch.setattr(cpu, "free_memory", lambda: 100)
     with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
         pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")
+
+
+def test_compiled_code_older_than_its_sources_is_thrown_away(tmp_path):
+    import os
+
+    from pycupc.engines.compiled import forget_stale
+
+    kept = tmp_path / "__pycache__"
+    kept.mkdir()
+    for name, age in (("__pycache__/old.nbi", 100), ("__pycache__/new.nbi", 1), ("__pycache__/old.nbc", 100),
+                      ("a.py", 50), ("constants.py", 80)):  # fmt: skip
+        (tmp_path / name).write_bytes(b"")
+        os.utime(tmp_path / name, (10**9 - age, 10**9 - age))
+    assert forget_stale((tmp_path,), tmp_path / "constants.py") == 1
+    assert sorted(f.name for f in kept.iterdir()) == ["new.nbi", "old.nbc"]
+    os.utime(tmp_path / "constants.py", (10**9, 10**9))
+    assert forget_stale((tmp_path,), tmp_path / "constants.py") == 1
+    assert forget_stale((tmp_path,), tmp_path / "missing.py") == 0

@@ -18,6 +18,9 @@ import numpy as np
 from numba import njit
 
 from pycupc.citest import EPS, PINV_PIVOT, R_MAX
+from pycupc.engines.compiled import forget_stale
+
+forget_stale()  # before anything compiled is loaded: all compiled modules import this one
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 12.
 MAX_SWEEPS = 30

@@ -24,7 +24,8 @@ A run is stopped at a limit, and the other engines are not tried on that graph; 
 first graphs of a point is given up there. "(6 of 8)" counts the graphs that an engine finished of those it was tried
 on, and its median is over these: engines with different counts ran on different graphs. Where none finished, the
 level it was at and the number of tests that this level may need say how far it was. On the standardised generator
-with p = 2000 and more a level alone may need 10^13 tests and more: hours for any program that makes these tests."""
+with p = 2000 and more a level alone may need 10^13 tests and more: hours for any program that makes these tests. Fewer
+than ten graphs: the deadline of the call came first; the same command with --resume adds the others."""
 
 PEERS = """\
 Peers as their users have them, on the same correlations: pcalg's `stable.fast` runs on one core, since CRAN's package

@@ -203,6 +203,17 @@ def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
         menu.main([*words, "--resume"])
 
 
+def test_what_cannot_be_resumed_says_so(tiny, capsys):
+    with pytest.raises(SystemExit):
+        menu.main(["baselines", "--resume", "--out", str(tiny)])
+    assert "--resume is for cpu, configurations, scaling, gpu-peers, got baselines" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        menu.main(["gpu-peers", "--out", str(tiny)])
+    assert "gpu-peers needs --peer-path, --cupc-library or both" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="run the experiment gpu first"):
+        menu.main(["gpu-peers", "--peer-path", str(tiny), "--out", str(tiny)])
+
+
 def test_a_stopped_sweep_says_where(tiny, monkeypatch):
     def stop(w, engine, limit=None):
         raise runs.TooSlow(limit, {"level": 4, "tests_at_most": 3 * 10**12, "edges_left": 77})

@@ -31,6 +31,9 @@ ABOUT = """experiments
   report          tables, figures and BENCHMARKS.md from the raw files in --out
 """
 
+#: Experiments that can add to a recorded result; gpu-peers does nothing else.
+RESUMABLE = ("cpu", "configurations", "scaling", "gpu-peers")
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one experiment."""
@@ -65,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
     clock = gpu.Clock(args.deadline)
     {
         "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": scaling.scaling,
-        "scaling-large": scaling.scaling_large, "gpu-peers": gpu.rival,
+        "scaling-large": scaling.scaling_large, "gpu-peers": gpu.gpu_peers,
     }[args.experiment](args, clock)  # fmt: skip
     if args.experiment == "gpu":
         gpu.heavy(args, clock)
@@ -104,6 +107,10 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--graphs", type=int, help="random graphs a point, likewise (10)")
     parser.add_argument("--carry", type=Path, default=Path(".carry"), help="folder that `prepare` fills (%(default)s)")
     args = parser.parse_args(argv)
+    if args.resume and args.experiment not in RESUMABLE:
+        parser.error(f"--resume is for {', '.join(RESUMABLE)}, got {args.experiment}")
+    if args.experiment == "gpu-peers" and not (args.peer_path or args.cupc_library):
+        parser.error("gpu-peers needs --peer-path, --cupc-library or both")
     words = sys.argv[1:] if argv is None else argv
     args.command = shlex.join(["python", "-m", "tests.benchmarks", *(_plain(word) for word in words)])
     args.peer_python = None

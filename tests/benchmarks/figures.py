@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .runs import median
+from .workloads import PAPER_CHOICE
 
 GREYS = ("0.15", "0.55", "0.85", "1.0", "0.35", "0.7")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++")
@@ -15,8 +16,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 NAMES = {"gpu": "schur", "cpu": "pycupc cpu", "stable": "pcalg stable", "stable.fast": "pcalg stable.fast",
          "stable.fast, OpenMP": "stable.fast, OpenMP build", "cuPC-library": "cuPC (the original)"}  # fmt: skip
-#: The paper's own choice, which the heat maps compare with: (beta, gamma), (theta, delta).
-PAPER_CHOICE = {"cupc-e": (2, 32), "cupc-s": (64, 2)}
 
 
 def label(who: str) -> str:
@@ -192,8 +191,8 @@ def patch(color: str, hatch: str, text: str) -> Any:
 
 def ratios(result: dict[str, Any], engine: str) -> dict[str, dict[tuple[int, int], float]]:
     """Time of each configuration over that of the paper's, by set; and their geometric mean as "geometric mean"."""
-    a, b = ("beta", "gamma") if engine == "cupc-e" else ("theta", "delta")
-    default = PAPER_CHOICE[engine]
+    a, b = PAPER_CHOICE[engine]
+    default = tuple(PAPER_CHOICE[engine].values())
     out: dict[str, dict[tuple[int, int], float]] = {}
     for row in result["rows"]:
         times = {
@@ -212,7 +211,7 @@ def configurations(result: dict[str, Any], engine: str, folder: Path) -> str | N
     tables = ratios(result, engine)
     if not tables:
         return None
-    names = ("beta", "gamma") if engine == "cupc-e" else ("theta", "delta")
+    names = tuple(PAPER_CHOICE[engine])
     first = sorted({k[0] for t in tables.values() for k in t})
     second = sorted({k[1] for t in tables.values() for k in t})
     columns = 3
@@ -240,9 +239,9 @@ def configurations(result: dict[str, Any], engine: str, folder: Path) -> str | N
         ax.set_yticks(range(len(first)), first, fontsize=7)
         ax.set_xlabel(names[1], fontsize=8)
         ax.set_ylabel(names[0], fontsize=8)
-    chosen = " = {}, ".join(names) + " = {}"
+    chosen = ", ".join(f"{k} = {v}" for k, v in PAPER_CHOICE[engine].items())
     caption = (
-        f"{engine}: time over that of the paper's choice ({chosen.format(*PAPER_CHOICE[engine])}); below 1 is faster; "
+        f"{engine}: time over that of the paper's choice ({chosen}); below 1 is faster; "
         "framed: fastest. "
         f"Median of warm runs. {where(result, True)}."
     )

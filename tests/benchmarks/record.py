@@ -84,8 +84,8 @@ def commit(data: Path) -> str:
     return "unknown"
 
 
-def new(experiment: str, args: Any) -> dict[str, Any]:
-    """Head of a result; with `args.resume` the recorded result, to which this call adds what it lacks.
+def new(experiment: str, args: Any, resume: bool | None = None) -> dict[str, Any]:
+    """Head of a result; with `resume` (else `args.resume`) the recorded result, to which this call adds what it lacks.
 
     Raises
     ------
@@ -98,13 +98,22 @@ def new(experiment: str, args: Any) -> dict[str, Any]:
         "commit": commit(args.data),
     }
     here = machine()
-    old = read(args.out, experiment) if args.resume else None
+    old = read(args.out, experiment) if (args.resume if resume is None else resume) else None
     if old is None:
         return {"experiment": experiment, "quick": bool(args.quick), "calls": [call], "machine": here, "rows": []}
     if _kind(old["machine"]) != _kind(here):
         raise SystemExit(f"--resume: {experiment}.json was recorded on {_kind(old['machine'])}, this is {_kind(here)}")
     old["calls"].append(call)
     return old
+
+
+def row_of(result: dict[str, Any], w: Any) -> dict[str, Any]:
+    """The row of a set, made where there is none yet."""
+    row = next((r for r in result["rows"] if r["set"] == w.name), None)
+    if row is None:
+        row = {"set": w.name, "p": w.p, "n": w.n, "alpha": w.alpha}
+        result["rows"].append(row)
+    return row
 
 
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:

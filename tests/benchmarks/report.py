@@ -51,9 +51,10 @@ RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scali
 
 
 def _table2(raw: dict[str, Any], folder: Path) -> str:
-    rows = [r for r in merged(raw) if r["set"] != cpu.CALIBRATION or len(merged(raw)) == 1]
+    rows = merged(raw)
     if not rows:
         return ""
+    rows = [r for r in rows if r["set"] != cpu.CALIBRATION] or rows
     who = [w for w in WHO if any(w in r["runs"] for r in rows)]
     heads = ["set, alpha", "p x n", "CI tests", *map(label, who)]
     body = []
@@ -192,7 +193,7 @@ def _configurations(raw: dict[str, Any], folder: Path) -> str:
     if result is None:
         return ""
     parts = ["## 5. Configurations\n"]
-    for engine, names in (("cupc-e", ("beta", "gamma")), ("cupc-s", ("theta", "delta"))):
+    for engine, paper in workloads.PAPER_CHOICE.items():
         picture = figures.configurations(result, engine, folder)
         if picture is None:
             continue
@@ -200,9 +201,9 @@ def _configurations(raw: dict[str, Any], folder: Path) -> str:
         mean = tables.pop("geometric mean")
         best = min(mean, key=mean.get)
         worst = max(t[best] for t in tables.values())
-        ours = tuple(getattr(Geometry, n) for n in names)
+        ours = tuple(getattr(Geometry, n) for n in paper)
         parts.append(
-            f"`{engine}`, ({', '.join(names)}): the paper chose {figures.PAPER_CHOICE[engine]}; the default here is "
+            f"`{engine}`, ({', '.join(paper)}): the paper chose {tuple(paper.values())}; the default here is "
             f"{ours}. Best on average is {best}: {mean[best]:.2f} of the time of the paper's choice, "
             f"{min(t[best] for t in tables.values()):.2f} to {worst:.2f} by set"
             + (", so faster on every set" if worst < 1 else ", so not faster on every set")

@@ -29,11 +29,9 @@ def run(args: Any) -> None:
     names = list(args.sets or (QUICK_SETS if args.quick else (CALIBRATION, *workloads.SETS)))
     for name in workloads.available(names, args.data):
         w = workloads.load(name, args.data)
-        row = next((r for r in result["rows"] if r["set"] == name), None)
+        row = record.row_of(result, w)
+        row.update(source=w.source, runs=row.get("runs", {}))
         record.say(f"{name}: {w.p} variables, {w.n} observations, alpha {w.alpha:g}")
-        if row is None:
-            row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "source": w.source, "runs": {}}
-            result["rows"].append(row)
         answer = _cpu(w, row, threads, args)  # again where it is there: the others are compared with its answer
         record.write(result, args.out)
         if answer is None:

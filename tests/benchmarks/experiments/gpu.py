@@ -20,7 +20,6 @@ BASELINES = {
 }
 BETA_GAMMA = [(b, t // b) for t in (32, 64, 128, 256) for b in (1, 2, 4, 8, 16, 32, 64, 128, 256) if b <= t]
 THETA_DELTA = [(t, d) for t in (32, 64, 128, 256) for d in (1, 2, 4, 8)]
-PAPER_CHOICE = ({"beta": 2, "gamma": 32}, {"theta": 64, "delta": 2})
 #: cupc-e and cupc-s take seconds on these.
 HEAVY = ("stock_logret", "std_1000_100_2000")
 
@@ -45,8 +44,8 @@ def table(args: Any, clock: Clock) -> None:
     names = list(args.sets or (workloads.QUICK if args.quick else workloads.SETS))
     for name in workloads.available(names, args.data):
         w = workloads.load(name, args.data)
-        row: dict[str, Any] = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "source": w.source, "runs": {}}
-        result["rows"].append(row)
+        row = record.row_of(result, w)
+        row.update(source=w.source, runs={})
         check = w.expected
         for engine in engines_of(args):
             if name in HEAVY and engine not in ("gpu", "cpu"):
@@ -94,20 +93,27 @@ def heavy(args: Any, clock: Clock) -> None:
             record.write(result, args.out)
 
 
-def rival(args: Any, clock: Clock) -> None:
-    """gpucsl and a library with cuPC's entry point; adds to the table's file. Slow sets last.
+def gpu_peers(args: Any, clock: Clock) -> None:
+    """Experiment "gpu-peers": `rival` in a call of its own.
 
     Raises
     ------
     SystemExit
         If --out holds no GPU table to add to.
     """
-    args.resume = True
-    result = record.new("gpu", args)
-    if not result["rows"]:
+    if record.read(args.out, "gpu") is None:
         raise SystemExit(f"gpu-peers: {args.out} holds no gpu.json; run the experiment gpu first")
+    record.write(record.new("gpu", args, resume=True), args.out)
+    rival(args, clock)
+
+
+def rival(args: Any, clock: Clock) -> None:
+    """gpucsl and a library with cuPC's entry point; adds to the table's file. Slow sets last."""
+    result = record.read(args.out, "gpu")
+    if result is None:
+        return
     for row in sorted(result["rows"], key=lambda r: r["set"] in HEAVY):
-        if row["set"] not in (args.sets or row["set"]) or clock.left() < 60:
+        if (args.sets and row["set"] not in args.sets) or clock.left() < 60:
             continue
         w = workloads.load(row["set"], args.data)
         fit, _ = runs.once(w, runs.make_engine("gpu"))
@@ -140,8 +146,8 @@ def baselines(args: Any, clock: Clock) -> None:
     result = record.new("baselines", args)
     for name in workloads.available(_light(args), args.data):
         w = workloads.load(name, args.data)
-        row: dict[str, Any] = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "runs": {}}
-        result["rows"].append(row)
+        row = record.row_of(result, w)
+        row["runs"] = {}
         check = w.expected
         for label, (engine, options) in BASELINES.items():
             if clock.left() < 20:
@@ -160,12 +166,12 @@ def configurations(args: Any, clock: Clock) -> None:
     cells += [("cupc-s", {"theta": t, "delta": d}) for t, d in THETA_DELTA]
     for name in workloads.available(_light(args), args.data):
         w = workloads.load(name, args.data)
-        row = next((r for r in result["rows"] if r["set"] == name), None)
-        if row is None:
-            row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "cells": []}
-            result["rows"].append(row)
+        row = record.row_of(result, w)
+        row.setdefault("cells", [])
         check = w.expected
-        for engine, options in [c for i, c in enumerate(cells) if not args.quick or i % 8 == 0 or c[1] in PAPER_CHOICE]:
+        for engine, options in [
+            c for i, c in enumerate(cells) if not args.quick or i % 8 == 0 or c[1] == workloads.PAPER_CHOICE[c[0]]
+        ]:
             if clock.left() < 20:
                 break
             if any({"engine": engine, **options}.items() <= c.items() for c in row["cells"]):

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..workloads import Workload
 
 HERE = Path(__file__).resolve().parent
 PYTHON_PEERS = ("causal-learn", "pgmpy")
-#: cuPC stops after this level.
+#: cuPC stops after this level: a cell of its array of separating sets has room for so many members.
 CUPC_LEVELS = 14
 
 
@@ -138,20 +137,19 @@ def cupc_library(
 
     In a process of its own: the library ends its process on a CUDA error.
     """
+    from pycupc.citest import cutoff
+
     from ..runs import in_process
 
     last = min(CUPC_LEVELS, w.n - 4)
-    thresholds = [_z_cutoff(w.alpha, w.n - level - 3) for level in range(last + 1)]
-    job = {"library": str(path.resolve()), "thresholds": thresholds, "repeats": repeats, "budget": budget}
+    job = {
+        "library": str(path.resolve()), "repeats": repeats, "budget": budget, "room": CUPC_LEVELS,
+        "thresholds": [math.atanh(cutoff(w.alpha, w.n, level)) for level in range(last + 1)],
+    }  # fmt: skip
     out = in_process([str(HERE / "cupc_worker.py")], w, job, limit)
     if "arrays" in out:
         out["graph"] = out.pop("arrays")["graph"]
     return out
-
-
-def _z_cutoff(alpha: float, df: int) -> float:
-    """Fisher's z at which p = alpha: what cuPC compares ``|z|`` with."""
-    return -NormalDist().inv_cdf(alpha / 2) / math.sqrt(df)
 
 
 def summary(peer: dict[str, Any], skeleton: np.ndarray) -> dict[str, Any]:

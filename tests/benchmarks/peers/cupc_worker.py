@@ -1,6 +1,6 @@
 """Time a library with cuPC's C entry point: ``python cupc_worker.py FOLDER``. On an error it ends its process.
 
-FOLDER holds C.npy and job.json ({"library", "thresholds", "repeats", "budget"}); leaves out.json and out.npz ("graph").
+FOLDER holds C.npy and job.json ({"library", "thresholds", "room", "repeats", "budget"}); leaves out.json, out.npz.
 """
 
 import ctypes
@@ -10,9 +10,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-
-#: Members that an entry of cuPC's array of separating sets has room for, hence its last level.
-LEVELS = 14
 
 
 def main(folder):
@@ -28,8 +25,8 @@ def main(folder):
     for i in range(job["repeats"] + 1):  # the first wakes the device up
         C, G = given.copy(), np.ones((p, p), dtype=np.int32)
         np.fill_diagonal(G, 0)
-        level, most = np.zeros(1, np.int32), np.full(1, min(LEVELS, len(thresholds) - 1), np.int32)
-        p_max, sets = np.zeros((p, p)), np.full(p * p * LEVELS, -1, np.int32)
+        level, most = np.zeros(1, np.int32), np.full(1, len(thresholds) - 1, np.int32)
+        p_max, sets = np.zeros((p, p)), np.full(p * p * job["room"], -1, np.int32)
         t = time.perf_counter()
         library.Skeleton(C, np.array([p], np.int32), G, thresholds, level, most, p_max, sets)
         seconds.append(time.perf_counter() - t)

@@ -24,14 +24,14 @@ HD double clip_r(double r) {
     return r;
 }
 
-// Only rows x and y of the matrix of eigenvectors are asked for in the end, so only they are rotated: V [2, m].
+// A: the lower triangle. Only rows x and y of the matrix of eigenvectors are asked for in the end: V [2, m].
 SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V, int step) {
     const int m = size + 2, row = m * step;
     for (int i = 0; i < m; ++i) {
         const int a = i == 0 ? x : (i == 1 ? y : S[(i - 2) * step]);
-        for (int j = 0; j < m; ++j) {
+        for (int j = 0; j <= i; ++j) {
             const int b = j == 0 ? x : (j == 1 ? y : S[(j - 2) * step]);
-            A[i * row + j * step] = C[a * p + b];
+            A[i * row + j * step] = i > 1 && j < 2 ? C[b * p + a] : C[a * p + b];  // the cell that elimination reads
         }
         V[i * step] = i == 0 ? 1.0 : 0.0;
         V[row + i * step] = i == 1 ? 1.0 : 0.0;
@@ -47,7 +47,7 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
         for (int i = 0; i < m - 1; ++i)
             for (int j = i + 1; j < m; ++j) {
                 const int in = i * step, jn = j * step, at_i = i * row, at_j = j * row;
-                const double off = A[at_i + jn];
+                const double off = A[at_j + in];
                 if (fabs(off) <= tiny) continue;
                 rotated = true;
                 const double theta = (A[at_j + jn] - A[at_i + in]) / (2.0 * off);
@@ -57,16 +57,16 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
                 const double s = t * c;
                 A[at_i + in] = A[at_i + in] - t * off;
                 A[at_j + jn] = A[at_j + jn] + t * off;
-                A[at_i + jn] = 0.0;
                 A[at_j + in] = 0.0;
+                double *ki = A + at_i, *kj = A + at_j;      // (k, i) and (k, j), or their mirror images
                 for (int k = 0; k < m; ++k) {
-                    if (k == i || k == j) continue;
-                    const double u = A[k * row + in], v = A[k * row + jn];
-                    const double nu = c * u - s * v, nv = s * u + c * v;
-                    A[k * row + in] = nu;
-                    A[k * row + jn] = nv;
-                    A[at_i + k * step] = nu;
-                    A[at_j + k * step] = nv;
+                    if (k != i && k != j) {
+                        const double u = *ki, v = *kj;
+                        *ki = c * u - s * v;
+                        *kj = s * u + c * v;
+                    }
+                    ki += k < i ? step : row;
+                    kj += k < j ? step : row;
                 }
                 for (int k = 0; k < 2 * row; k += row) {
                     const double u = V[k + in], v = V[k + jn];

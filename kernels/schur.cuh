@@ -14,6 +14,7 @@
 //   Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubt for the canonical formula.
 #pragma once
 #include "engine.cuh"
+#include "canonical_small.cuh"
 
 // Targets of one base, in shared memory.
 struct Targets {
@@ -32,6 +33,26 @@ struct Leaf {
     unsigned number;          // lexicographic number within the base
     bool valid, sound;        // a leaf of its own; all pivots above the floor
 };
+
+// The block's item of work.
+struct Item {
+    u64 number;               // of the row's items
+    int row;
+    bool there;
+};
+
+// Take the next one; whole block. False: no work left, or asked to stop.
+__device__ __forceinline__ bool next_item(const Queue& queue, const Level& lv, Item& item) {
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        int row = 0;
+        u64 number = 0;
+        const bool there = take(queue, lv.stop, threadIdx.x, row, number);
+        if (threadIdx.x == 0) item = {number, row, there};
+    }
+    __syncthreads();
+    return item.there;
+}
 
 // What a doubtful test needs besides: where the row is, to call the canonical formula. In shared memory, for the block.
 struct Place {
@@ -55,6 +76,7 @@ __device__ __forceinline__ void place_block(Place& w, const Graph& g, const Leve
 
 // |r| of x and y given base and leaf by the canonical formula. Apart, with few arguments: it costs its callers no registers.
 // leaf: the last member's position in the low 32 bits, above it one byte each for the earlier ones, from the first on.
+template <bool SINGULAR>
 __device__ __noinline__ double doubtful(const Place* w, const int y, u64 leaf, const int size, const int slot) {
     const int q = w->q, l = q + size, m = l + 2, step = w->lanes;
     double* base = w->work + (i64)(threadIdx.x >> 5) * step * canonical_doubles(l);
@@ -65,11 +87,13 @@ __device__ __noinline__ double doubtful(const Place* w, const int y, u64 leaf, c
     S[(l - 1) * step] = ids[w->first + (int)(unsigned)leaf];
     leaf >>= 32;
     for (int i = q; i < l - 1; ++i, leaf >>= 8) S[i * step] = ids[w->first + (int)(leaf & 255)];
+    if constexpr (SINGULAR)
+        if (l <= SMALL) return fabs(small_correlation(l, w->C, w->p, w->x, y, S, step));
     return fabs(partial_correlation(w->C, w->p, w->x, y, S, l, A, V, step));
 }
 
 // The lanes in `open` have a test of target t that was not settled at once. Converged call: the whole warp takes part.
-template <int T>
+template <int T, bool SINGULAR>
 __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Place& w, const Leaf<T>& f,
                                        const Targets& ts, const int t, bool open, const double num2, const double den,
                                        const double vy) {
@@ -93,7 +117,7 @@ __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Pl
             u64 leaf = (unsigned)f.at[T - 1];
 #pragma unroll
             for (int i = 0; i < T - 1; ++i) leaf |= (u64)(unsigned)f.at[i] << (32 + 8 * i);
-            const double r = doubtful(&w, w.ids[ts.position[t]], leaf, T, slot);
+            const double r = doubtful<SINGULAR>(&w, w.ids[ts.position[t]], leaf, T, slot);
             atomicAdd(lv.careful, 1ULL);
             if (r <= lv.cutoff) {
                 atomicMin(&ts.cut[t], f.number);
@@ -109,7 +133,7 @@ __device__ __forceinline__ void settle(const Graph& g, const Level& lv, const Pl
 // Test the lane's leaf against targets [0, count); `lowest` is the smallest leaf number of the warp.
 // H targets a turn: independent chains of operations, one vote. The high words compare as integers: that spares the
 // float64 unit, and a NaN still fails the one float64 comparison.
-template <int T, int H>
+template <int T, int H, bool SINGULAR>
 __device__ __forceinline__ void sweep(const Graph& g, const Level& lv, const Place& w, const Leaf<T>& f, const Targets& ts,
                                       const int count, const double* __restrict__ M, const unsigned lowest) {
     constexpr int FLOOR_WORD = 0x3e112e0c;                  // high word of 1.0000001e-9: above it, above PIVOT_FLOOR
@@ -145,7 +169,7 @@ __device__ __forceinline__ void sweep(const Graph& g, const Level& lv, const Pla
 #pragma unroll
             for (int h = 0; h < H; ++h)
                 if (t + h < count && lowest < ts.cut[t + h])
-                    settle<T>(g, lv, w, f, ts, t + h, !ok[h], num2[h], den[h], vy[h]);
+                    settle<T, SINGULAR>(g, lv, w, f, ts, t + h, !ok[h], num2[h], den[h], vy[h]);
         }
     }
 }

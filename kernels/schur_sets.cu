@@ -4,7 +4,7 @@
 //   table   the T-subsets in colexicographic order, one byte a member: entry i holds the i-th subset, any range
 #include "schur.cuh"
 
-template <int T>
+template <int T, bool SINGULAR>
 __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
     extern __shared__ double2 sets_memory[];
@@ -25,28 +25,19 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
     int* rows = slot + width;                               // position of row i of M
     int* Q = rows + width + 1;
     bool* flag = (bool*)(Q + q + 1);
-    __shared__ int head[6];
-    __shared__ u64 head_item;
+    __shared__ int live_count, target_count, row_count, changed;  // from one warp to all
+    __shared__ Item item;
     __shared__ Place w;
     if (threadIdx.x == 0) place_block(w, g, lv, Q, q, warps);
     const int stride = lv.stride;
 
-    while (true) {
-        __syncthreads();
-        if (warp == 0) {
-            int row = 0;
-            u64 item = 0;
-            const bool more = take(queue, lv.stop, lane, row, item);
-            if (lane == 0) { head[0] = more; head[1] = row; head_item = item; }
-        }
-        __syncthreads();
-        if (!head[0]) return;
-        const int x = head[1];
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
         const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0);
         const int m = d - T;                                // bases are q-subsets of the first m positions
         const u64 bases = lv.binom[(i64)q * stride + m], chunk = queue.chunk[x];
-        u64 base = head_item * chunk;
+        u64 base = item.number * chunk;
         const u64 last = base + chunk < bases ? base + chunk : bases;
         for (int a = threadIdx.x; a < d; a += blockDim.x) ids[a] = g.column[e0 + a];
         if (threadIdx.x == 0) { ids[d] = x; w.ids = ids; w.x = x; }
@@ -93,10 +84,10 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
                 }
                 n += __popc(mask);
             }
-            if (lane == 0) head[2] = n;
+            if (lane == 0) live_count = n;
         }
         __syncthreads();
-        const int n = head[2];
+        const int n = live_count;
         if (n == 0) continue;
         int from = 0;
         for (; base < last; ++base) {
@@ -127,11 +118,11 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
                     count += __popc(mask);
                     extra += __popc(early);
                 }
-                if (lane == 0) { head[4] = count; head[5] = extra; w.first = first; }
+                if (lane == 0) { target_count = count; row_count = extra; w.first = first; }
             }
             for (int a = threadIdx.x; a <= r; a += blockDim.x) rows[a] = first + a;  // row r is x: position d
             __syncthreads();
-            const int count = head[4], nrows = head[5];
+            const int count = target_count, nrows = row_count;
             {
                 const int cells = nrows * r;
                 const float per_row = 1.0f / (float)r;
@@ -158,7 +149,7 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
 #pragma unroll
                     for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = r - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
                     factorise<T>(f, M, pitch, r, vx);
-                    sweep<T, (T < 4 ? 4 : 2)>(g, lv, w, f, ts, targets, M, b);
+                    sweep<T, (T < 4 ? 4 : 2), SINGULAR>(g, lv, w, f, ts, targets, M, b);
                 }
                 __syncthreads();
                 if (warp == 0) {
@@ -198,15 +189,15 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
                         }
                         stay += __popc(mask);
                     }
-                    if (lane == 0) head[4] = stay;
+                    if (lane == 0) target_count = stay;
                 }
                 __syncthreads();
-                targets = head[4];
+                targets = target_count;
             }
             if (base + 1 < last) {
-                if (threadIdx.x == 0) head[3] = subset_next(m, q, Q);
+                if (threadIdx.x == 0) changed = subset_next(m, q, Q);
                 __syncthreads();
-                from = head[3];
+                from = changed;
             }
         }
         for (int i = threadIdx.x; i < n; i += blockDim.x)

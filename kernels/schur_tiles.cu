@@ -4,7 +4,8 @@
 #include "schur.cuh"
 
 constexpr int TILE = 32, SLICE = 128;  // columns of the last member, targets
-extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
+template <bool SINGULAR>
+__global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
                                                               const i64 w_doubles, const int ptile_width) {
     const int T = 2, PTILE = ptile_width, PITCH = PTILE + TILE + 1;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, q = lv.level - T;
@@ -19,28 +20,19 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
     ts.cut = (unsigned*)(ts.position + SLICE);
     int* Q = (int*)(ts.cut + SLICE);
     bool* flag = (bool*)(Q + q + 1);
-    __shared__ int head[6];
-    __shared__ u64 head_item;
+    __shared__ int live_count, slice_end;
+    __shared__ Item item;
     double* W = W_all + blockIdx.x * w_doubles;             // [d + 1][w_pitch(q)], then ids [d + 1]
     __shared__ Place w;
     if (threadIdx.x == 0) place_block(w, g, lv, Q, q, warps);
     const int stride = lv.stride, wp = w_pitch(q);
 
-    while (true) {
-        __syncthreads();
-        if (warp == 0) {
-            int row = 0;
-            u64 item = 0;
-            const bool more = take(queue, lv.stop, lane, row, item);
-            if (lane == 0) { head[0] = more; head[1] = row; head_item = item; }
-        }
-        __syncthreads();
-        if (!head[0]) return;
-        const int x = head[1];
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
         const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0), tiles = (d + PTILE - 1) / PTILE;
-        const u64 base = head_item / tiles;
-        const int ptile = (int)(head_item % tiles);
+        const u64 base = item.number / tiles;
+        const int ptile = (int)(item.number % tiles);
         int* ids = (int*)(W + (i64)wp * (d + 1));
         for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
         if (threadIdx.x == 0) subset_unrank(lv.binom, stride, d - T, q, base, Q);
@@ -75,11 +67,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                     }
                     n += __popc(mask);
                 }
-                if (lane == 0) { head[2] = n; head[3] = a0; }
+                if (lane == 0) { live_count = n; slice_end = a0; }
             }
             __syncthreads();
-            const int n = head[2];
-            next = head[3];
+            const int n = live_count;
+            next = slice_end;
             if (n == 0) { __syncthreads(); continue; }
             if (!conditioned) { base_sound = condition(g, ids, Q, q, 0, d, W, flag); conditioned = true; }
             for (int t = threadIdx.x; t < n; t += blockDim.x) {
@@ -119,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, 
                     f.s[0] = f.at[0] = p - p0;
                     f.s[1] = PTILE + lane;
                     f.at[1] = k - p0;
-                    sweep<2, 4>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
+                    sweep<2, 4, SINGULAR>(g, lv, w, f, ts, n, M, ((unsigned)(p - p0) << 26) | (unsigned)max(k0, p + 1));
                 }
             }
             __syncthreads();

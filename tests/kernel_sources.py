@@ -13,15 +13,21 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from pycupc.engines.gpu import cupc, schur
+
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
 #: Templates of each file that the engine asks for.
 TEMPLATES = {
-    "schur_sets": [f"schur_sets<{t}>" for t in (2, 3, 4)],
-    "cupc": [f"cupc_{kind}<{level}>" for kind in "es" for level in (1, 2, 3, 4, 5, -8, -16, -32, -64)],
+    "schur_sets": schur.KERNELS["schur_sets"],
+    "schur_tiles": schur.KERNELS["schur_tiles"],
+    "cupc": [cupc.kernel(algorithm, t) for algorithm in ("cupc-e", "cupc-s") for t in cupc.TEMPLATES],
 }
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
+    "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }
@@ -88,8 +94,12 @@ def resources(file: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def _demangled(name: str) -> str:
-    found = re.match(r"_Z\d+([a-z_]+)ILi(n?)(\d+)E", name)
-    return f"{found[1]}<{'-' if found[2] else ''}{found[3]}>" if found else name
+    found = re.match(r"_Z\d+([a-z_]+)I((?:L[ib]n?\d+E)+)E", name)
+    if not found:
+        return name
+    values = [("true" if v == "1" else "false") if kind == "b" else sign.replace("n", "-") + v
+              for kind, sign, v in re.findall(r"L([ib])(n?)(\d+)E", found[2])]  # fmt: skip
+    return f"{found[1]}<{', '.join(values)}>"
 
 
 def report() -> str:
@@ -97,7 +107,7 @@ def report() -> str:
     version = re.search(r"V([0-9.]+)", version)[1]
     lines = [f"nvcc {version}, sm_90: registers, spill stores, spill loads, stack (bytes)", ""]
     for file in FILES:
-        lines += [f"{file}.cu"] + [f"  {n:<20} {r:>4} {s:>6} {ld:>6} {k:>6}" for n, r, s, ld, k in resources(file)]
+        lines += [f"{file}.cu"] + [f"  {n:<22} {r:>4} {s:>6} {ld:>6} {k:>6}" for n, r, s, ld, k in resources(file)]
     return "\n".join(lines) + "\n"
 
 

@@ -228,6 +228,29 @@ def test_a_stopped_sweep_says_where(tiny, monkeypatch):
     assert "(0 of 4) > 7 s: level 4, 3e+12 tests there at most" in (tiny / "BENCHMARKS.md").read_text()
 
 
+def test_a_longer_limit_tries_again_what_a_shorter_one_stopped(tiny, monkeypatch):
+    real, times = runs.once, {"stops": True}
+
+    def slow(w, engine, limit=None):
+        if times["stops"]:
+            raise runs.TooSlow(limit, {"level": 4, "tests_at_most": 10, "edges_left": 7})
+        return real(w, engine)
+
+    monkeypatch.setattr(runs, "once", slow)
+    words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--generators", "paper"]
+    words += ["--engines", "gpu", "--graphs", "1"]
+
+    def rows():
+        return json.loads((tiny / "scaling.json").read_text())["rows"]
+
+    assert menu.main([*words, "--limit", "7"]) == 0
+    times["stops"] = False
+    assert menu.main([*words, "--limit", "7", "--resume"]) == 0
+    assert all(r["seconds"] == {"gpu": None} and r["stopped_at"]["gpu"]["limit"] == 7 for r in rows())
+    assert menu.main([*words, "--limit", "8", "--resume"]) == 0
+    assert all(r["seconds"]["gpu"] > 0 and r["stopped_at"] == {} for r in rows())
+
+
 def test_cpu_experiment(tmp_path):
     folders = ["--data", str(tmp_path), "--out", str(tmp_path)]
     what = ["--threads", "1", "--engines", "cpu", "reference", "--sets", "std_40_3_200"]

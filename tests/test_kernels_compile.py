@@ -31,11 +31,15 @@ def test_compiles_without_a_warning(nvrtc, file, arch):
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 @pytest.mark.parametrize("file", [f for f in FILES if f != "cupc"])
 def test_hot_loops_do_not_spill(file):
-    """Spills of a few hundred bytes sit around the calls of the canonical formula; more means the hot loop spills."""
+    """Spills of a hundred bytes sit around the calls of the canonical formula; more means the hot loop spills.
+
+    The kernels for singular data live in that formula.
+    """
     for name, registers, stores, loads, _ in resources(file):
         assert registers <= 128, name
-        assert stores <= 256, name
-        assert loads <= 512, name
+        if "true" not in name:
+            assert stores <= 128, name
+            assert loads <= 256, name
 
 
 def test_resource_report_covers_all_files():

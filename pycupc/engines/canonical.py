@@ -41,14 +41,15 @@ def _clip(r: float) -> float:
 def _pseudoinverse_r(C, x, y, S, size, A, V):
     """r from the pseudoinverse of C[{x, y, S}]; A and V as in `partial_correlation`.
 
-    Only rows x and y of the matrix of eigenvectors are asked for in the end, so V has only them.
+    A holds the lower triangle. Only rows x and y of the matrix of eigenvectors are asked for in the end, so V has only
+    them.
     """
     m = size + 2
     for i in range(m):
         a = x if i == 0 else (y if i == 1 else S[i - 2])
-        for j in range(m):
+        for j in range(i + 1):
             b = x if j == 0 else (y if j == 1 else S[j - 2])
-            A[i, j] = C[a, b]
+            A[i, j] = C[b, a] if i > 1 and j < 2 else C[a, b]  # the cell that elimination reads
         V[0, i] = 1.0 if i == 0 else 0.0
         V[1, i] = 1.0 if i == 1 else 0.0
     for _ in range(MAX_SWEEPS):
@@ -59,27 +60,34 @@ def _pseudoinverse_r(C, x, y, S, size, A, V):
         rotated = False
         for i in range(m - 1):
             for j in range(i + 1, m):
-                if abs(A[i, j]) <= tiny:
+                off = A[j, i]
+                if abs(off) <= tiny:
                     continue
                 rotated = True
-                theta = (A[j, j] - A[i, i]) / (2.0 * A[i, j])
+                theta = (A[j, j] - A[i, i]) / (2.0 * off)
                 t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
                 if theta < 0.0:
                     t = -t
                 c = 1.0 / math.sqrt(t * t + 1.0)
                 s = t * c
-                A[i, i] = A[i, i] - t * A[i, j]
-                A[j, j] = A[j, j] + t * A[i, j]
-                A[i, j] = 0.0
+                A[i, i] = A[i, i] - t * off
+                A[j, j] = A[j, j] + t * off
                 A[j, i] = 0.0
-                for k in range(m):
-                    if k != i and k != j:
-                        u = A[k, i]
-                        v = A[k, j]
-                        A[k, i] = c * u - s * v
-                        A[k, j] = s * u + c * v
-                        A[i, k] = A[k, i]
-                        A[j, k] = A[k, j]
+                for k in range(i):
+                    u = A[i, k]
+                    v = A[j, k]
+                    A[i, k] = c * u - s * v
+                    A[j, k] = s * u + c * v
+                for k in range(i + 1, j):
+                    u = A[k, i]
+                    v = A[j, k]
+                    A[k, i] = c * u - s * v
+                    A[j, k] = s * u + c * v
+                for k in range(j + 1, m):
+                    u = A[k, i]
+                    v = A[k, j]
+                    A[k, i] = c * u - s * v
+                    A[k, j] = s * u + c * v
                 for k in range(2):
                     u = V[k, i]
                     v = V[k, j]

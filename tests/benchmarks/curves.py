@@ -92,8 +92,8 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
     seeds = {kind: {r["seed"] for r in result["rows"] if r["kind"] == kind} for kind in kinds}
     counts = ", ".join(f"{kind}: {len(found)}" for kind, found in seeds.items())
     caption = (
-        f"Skeleton, alpha .05; at most so many graphs, fewer where one passed the limit ({counts}); one warm run "
-        f"each; {fixed}. {where(result, True)}."
+        f"Skeleton, alpha .05; at most so many graphs, fewer where one passed the limit ({counts}); "
+        f"kernels compiled before; {fixed}. {where(result, True)}."
     )
     return save(fig, folder, "scaling", caption, top=0.96)
 

@@ -20,8 +20,9 @@ different graphs, and neither is wrong. pycupc's engines share one definition fo
 them), so that they agree with each other all the same. Such data say how fast a program is, not whether it is
 right. The standardised generator keeps every variance at 1 and noise at 20 to 60 % of it.
 
-A run is stopped at a limit, and the other engines are not tried on that graph; an engine that finished none of the
-first graphs of a point is given up there. "(6 of 8)" counts the graphs that an engine finished of those it was tried
+Kernels are compiled before; of two runs the second counts, where one takes less than a second. A run is stopped at a
+limit, and the other engines are not tried on that graph; an engine that finished none of the first four graphs of a
+point is given up there. "(6 of 8)" counts the graphs that an engine finished of those it was tried
 on, and its median is over these: engines with different counts ran on different graphs. Where none finished, the
 level it was at and the number of tests that this level may need say how far it was. On the standardised generator
 with p = 2000 and more a level alone may need 10^13 tests and more: hours for any program that makes these tests. Fewer

@@ -19,6 +19,7 @@ import pytest
 import pycupc
 from pycupc.engines import EngineError
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, probe, schur
+from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.suffstat import correlation
 
 HERE = Path(__file__).resolve().parent
@@ -105,6 +106,44 @@ def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
     expected = pycupc.pc(**problem, engine="cpu")
     monkeypatch.setattr(schur, "BOUNDS", bounds)
     same(pycupc.pc(**problem, engine="gpu"), expected)
+
+
+@pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
+def test_kernels_for_singular_data(monkeypatch, bounds):
+    """Asked for on all data they give the same answer, sound tests or not, in all classes of rows."""
+    monkeypatch.setattr(gpu_engine, "SINGULAR_SHARE", -1.0)
+    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
+        same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
+
+
+def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
+    """Variables that are copies of one another to within rounding: most tests are doubtful, on every engine."""
+    rng, p, n = np.random.default_rng(11), 150, 2000
+    A = np.tril((rng.random((p, p)) < 0.5) * rng.uniform(0.1, 1, (p, p)), -1)
+    X = rng.standard_normal((n, p))
+    for i in range(p):
+        X[:, i] += X[:, :i] @ A[i, :i]
+    C = correlation(X)
+    C = (C + C.T) / 2
+    used = []
+    plan = schur.plan_class
+    monkeypatch.setattr(schur, "plan_class", lambda *args: used.append(args[-1]) or plan(*args))
+    problem = {"suffStat": {"C": C, "n": n}, "alpha": 0.05}
+    fits = [quiet(pycupc.pc, **problem, engine=engine) for engine in ("cpu", *NAMES)]
+    assert any(used)
+    for fit in fits[1:]:
+        same(fit, fits[0])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_compiling_beforehand(monkeypatch, algorithm):
+    engine = GpuEngine(algorithm)
+    monkeypatch.setattr(engine._dev, "_kernels", {})
+    engine.compile()
+    before = set(engine._dev._kernels)
+    pycupc.pc(**dense(), engine=engine)
+    assert all(key in before or key.startswith(("graph:", "correlation:")) for key in engine._dev._kernels)
 
 
 @pytest.mark.parametrize("options", [{"beta": 64, "gamma": 1}, {"beta": 1, "gamma": 256}, {"beta": 8, "gamma": 8}])

@@ -14,6 +14,8 @@ from pycupc.engines.gpu.launch import Device, Graph, Level
 WORK_BYTES = 512 << 20
 #: Largest level: the pairs that a machine can bring to it have passed C(64, 32) = 1.8e18 tests each.
 MAX_LEVEL = 64
+#: Template arguments: levels that unroll well, then minus the size of the arrays.
+TEMPLATES = (1, 2, 3, 4, 5, -8, -16, -32, -MAX_LEVEL)
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,16 @@ class Shape(ctypes.Structure):
     )
 
 
+def kernel(algorithm: str, template: int) -> str:
+    """Name of a kernel."""
+    return f"{algorithm.replace('-', '_')}<{template}>"
+
+
 def template(level: int) -> int:
-    """Template argument: the level itself while loops unroll well, then minus the size of the arrays."""
-    if level <= 5:
-        return level
-    for size in (8, 16, 32, MAX_LEVEL):
-        if level <= size:
-            return -size
+    """Template argument of the kernel for a level."""
+    for t in TEMPLATES:
+        if level == t or level <= -t:
+            return t
     raise EngineError(f"cupc-e and cupc-s reach level {MAX_LEVEL}, got {level}; use engine='gpu', or set m_max")
 
 
@@ -65,7 +70,7 @@ def run_level(
     dev: Device, algorithm: str, geometry: Geometry, graph: Graph, level: Level, widest: int, differs: int
 ) -> None:
     """Launch side A, then side B."""
-    kernel = dev.kernel("cupc", f"{algorithm.replace('-', '_')}<{template(level.level)}>")
+    run = dev.kernel("cupc", kernel(algorithm, template(level.level)))
     p = graph.p
     if algorithm == "cupc-e":
         block = (geometry.gamma, geometry.beta)
@@ -82,7 +87,7 @@ def run_level(
         shared = shared if shared_row else 0
         per_row, total, a, b = 1, p * geometry.delta, geometry.theta, geometry.delta
     doubles = 6 * (level.level + 2) ** 2
-    grid = dev.processors * max(1, kernel.blocks_per_processor(threads, shared))
+    grid = dev.processors * max(1, run.blocks_per_processor(threads, shared))
     grid = max(1, min(grid, total, WORK_BYTES // (8 * doubles * threads)))
     own = Level.from_buffer_copy(level)
     own.work = dev.scratch.take(8 * grid * threads * doubles)
@@ -90,4 +95,4 @@ def run_level(
     dev.cp.cuda.runtime.memsetAsync(tickets, 0, 16, dev.stream.ptr)
     for side in (0, 1):
         shape = Shape(a, b, side, shared_row, total, tickets + 8 * side, differs, per_row, p)
-        kernel((grid,), block, (graph, own, shape), stream=dev.stream.ptr, shared=shared)
+        run((grid,), block, (graph, own, shape), stream=dev.stream.ptr, shared=shared)

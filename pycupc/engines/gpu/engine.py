@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 #: Words of the small block of counters: kernels add to the first part, scan_rows writes the second.
 COUNTS, CAREFUL, STATS, WORDS = 0, 3, 8, 32
+#: Share of doubtful tests at a level from which on the next level runs in kernels made for them.
+SINGULAR_SHARE = 0.05
 #: Scratch memory kept from run to run, in bytes.
 KEEP = 1 << 30
 
@@ -75,6 +77,20 @@ class GpuEngine(Engine):
         self._C = self._C_host = None
         if self._dev.scratch.size > KEEP:
             self._dev.scratch.release()
+
+    def compile(self) -> None:
+        """Compile every kernel that a run may need and that is not in the cache yet: half a minute at most.
+
+        A run compiles what it comes to need, so this only moves the time of the first runs on a machine.
+        """
+        with self._session():
+            if self.algorithm == "schur":
+                names = schur.KERNELS
+            else:
+                names = {"cupc": [cupc.kernel(self.algorithm, t) for t in cupc.TEMPLATES]}
+            for file, kernels in names.items():
+                for name in kernels:
+                    self._dev.kernel(file, name)
 
     # ---------------------------------------------------------------- the matrix
 
@@ -257,7 +273,7 @@ class GpuEngine(Engine):
                 for side in (0, 1):
                     self._launch("level1", "level1", (-(-pairs // 64),), (256,), (graph, state, i64(pairs), i32(side)))
             else:
-                schur.run_level(dev, graph, state, start, p, self._rows, self._widest, self._sets)
+                schur.run_level(dev, graph, state, start, p, self._rows, self._widest, self._sets, self._singular)
         if pairs:
             self._launch("graph", "mark_side_b", (min(4096, -(-pairs // 256)),), (256,), (graph, i64(pairs)))
         kept, removed, record_start = take(8 * p), take(8 * p), take(8 * p + 8)
@@ -332,6 +348,7 @@ class GpuEngine(Engine):
         self._pairs, self._widest = int(stats[0]), int(stats[1])
         self._rows = [int(v) for v in stats[3:9]]
         self._sets, self._over = float(stats[11]), int(stats[12])
+        self._singular = bool(counts[CAREFUL] > SINGULAR_SHARE * counts[COUNTS])
         return counts
 
     # ---------------------------------------------------------------- the graph now

@@ -12,6 +12,12 @@ from pycupc.engines.gpu.launch import Device, Graph, Level, Queue, f64, i32, i64
 BOUNDS = (24, 32, 64, 96, 160)
 #: Threads a block of each class: one warp where a warp alone has enough lanes to fill, more where M|Q is large.
 THREADS = (32, 32, 128, 256, 512, 256)
+#: Kernels by file: sound tests with 2 to 4 members in the leaf, and singular ones (see `plan_class`).
+KERNELS = {
+    "level1": ("level1",),
+    "schur_sets": ("schur_sets<2, false>", "schur_sets<3, false>", "schur_sets<4, false>", "schur_sets<2, true>"),
+    "schur_tiles": ("schur_tiles<false>", "schur_tiles<true>"),
+}
 #: Leaf tables reach as far as the classes that use them: T = 4 up to 64 columns.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 TILE, SLICE = 32, 128
@@ -27,6 +33,8 @@ class Tuning:
     sets_an_item: float = 512.0
     wide_item: float = 4096.0
     ptile: tuple[int, int] = (16, 32)  # columns of the last but one member: level 2, levels above
+    singular_ptile: int = 8
+    singular_part: float = 1 / 8  # of the sets an item, where tests are singular
 
 
 TUNING = Tuning()
@@ -78,23 +86,30 @@ class Plan:
 
 
 def plan_class(
-    dev: Device, graph: Graph, level: Level, start: Any, p: int, index: int, widest: int, sets: float
+    dev: Device, graph: Graph, level: Level, start: Any, p: int, index: int, widest: int, sets: float, singular: bool
 ) -> Plan:
-    """Queue and launch of one class of rows at a level >= 2; `widest` is the largest degree of all rows."""
+    """Queue and launch of one class of rows at a level >= 2; `widest` is the largest degree of all rows.
+
+    `singular`: many tests will take the canonical formula, a hundred times longer than the others. They run in kernels
+    that hold its matrices in registers, which costs the other tests a sixth of their speed, and in small items: two
+    members in the leaf, so that a base has few.
+    """
     l = level.level
     low = BOUNDS[index - 1] if index else 0
     tiled = index == len(BOUNDS)
     high = widest if tiled else min(widest, BOUNDS[index])
-    leaf = 2 if tiled else leaf_size(l, high, BOUNDS[index])
+    leaf = 2 if tiled or singular else leaf_size(l, high, BOUNDS[index])
     block = THREADS[index]
-    ptile = TUNING.ptile[l > 2]
+    ptile = TUNING.singular_ptile if singular else TUNING.ptile[l > 2]
+    flag = str(singular).lower()
     if tiled:
-        kernel, shared = dev.kernel("schur_tiles", "schur_tiles"), tiles_shared(l, ptile)
+        kernel, shared = dev.kernel("schur_tiles", f"schur_tiles<{flag}>"), tiles_shared(l, ptile)
         items_most = comb(high - leaf, l - leaf) * -(-high // ptile)
         sets_an_item = 0.0
     else:
-        kernel, shared = dev.kernel("schur_sets", f"schur_sets<{leaf}>"), sets_shared(l, leaf, high)
+        kernel, shared = dev.kernel("schur_sets", f"schur_sets<{leaf}, {flag}>"), sets_shared(l, leaf, high)
         sets_an_item = TUNING.sets_an_item if block == 32 else TUNING.wide_item
+        sets_an_item *= TUNING.singular_part if singular else 1.0
         items_most = comb(high - leaf, l - leaf)
     grid = dev.processors * max(1, kernel.blocks_per_processor(block, shared))
     if not tiled and block == 32:  # small levels: fewer sets an item, so that all processors have some
@@ -126,12 +141,12 @@ def level_binom(level: Level) -> Any:
 
 
 def run_level(
-    dev: Device, graph: Graph, level: Level, start: Any, p: int, rows: list[int], widest: int, sets: float
-) -> None:
+    dev: Device, graph: Graph, level: Level, start: Any, p: int, rows: list[int], widest: int, sets: float,
+    singular: bool,
+) -> None:  # fmt: skip
     """Launch all classes that have rows, side by side."""
-    plans = [
-        plan_class(dev, graph, level, start, p, index, widest, sets) for index in range(len(THREADS)) if rows[index]
-    ]
+    classes = [index for index in range(len(THREADS)) if rows[index]]
+    plans = [plan_class(dev, graph, level, start, p, index, widest, sets, singular) for index in classes]
     if len(plans) == 1:
         plan = plans[0]
         plan.kernel((plan.grid,), (plan.block,), plan.args, stream=dev.stream.ptr, shared=plan.shared)

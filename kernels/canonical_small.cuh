@@ -1,0 +1,125 @@
+// canonical_small.cuh -- canonical.cuh's partial correlation for levels 2 to SMALL, with the same operations in the same
+//   order, so the same bits. All indices are known to the compiler: the matrix is in registers, and a rotation takes the
+//   latency of its divisions and roots, not that of some thirty loads and stores.
+#pragma once
+#include "canonical.cuh"
+#ifdef __CUDACC__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+
+constexpr int SMALL = 5;
+
+template <int L>
+SLOW_HD double pseudoinverse_of_level(const double* C, i64 p, int x, int y, const int* S, int step) {
+    constexpr int M = L + 2;
+    double A[M][M], V[2][M];                                // A[i][j] with i >= j only
+    int v[M] = {x, y};
+UNROLL
+    for (int i = 2; i < M; ++i) v[i] = S[(i - 2) * step];
+UNROLL
+    for (int i = 0; i < M; ++i) {
+UNROLL
+        for (int j = 0; j <= i; ++j) A[i][j] = i > 1 && j < 2 ? C[v[j] * p + v[i]] : C[v[i] * p + v[j]];
+        V[0][i] = i == 0 ? 1.0 : 0.0;
+        V[1][i] = i == 1 ? 1.0 : 0.0;
+    }
+    for (int sweep = 0; sweep < MAX_SWEEPS; ++sweep) {
+        double largest = 0.0;
+UNROLL
+        for (int i = 0; i < M; ++i)
+            if (fabs(A[i][i]) > largest) largest = fabs(A[i][i]);
+        const double tiny = largest * 1e-20;
+        bool rotated = false;
+UNROLL
+        for (int i = 0; i < M - 1; ++i)
+UNROLL
+            for (int j = i + 1; j < M; ++j) {
+                const double off = A[j][i];
+                if (fabs(off) <= tiny) continue;
+                rotated = true;
+                const double theta = (A[j][j] - A[i][i]) / (2.0 * off);
+                double t = 1.0 / (fabs(theta) + sqrt(theta * theta + 1.0));
+                if (theta < 0.0) t = -t;
+                const double c = 1.0 / sqrt(t * t + 1.0);
+                const double s = t * c;
+                A[i][i] = A[i][i] - t * off;
+                A[j][j] = A[j][j] + t * off;
+                A[j][i] = 0.0;
+UNROLL
+                for (int k = 0; k < M; ++k) {
+                    if (k == i || k == j) continue;
+                    double &ki = k > i ? A[k][i] : A[i][k], &kj = k > j ? A[k][j] : A[j][k];
+                    const double u = ki, w = kj;
+                    ki = c * u - s * w;
+                    kj = s * u + c * w;
+                }
+UNROLL
+                for (int k = 0; k < 2; ++k) {
+                    const double u = V[k][i], w = V[k][j];
+                    V[k][i] = c * u - s * w;
+                    V[k][j] = s * u + c * w;
+                }
+            }
+        if (!rotated) break;
+    }
+    double largest = 0.0;
+UNROLL
+    for (int i = 0; i < M; ++i)
+        if (fabs(A[i][i]) > largest) largest = fabs(A[i][i]);
+    const double drop = M * largest * EPS;
+    double p00 = 0.0, p01 = 0.0, p11 = 0.0;
+UNROLL
+    for (int k = 0; k < M; ++k) {
+        const double w = A[k][k];
+        if (fabs(w) > drop) {
+            p00 = p00 + V[0][k] * V[0][k] / w;
+            p01 = p01 + V[0][k] * V[1][k] / w;
+            p11 = p11 + V[1][k] * V[1][k] / w;
+        }
+    }
+    return clip_r(-p01 / sqrt(p00 * p11));
+}
+
+template <int L>
+SLOW_HD double correlation_of_level(const double* C, i64 p, int x, int y, const int* S, int step) {
+    constexpr int M = L + 2;
+    double A[M][M];
+    int v[M];
+UNROLL
+    for (int i = 0; i < L; ++i) v[i] = S[i * step];
+    v[L] = x;
+    v[L + 1] = y;
+    bool nan = false;
+UNROLL
+    for (int i = 0; i < M; ++i)
+UNROLL
+        for (int j = 0; j <= i; ++j) {
+            A[i][j] = C[v[i] * p + v[j]];
+            nan = nan || A[i][j] != A[i][j];
+        }
+    if (nan) return 0.0;
+    bool plain = true;
+UNROLL
+    for (int k = 0; k < L; ++k) {
+        plain = plain && A[k][k] > PINV_PIVOT;
+UNROLL
+        for (int i = k + 1; i < M; ++i) {
+            const double f = A[i][k] / A[k][k];
+UNROLL
+            for (int j = k + 1; j <= i; ++j) A[i][j] = A[i][j] - f * A[j][k];
+        }
+    }
+    const double vx = A[L][L], vy = A[L + 1][L + 1], cov = A[L + 1][L];
+    plain = plain && vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy);
+    return plain ? clip_r(cov / sqrt(vx * vy)) : pseudoinverse_of_level<L>(C, p, x, y, S, step);
+}
+
+// Levels 2 to SMALL: r of x and y given S[0..size-1], entries `step` apart.
+template <int L = SMALL>
+HD double small_correlation(int size, const double* C, i64 p, int x, int y, const int* S, int step) {
+    if constexpr (L > 2)
+        if (size < L) return small_correlation<L - 1>(size, C, p, x, y, S, step);
+    return correlation_of_level<L>(C, p, x, y, S, step);
+}

@@ -15,6 +15,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import pycupc
+from pycupc.engines.gpu import engine as gpu_engine
+from pycupc.engines.gpu import schur
 
 CASES = (  # seed, variables, observations, alpha, identical columns
     (1, 30, 500, 0.05, False),
@@ -32,17 +34,27 @@ def correlations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
     return np.corrcoef(X, rowvar=False)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
+def compare(engines: tuple[str, ...], what: str) -> None:
     for seed, p, n, alpha, twins in CASES:
         stat = {"C": correlations(seed, p, n, twins), "n": n}
         want = pycupc.skeleton(stat, alpha=alpha, engine="cpu")
-        for engine in ("gpu", "cupc-e", "cupc-s"):
+        for engine in engines:
             got = pycupc.skeleton(stat, alpha=alpha, engine=engine)
             right = got.n_edgetests == want.n_edgetests and got.sepset == want.sepset
-            print(f"p = {p}, levels {want.max_ord}, {engine}: {'right' if right else 'WRONG'}", flush=True)
+            print(f"p = {p}, levels {want.max_ord}, {engine}{what}: {'right' if right else 'WRONG'}", flush=True)
             if not right:
                 sys.exit(1)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    compare(("gpu", "cupc-e", "cupc-s"), "")
+    schur.BOUNDS = (3, 4, 5, 6, 7)
+    compare(("gpu",), ", wide rows")
+    gpu_engine.SINGULAR_SHARE = -1.0
+    compare(("gpu",), ", wide rows, kernels for singular data")
+    schur.BOUNDS = (8, 12, 16, 32, 64)
+    compare(("gpu",), ", kernels for singular data")
 
 
 if __name__ == "__main__":

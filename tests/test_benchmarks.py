@@ -194,6 +194,19 @@ def test_resume_adds_what_is_missing_and_keeps_what_is_there(tiny):
     assert [r["seconds"]["gpu"] for r in after["rows"][: len(before)]] == [r["seconds"]["gpu"] for r in before]
 
 
+def test_the_gpu_table_measured_again_keeps_the_peers(tiny):
+    words = ["gpu", "--quick", "--data", str(tiny), "--out", str(tiny), "--sets", "std_40_3_200", "--engines", "gpu"]
+    assert menu.main(words) == 0
+    table = record.read(tiny, "gpu")
+    table["rows"][0]["runs"]["gpucsl"] = {"seconds": [1.0]}
+    first = table["rows"][0]["runs"]["gpu"]["repeats"]
+    record.write(table, tiny)
+    assert menu.main([*words, "--resume"]) == 0
+    (row,) = record.read(tiny, "gpu")["rows"]
+    assert row["runs"]["gpucsl"] == {"seconds": [1.0]}
+    assert row["runs"]["gpu"]["repeats"] != first
+
+
 def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
     words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--graphs", "1"]
     assert menu.main(words) == 0
@@ -206,7 +219,7 @@ def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
 def test_what_cannot_be_resumed_says_so(tiny, capsys):
     with pytest.raises(SystemExit):
         menu.main(["baselines", "--resume", "--out", str(tiny)])
-    assert "--resume is for cpu, configurations, scaling, gpu-peers, got baselines" in capsys.readouterr().err
+    assert "--resume is for cpu, gpu, configurations, scaling, gpu-peers, got baselines" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         menu.main(["gpu-peers", "--out", str(tiny)])
     assert "gpu-peers needs --peer-path, --cupc-library or both" in capsys.readouterr().err

@@ -31,8 +31,8 @@ ABOUT = """experiments
   report          tables, figures and BENCHMARKS.md from the raw files in --out
 """
 
-#: Experiments that can add to a recorded result; gpu-peers does nothing else.
-RESUMABLE = ("cpu", "configurations", "scaling", "gpu-peers")
+#: Experiments that can add to a recorded result; gpu-peers does nothing else, gpu keeps the peers' runs only.
+RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -86,7 +86,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small problems: minutes on 2 cores, figures to look at")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="data sets (%(default)s)")
     parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder of the raw results (results/ here)")
-    parser.add_argument("--resume", action="store_true", help="add what the raw file in --out lacks, keep what it has")
+    parser.add_argument("--resume", action="store_true", help="add what the raw file in --out lacks, keep what it has; gpu keeps peers'")
     parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N is generated")
     parser.add_argument(
         "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"

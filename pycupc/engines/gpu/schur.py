@@ -15,7 +15,7 @@ THREADS = (32, 32, 128, 256, 512, 256)
 #: Kernels by file: sound tests with 2 to 4 members in the leaf, and singular ones (see `plan_class`).
 KERNELS = {
     "level1": ("level1",),
-    "schur_sets": ("schur_sets<2, false>", "schur_sets<3, false>", "schur_sets<4, false>", "schur_sets<2, true>"),
+    "schur_sets": tuple(f"schur_sets<{t}>" for t in ("2, false", "3, false", "4, false", "2, true", "3, true")),
     "schur_tiles": ("schur_tiles<false>", "schur_tiles<true>"),
 }
 #: Leaf tables reach as far as the classes that use them: T = 4 up to 64 columns.
@@ -92,13 +92,15 @@ def plan_class(
 
     `singular`: many tests will take the canonical formula, a hundred times longer than the others. They run in kernels
     that hold its matrices in registers, which costs the other tests a sixth of their speed, and in small items: two
-    members in the leaf, so that a base has few.
+    members in the leaf, so that a base has few, unless there are so many sets that full warps matter more.
     """
     l = level.level
     low = BOUNDS[index - 1] if index else 0
     tiled = index == len(BOUNDS)
     high = widest if tiled else min(widest, BOUNDS[index])
-    leaf = 2 if tiled or singular else leaf_size(l, high, BOUNDS[index])
+    many = sets > 1000.0 * 64 * dev.processors  # a thousand sets and more for each warp that can run at a time
+    leaf = 2 if tiled or (singular and not many) else leaf_size(l, high, BOUNDS[index])
+    leaf = min(leaf, 3) if singular else leaf
     block = THREADS[index]
     ptile = TUNING.singular_ptile if singular else TUNING.ptile[l > 2]
     flag = str(singular).lower()

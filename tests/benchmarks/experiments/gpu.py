@@ -39,13 +39,14 @@ def engines_of(args: Any) -> list[str]:
 
 
 def table(args: Any, clock: Clock) -> None:
-    """Issue 3's table: every algorithm on every set, warm, split into transfer, levels, orientation."""
+    """Every algorithm on every set, warm, split into transfer, levels, orientation. With --resume peers' runs stay."""
     result = record.new("gpu", args)
     names = list(args.sets or (workloads.QUICK if args.quick else workloads.SETS))
     for name in workloads.available(names, args.data):
         w = workloads.load(name, args.data)
         row = record.row_of(result, w)
-        row.update(source=w.source, runs={})
+        old = row.get("runs", {})
+        row.update(source=w.source, runs={k: v for k, v in old.items() if k not in runs.GPU_ENGINES})
         check = w.expected
         for engine in engines_of(args):
             if name in HEAVY and engine not in ("gpu", "cpu"):

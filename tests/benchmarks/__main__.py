@@ -86,7 +86,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small problems: minutes on 2 cores, figures to look at")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="data sets (%(default)s)")
     parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder of the raw results (results/ here)")
-    parser.add_argument("--resume", action="store_true", help="add what the raw file in --out lacks, keep what it has; gpu keeps peers'")
+    resume = "add what the raw file in --out lacks, keep what it has; gpu keeps the peers' runs only"
+    parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N is generated")
     parser.add_argument(
         "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"

@@ -167,6 +167,6 @@ def accuracy(result: dict[str, Any], folder: Path) -> str:
         f"{result['p']} variables, degree {result['degree']}, alpha {result['alpha']:g}, mean of the random "
         f"graphs that all of them answered ({len({r['seed'] for r in rows})} at most). "
         + (f"pcalg's CPDAG and pycupc's differ in {sum(same)} of {len(same)} cases." if same else "")
-        + (" Quick run." if result["quick"] else "")
+        + f" Not timed; {where(result, False)}."
     )
     return save(fig, folder, "accuracy", caption)

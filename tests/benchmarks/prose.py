@@ -21,12 +21,18 @@ them), so that they agree with each other all the same. Such data say how fast a
 right. The standardised generator keeps every variance at 1 and noise at 20 to 60 % of it.
 
 Kernels are compiled before; of two runs the second counts, where one takes less than a second. A run is stopped at a
-limit, and the other engines are not tried on that graph; an engine that finished none of the first four graphs of a
-point is given up there. "(6 of 8)" counts the graphs that an engine finished of those it was tried
-on, and its median is over these: engines with different counts ran on different graphs. Where none finished, the
-level it was at and the number of tests that this level may need say how far it was. On the standardised generator
-with p = 2000 and more a level alone may need 10^13 tests and more: hours for any program that makes these tests. Fewer
-than ten graphs: the deadline of the call came first; the same command with --resume adds the others."""
+limit (--limit of the commands below, else 10 s), and the other engines are not tried on that graph; an engine that
+finished none of the first four graphs of a point is given up there. "(6 of 8)" counts the graphs that an engine
+finished of those it was tried on, and its median is over these: engines with different counts ran on different graphs.
+Where none finished, the level it was at and the number of tests that this level may need say how far it was. On the
+standardised generator with p = 2000 and more one graph each was tried: a level alone may need 10^13 tests and more,
+hours for any program that makes these tests. On the paper's generator the graphs that pass the limit are those where
+levels 3 to 11 ask for up to 10^8 to 10^12 tests, nearly all of them singular: each is an eigenvalue problem."""
+
+CONFIGURATIONS = """\
+The paper's generator (section 7) is not among these sets. Where level 1 is nearly all singular tests, as there with
+p = 2000 and more, (64, 2) is faster than (256, 2); where deep levels take the time it is slower.
+"""
 
 PEERS = """\
 Peers as their users have them, on the same correlations: pcalg's `stable.fast` runs on one core, since CRAN's package

@@ -210,6 +210,7 @@ def _configurations(raw: dict[str, Any], folder: Path) -> str:
             + f".\n\n![{engine}](results/{picture})\n"
         )
     wrong = [c for r in result["rows"] for c in r["cells"] if c["differs"]]
+    parts.append(prose.CONFIGURATIONS)
     parts.append("All cells gave the same answer.\n" if not wrong else f"**{len(wrong)} cells gave another answer.**\n")
     return "\n".join(parts)
 
@@ -272,7 +273,8 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
                 k = curves.growth(list(found), [float(np.median(v)) for v in found.values()])
                 exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
     return "\n".join([
-        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
+        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "",
+        *(f"{note}\n" for note in result.get("notes", [])), write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
         f"**The engines disagree on {disagree} graphs.**\n" if disagree
         else f"On all {agree} graphs that more than one engine finished the answers are the same.\n" if agree else "",

@@ -52,11 +52,12 @@ def cell(run: dict[str, Any] | None, key: str = "total") -> str:
 
 
 def caption(result: dict[str, Any], gpu: bool = False) -> str:
-    """Machine, versions and commit of a result."""
+    """Machine, versions and commits of a result."""
     v = result["machine"]["versions"]
     versions = ", ".join(f"{k} {v[k]}" for k in ("numpy", "numba", "cupy-cuda13x", "cupy-cuda12x") if k in v)
-    commit = result["calls"][-1]["commit"]
-    return f"*{figures.where(result, gpu)}; Python {result['machine']['python']}, {versions}; commit {commit}.*"
+    commits = list(dict.fromkeys(call["commit"] for call in result["calls"]))
+    text = f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
+    return f"*{figures.where(result, gpu)}; Python {result['machine']['python']}, {versions}; {text}.*"
 
 
 def versions_of(result: dict[str, Any]) -> str:

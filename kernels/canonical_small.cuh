@@ -9,7 +9,7 @@
 #define UNROLL
 #endif
 
-constexpr int SMALL = 5;
+constexpr int SMALL = 5;  // 7 x 7 matrices: larger ones do not fit the registers and gain nothing (NOTES.md)
 
 template <int L>
 SLOW_HD double pseudoinverse_of_level(const double* C, i64 p, int x, int y, const int* S, int step) {

@@ -154,6 +154,7 @@ __device__ __forceinline__ bool to_test(const Graph& g, const int x, const int y
 
 // cuPC-S: theta threads a block, delta blocks a row; a thread takes a set S, inverts M2 once, tests all pairs of the row.
 //   Launch  block theta; dynamic shared memory: when shared_row, d x {u64 best, u64 least, int id}
+//   Level 1 asks for registers for three blocks a multiprocessor: left to itself the compiler spills in the loop.
 template <int L>
 __global__ void __launch_bounds__(256, L == 1 ? 3 : 0) cupc_s(const Graph g, const Level lv, const Shape sh) {
     constexpr int MAX = L > 0 ? L : -L;

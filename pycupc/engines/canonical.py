@@ -3,7 +3,8 @@
 Fast tests differ in rounding from engine to engine. So an engine lets its fast test decide only where rounding cannot
 matter (`citest.PIVOT_FLOOR`, `citest.CUTOFF_BAND`) and asks this function otherwise, and for the r of every removal.
 It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA twin in
-``kernels/canonical.cuh`` returns the same bits.
+``kernels/canonical.cuh`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
+halves differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `PINV_PIVOT` the

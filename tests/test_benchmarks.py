@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pycupc
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from benchmarks import __main__ as menu
@@ -262,6 +264,28 @@ def test_a_longer_limit_tries_again_what_a_shorter_one_stopped(tiny, monkeypatch
     assert all(r["seconds"] == {"gpu": None} and r["stopped_at"]["gpu"]["limit"] == 7 for r in rows())
     assert menu.main([*words, "--limit", "8", "--resume"]) == 0
     assert all(r["seconds"]["gpu"] > 0 and r["stopped_at"] == {} for r in rows())
+
+
+def test_whole_calls_in_r(tmp_path, monkeypatch):
+    def in_r(w, method, threads, **how):
+        fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=1)
+        graph = fit.graph.astype(np.int32)
+        if method == "pc":  # one edge fewer than ours
+            x, y = np.argwhere(graph)[0]
+            graph[x, y] = graph[y, x] = 0
+        return {"seconds": [3.0, 0.2, 0.1, 0.3], "graph": graph, "versions": {"R": "R version 4", "pcalg": "2"}}
+
+    monkeypatch.setattr(peers, "pcalg", in_r)
+    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1"]
+    assert menu.main(["r", "--quick", *words, "--sets", "std_40_3_200", "std_50_3_200", "--limit", "0.3"]) == 0
+    first, second = record.read(tmp_path, "r")["rows"]
+    assert first["runs"]["cu_pc"]["cpdag_differs"] == 0
+    assert first["runs"]["pc"]["cpdag_differs"] in (1, 2)
+    assert second["runs"]["pc"].keys() >= {"not_started", "seconds_at_measured_rate"}  # at the rate of the first set
+    report.write_all(tmp_path)
+    text = (tmp_path / "BENCHMARKS.md").read_text()
+    assert "| 3 s | 0.2 s |" in text  # the first call apart
+    assert "not run (" in text
 
 
 def test_cpu_experiment(tmp_path):

@@ -17,6 +17,7 @@ from . import record
 
 ABOUT = """experiments
   cpu             Table 2: cpu and reference engines, live pcalg stable and stable.fast, Python peers; time and memory
+  r               whole calls in R: cu_pc() beside pcalg::pc() (no GPU)
   gpu             the GPU table: schur, cupc-e, cupc-s on every set, split into transfer, levels, orientation
   baselines       the paper's two baseline GPU algorithms against cupc-e and cupc-s
   configurations  heat maps over (beta, gamma) and (theta, delta)
@@ -50,13 +51,13 @@ def main(argv: list[str] | None = None) -> int:
 
         write_all(args.out)
         return 0
-    from .experiments import cpu, gpu, scaling, small
+    from .experiments import cpu, gpu, in_r, scaling, small
 
     if args.install_peers or args.cache is not None:
         from . import peers
 
         args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
-    menu = {"cpu": [cpu.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
+    menu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
     menu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
     if args.experiment in menu:
         for experiment in menu[args.experiment]:

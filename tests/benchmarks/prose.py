@@ -75,6 +75,12 @@ must coincide: the last column counts over all graphs. causal-learn is run twice
 other, as in pcalg (uc_priority = 0), and with its own default (2).
 """
 
+IN_R = """\
+From the correlation matrix in R to the `pcAlgo` object in R: conversion, skeleton, orientation, p^2 separating sets as
+lists. The first call of a session also starts Python and loads the compiled code. pcalg runs on one core (section 1),
+cu_pc() with engine = "cpu".
+"""
+
 COMMANDS = """
 On a machine with a GPU: `python -m tests.benchmarks prepare --carry FOLDER` collects what the GPU experiments need, and
 `python tests/benchmarks gpu-all --data FOLDER --out RESULTS` runs them in one call of at most ten minutes.

@@ -12,7 +12,7 @@ from pycupc.engines.gpu.cupc import Geometry
 from . import curves, figures, prose, record, workloads
 from .experiments import cpu
 from .figures import label, seconds
-from .tables import Table, caption, captions, cell, clock, markdown, merged, write
+from .tables import Table, caption, captions, cell, clock, markdown, merged, versions_of, write
 
 #: Seconds of issue 3's table that `schur` must not pass on one H200.
 GOALS = {
@@ -36,7 +36,7 @@ def write_all(folder: Path) -> None:
     """Everything that the raw files in `folder` allow; README too where they are the committed ones."""
     raw = {name: r for name in RAW if (r := record.read(folder, name)) is not None}
     sections = [section for build in (_table2, _gpu, _baselines, _levels, _configurations, _sharing, _scaling,
-                                      _scaling_large, _accuracy) if (section := build(raw, folder))]  # fmt: skip
+                                      _scaling_large, _accuracy, _in_r) if (section := build(raw, folder))]  # fmt: skip
     text = "\n".join([prose.HEAD, *sections, _provenance(raw), ""])
     target = record.HERE / "BENCHMARKS.md" if folder.resolve() == record.RESULTS else folder / "BENCHMARKS.md"
     if target.parent == folder:
@@ -47,7 +47,7 @@ def write_all(folder: Path) -> None:
     record.say(f"wrote {target.name} from {', '.join(raw)}")
 
 
-RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy")
+RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy", "r")
 
 
 def _table2(raw: dict[str, Any], folder: Path) -> str:
@@ -337,6 +337,29 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
         prose.ACCURACY,
         ", ".join(f"{k} {v.removeprefix('R version ')}" for k, v in result.get("versions", {}).items()) + ".\n",
         write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{curves.accuracy(result, folder)})\n",
+    ])  # fmt: skip
+
+
+def _in_r(raw: dict[str, Any], folder: Path) -> str:
+    result = raw.get("r")
+    if result is None:
+        return ""
+    heads = ["set, alpha", "p x n", "pcalg::pc(), stable.fast", "cu_pc(), first call", "cu_pc(), later calls",
+             "marks of the CPDAG other than pycupc's in Python: pcalg", "cu_pc()"]  # fmt: skip
+    body = []
+    for r in result["rows"]:
+        theirs, ours = r["runs"].get("pc", {}), r["runs"].get("cu_pc", {})
+        body.append([
+            f"{r['set']}, {r['alpha']:g}", f"{r['p']} x {r['n']}",
+            cell({k: v for k, v in theirs.items() if "edges" not in k}),  # they have a column of their own
+            clock(ours["seconds"][0]) if "seconds" in ours else cell(ours),
+            clock(float(np.median(ours["seconds"][1:]))) if len(ours.get("seconds", [])) > 1 else "",
+            str(theirs.get("cpdag_differs", "")), str(ours.get("cpdag_differs", "")),
+        ])  # fmt: skip
+    return "\n".join([
+        "## 9. The whole call in R\n", prose.IN_R,
+        f"{caption(result)} {result['threads']} threads. {versions_of(result)}.\n",
+        write((heads, body), folder, "r"), "",
     ])  # fmt: skip
 
 

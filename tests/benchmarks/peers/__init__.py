@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import record
 from ..workloads import Workload
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +33,8 @@ def pcalg(
 ) -> dict[str, Any]:  # fmt: skip
     """pcalg's skeleton (or relaxed CPDAG) on the same correlations; `budget` seconds of repeats, killed at `limit`.
 
-    `library` is an R library folder that comes before R's own ones.
+    `method` "pc" is a whole call of pc(), with stable.fast, "cu_pc" one of pycupc from R. `library` is an R library
+    folder that comes before R's own ones.
 
     Returns
     -------
@@ -40,7 +42,10 @@ def pcalg(
         "seconds", "cpu_seconds" (all threads), "graph" int (p, p) row to column, "tests" a level, "versions"; or
         "absent", "too_slow", "failed".
     """
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    environment = {
+        **os.environ, "OMP_NUM_THREADS": str(threads), "RETICULATE_PYTHON": sys.executable,
+        "PYCUPC_CU_PC": str(record.ROOT / "r_wrapper" / "R" / "cu_pc.R"),
+    }  # fmt: skip
     if library is not None:
         folders = [str(library.resolve()), environment.get("R_LIBS", "")]
         environment["R_LIBS"] = os.pathsep.join(folders).strip(os.pathsep)

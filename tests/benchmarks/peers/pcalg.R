@@ -1,5 +1,6 @@
-# Time pcalg on a correlation matrix: Rscript pcalg.R FOLDER
+# Time pcalg, or pycupc in R, on a correlation matrix: Rscript pcalg.R FOLDER
 # FOLDER holds C.bin (float64, p x p) and job.txt (lines: p, n, alpha, method, threads, repeats, seconds, orient);
+# method is "stable" or "stable.fast" (skeleton()), "pc" (pc() with stable.fast) or "cu_pc" (of the checkout around here);
 # leaves graph.bin (int32 p x p, row to column), tests.txt, seconds.txt, cpu_seconds.txt (of all threads: near
 # threads x seconds on a quiet machine), versions.txt
 args <- commandArgs(trailingOnly = TRUE)
@@ -11,17 +12,17 @@ C <- matrix(readBin(file.path(folder, "C.bin"), "double", p * p), p, p)
 suppressPackageStartupMessages(library(pcalg))
 writeLines(c(R.version.string, as.character(packageVersion("pcalg"))), file.path(folder, "versions.txt"))
 suff <- list(C = C, n = n)
-skel <- function() {
-  if (method == "stable.fast") {
-    skeleton(suff, gaussCItest, alpha, p = p, method = method, numCores = threads)
-  } else {
-    skeleton(suff, gaussCItest, alpha, p = p, method = method)
-  }
-}
+if (method == "cu_pc") source(Sys.getenv("PYCUPC_CU_PC"))
+run <- switch(method,
+  stable = function() skeleton(suff, gaussCItest, alpha, p = p, method = method),
+  stable.fast = function() skeleton(suff, gaussCItest, alpha, p = p, method = method, numCores = threads),
+  pc = function() pc(suff, gaussCItest, alpha, p = p, skel.method = "stable.fast", numCores = threads),
+  cu_pc = function() cu_pc(suff, gaussCItest, alpha, p = p, numCores = threads, engine = "cpu", progress = FALSE)
+)
 began <- proc.time()[["elapsed"]]
 seconds <- cpu_seconds <- numeric(0)
 for (i in seq_len(repeats)) {
-  t <- system.time(fit <- skel())
+  t <- system.time(fit <- run())
   seconds <- c(seconds, t[["elapsed"]])
   cpu_seconds <- c(cpu_seconds, t[["user.self"]] + t[["sys.self"]])
   if (i == 1) {

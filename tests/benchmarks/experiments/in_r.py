@@ -1,0 +1,45 @@
+"""What an R user waits for: a whole call of cu_pc() beside one of pcalg::pc(), correlation matrix given."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import peers, record, workloads
+
+SETS = ("nci60", "mcc", "std_1000_10_1000", "tcga_brca_jive", "saureus")
+
+
+def run(args: Any) -> None:
+    """Experiment "r": conversion, skeleton, orientation, building the object; each in an R process of its own."""
+    import pycupc
+
+    threads = args.threads or len(os.sched_getaffinity(0))
+    limit = args.limit or 600.0
+    result = record.new("r", args)
+    result["threads"] = threads
+    names = list(args.sets or (workloads.QUICK if args.quick else SETS))
+    for name in workloads.available(names, args.data):
+        w = workloads.load(name, args.data)
+        fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=threads)
+        row = record.row_of(result, w)
+        row.update(source=w.source, tests=sum(fit.n_edgetests), runs={})
+        for method in ("cu_pc", "pc"):
+            slow = method == "pc" and too_slow(result["rows"], row, limit)
+            out = slow or peers.pcalg(w, method, threads, repeats=4, budget=60, limit=limit)
+            row["runs"][method] = peers.summary(out, fit.skeleton)
+            if "graph" in out:
+                graph = out["graph"] != 0
+                row["runs"][method]["cpdag_differs"] = int(np.triu((graph != fit.graph) | (graph != fit.graph).T).sum())
+            record.say(f"{name} {method}: { ({k: v for k, v in row['runs'][method].items() if k != 'tests'}) }")
+            record.write(result, args.out)
+
+
+def too_slow(rows: list[dict[str, Any]], row: dict[str, Any], limit: float) -> dict[str, Any] | None:
+    """pcalg is not started where its best rate a test on the sets so far says that it would pass the limit."""
+    done = [(r["tests"], r["runs"]["pc"]) for r in rows if "seconds" in r["runs"].get("pc", {})]
+    if not done or (at_rate := row["tests"] * min(np.median(out["seconds"]) / tests for tests, out in done)) <= limit:
+        return None
+    return {"not_started": limit, "seconds_at_measured_rate": at_rate}

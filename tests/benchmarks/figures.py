@@ -118,33 +118,44 @@ def glance(rows: list[dict[str, Any]], caption: str, folder: Path) -> str:
 def baselines(result: dict[str, Any], folder: Path) -> str:
     """Bars: the paper's baselines, cupc-e, cupc-s."""
     rows = [r for r in result["rows"] if any(seconds(v, "engine") for v in r["runs"].values())]
-    labels = list(dict.fromkeys(k for r in rows for k in r["runs"]))
+    names = list(dict.fromkeys(k for r in rows for k in r["runs"]))
+    series = {k: [(seconds(r["runs"].get(k), "engine") or np.nan) * 1e3 for r in rows] for k in names}
+    fig = _bars([r["set"] for r in rows], series, "milliseconds")
+    return save(fig, folder, "baselines", f"Skeleton, median of warm runs, float64. {where(result, True)}.")
+
+
+def in_r(result: dict[str, Any], folder: Path) -> str:
+    """Bars: pcalg::pc(), the first call of cu_pc() in a session, later ones."""
+    rows = result["rows"]
+    ours = [r["runs"]["cu_pc"].get("seconds") or [np.nan] for r in rows]
+    series = {
+        "pcalg::pc(), stable.fast": [seconds(r["runs"].get("pc")) or np.nan for r in rows],
+        "cu_pc(), first call": [s[0] for s in ours],
+        "cu_pc(), later calls": [np.median(s[1:]) if len(s) > 1 else np.nan for s in ours],
+    }
+    fig = _bars([r["set"] for r in rows], series, "seconds")
+    text = f"Whole calls in R; no bar: not run, it would pass the limit. {where(result, False)}."
+    return save(fig, folder, "r", text)
+
+
+def _bars(groups: list[str], series: dict[str, list[float]], unit: str) -> Any:
+    """A group a set, a bar a name, with its value; log scale."""
     fig, ax = figure(figsize=(8, 3.8))
-    width = 0.8 / len(labels)
-    for i, name in enumerate(labels):
-        values = [(seconds(r["runs"].get(name), "engine") or np.nan) * 1e3 for r in rows]
-        x = np.arange(len(rows)) + (i - (len(labels) - 1) / 2) * width
+    width = 0.8 / len(series)
+    for i, (name, values) in enumerate(series.items()):
+        x = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
         ax.bar(x, values, width * 0.92, label=name, color=GREYS[i], hatch=HATCHES[i], edgecolor="0", linewidth=0.7)
         for a, v in zip(x, values, strict=True):
             if np.isfinite(v):
-                ax.text(
-                    a,
-                    v * 1.05,
-                    f"{v:.3g}" if v < 1000 else f"{v:,.0f}",
-                    ha="center",
-                    va="bottom",
-                    fontsize=6.5,
-                    rotation=90,
-                )
-    top = max(seconds(v, "engine") or 0 for r in rows for v in r["runs"].values()) * 1e3
-    bottom = min(seconds(v, "engine") or np.inf for r in rows for v in r["runs"].values()) * 1e3
-    ax.set_ylim(bottom / 2, top * 4)
+                text = f"{v:.3g}" if v < 1000 else f"{v:,.0f}"
+                ax.text(a, v * 1.05, text, ha="center", va="bottom", fontsize=6.5, rotation=90)
+    found = np.array([v for values in series.values() for v in values])
+    ax.set_ylim(np.nanmin(found) / 2, np.nanmax(found) * 4)
     log_axis(ax.yaxis)
-    ax.set_xticks(range(len(rows)), [r["set"] for r in rows], fontsize=8)
-    ax.set_ylabel("milliseconds (log scale)")
+    ax.set_xticks(range(len(groups)), groups, fontsize=8)
+    ax.set_ylabel(f"{unit} (log scale)")
     ax.legend(fontsize=8, ncol=2, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    caption = f"Skeleton, median of warm runs, float64. {where(result, True)}."
-    return save(fig, folder, "baselines", caption)
+    return fig
 
 
 def levels(result: dict[str, Any], folder: Path) -> str:

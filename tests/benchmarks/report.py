@@ -359,7 +359,7 @@ def _in_r(raw: dict[str, Any], folder: Path) -> str:
     return "\n".join([
         "## 9. The whole call in R\n", prose.IN_R,
         f"{caption(result)} {result['threads']} threads. {versions_of(result)}.\n",
-        write((heads, body), folder, "r"), "",
+        write((heads, body), folder, "r"), "", f"![whole calls in R](results/{figures.in_r(result, folder)})\n",
     ])  # fmt: skip
 
 

@@ -288,6 +288,16 @@ def test_whole_calls_in_r(tmp_path, monkeypatch):
     assert "not run (" in text
 
 
+def test_whole_calls_without_pcalg(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "has_pcalg", lambda: False)
+    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]
+    assert menu.main(["r", "--quick", *words]) == 0
+    (row,) = record.read(tmp_path, "r")["rows"]
+    assert row["runs"]["cu_pc"] == {"absent": "no Rscript with the R package pcalg"}
+    report.write_all(tmp_path)
+    assert "whole call" not in (tmp_path / "BENCHMARKS.md").read_text()
+
+
 def test_cpu_experiment(tmp_path):
     folders = ["--data", str(tmp_path), "--out", str(tmp_path)]
     what = ["--threads", "1", "--engines", "cpu", "reference", "--sets", "std_40_3_200"]

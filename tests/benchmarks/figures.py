@@ -127,15 +127,22 @@ def baselines(result: dict[str, Any], folder: Path) -> str:
 def in_r(result: dict[str, Any], folder: Path) -> str:
     """Bars: pcalg::pc(), the first call of cu_pc() in a session, later ones."""
     rows = result["rows"]
-    ours = [r["runs"]["cu_pc"].get("seconds") or [np.nan] for r in rows]
+    first, later = zip(*(first_and_later(r["runs"]["cu_pc"]) for r in rows), strict=True)
     series = {
-        "pcalg::pc(), stable.fast": [seconds(r["runs"].get("pc")) or np.nan for r in rows],
-        "cu_pc(), first call": [s[0] for s in ours],
-        "cu_pc(), later calls": [np.median(s[1:]) if len(s) > 1 else np.nan for s in ours],
+        "pcalg::pc(), stable.fast": [seconds(r["runs"].get("pc")) for r in rows],
+        "cu_pc(), first call": first,
+        "cu_pc(), later calls": later,
     }
+    series = {name: [np.nan if v is None else v for v in values] for name, values in series.items()}
     fig = _bars([r["set"] for r in rows], series, "seconds")
     text = f"Whole calls in R; no bar: not run, it would pass the limit. {where(result, False)}."
     return save(fig, folder, "r", text)
+
+
+def first_and_later(run: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Seconds of the first call, and the median of those after it; None where there are none."""
+    found = run.get("seconds", [])
+    return (found[0] if found else None), (float(np.median(found[1:])) if len(found) > 1 else None)
 
 
 def _bars(groups: list[str], series: dict[str, list[float]], unit: str) -> Any:

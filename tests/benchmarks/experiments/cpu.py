@@ -45,7 +45,7 @@ def run(args: Any) -> None:
                 row["runs"][who] = _reference(w, answer, row, result, args)
             else:
                 continue
-            record.say(f"  {who}: {_brief(row['runs'][who])}")
+            record.say(f"  {who}: {brief(row['runs'][who])}")
             record.write(result, args.out)
     if args.peer_python is not None:
         result["python_peers"] = _python_peers(args, threads)
@@ -62,15 +62,15 @@ def _cpu(w: workloads.Workload, row: dict[str, Any], threads: int, args: Any) ->
         out["memory_allowed_bytes"] = 3 * w.C.nbytes + 500_000_000
         row["tests"], row["edges"], row["levels"] = out["tests"], out["edges"], len(out["tests_by_level"]) - 1
     row["runs"]["cpu"] = out
-    record.say(f"  cpu: {_brief(out)}")
+    record.say(f"  cpu: {brief(out)}")
     return answer
 
 
 def _reference(
     w: workloads.Workload, answer: workloads.Answer, row: dict[str, Any], result: dict[str, Any], args: Any
 ) -> dict[str, Any]:
-    if predicted := _predicted("reference", row, result, args.limit):
-        return predicted
+    if too_long := predicted("reference", row, result, args.limit):
+        return too_long
     try:
         fit, times = runs.once(w, runs.make_engine("reference"), args.limit)
     except runs.TooSlow:
@@ -83,8 +83,8 @@ def _pcalg(
     result: dict[str, Any], args: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """A live pcalg; its answer must be ours, edge for edge (and test for test with `stable`)."""
-    if predicted := _predicted(method, row, result, args.limit):
-        return predicted
+    if too_long := predicted(method, row, result, args.limit):
+        return too_long
     library = args.openmp_pcalg if method == OPENMP else None
     out = peers.pcalg(w, method.split(",")[0], threads, repeats=3, budget=60, limit=args.limit, library=library)
     summary = peers.summary(out, answer.skeleton)
@@ -93,7 +93,7 @@ def _pcalg(
     return summary
 
 
-def _predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
+def predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
     """Not to be started: what it cost a test on the sets so far says that it would pass the limit."""
     rates = [
         (np.median(_seconds(r["runs"][who])) / r["tests"])
@@ -108,7 +108,8 @@ def _seconds(run: dict[str, Any]) -> list[float]:
     return run["seconds"] if "seconds" in run else [r["total"] for r in run.get("repeats", [])]
 
 
-def _brief(run: dict[str, Any]) -> str:
+def brief(run: dict[str, Any]) -> str:
+    """A run in a line, for whoever waits."""
     if seconds := _seconds(run):
         return f"{np.median(seconds):.3g} s, differs: {run.get('differs', run.get('edges_only_there'))}"
     return ", ".join(f"{k} {v}" for k, v in run.items() if k not in ("repeats", "rate"))
@@ -131,6 +132,6 @@ def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
         for peer in peers.PYTHON_PEERS:
             out = peers.python_peer(peer, X, 0.05, args.peer_python, repeats=3, budget=60, limit=min(args.limit, 120))
             row["runs"][peer] = peers.summary(out, fit.skeleton)
-            record.say(f"{w.name} {peer}: {_brief(row['runs'][peer])}")
+            record.say(f"{w.name} {peer}: {brief(row['runs'][peer])}")
         rows.append(row)
     return rows

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import peers, record, workloads
+from .cpu import brief, predicted
 
 SETS = ("nci60", "mcc", "std_1000_10_1000", "tcga_brca_jive", "saureus")
 
@@ -27,19 +28,11 @@ def run(args: Any) -> None:
         row = record.row_of(result, w)
         row.update(source=w.source, tests=sum(fit.n_edgetests), runs={})
         for method in ("cu_pc", "pc"):
-            slow = method == "pc" and too_slow(result["rows"], row, limit)
-            out = slow or peers.pcalg(w, method, threads, repeats=4, budget=60, limit=limit)
+            too_long = predicted(method, row, result, limit) if method == "pc" else None
+            out = too_long or peers.pcalg(w, method, threads, repeats=4, budget=60, limit=limit)
             row["runs"][method] = peers.summary(out, fit.skeleton)
             if "graph" in out:
                 graph = out["graph"] != 0
                 row["runs"][method]["cpdag_differs"] = int(np.triu((graph != fit.graph) | (graph != fit.graph).T).sum())
-            record.say(f"{name} {method}: { ({k: v for k, v in row['runs'][method].items() if k != 'tests'}) }")
+            record.say(f"{name} {method}: {brief(row['runs'][method])}")
             record.write(result, args.out)
-
-
-def too_slow(rows: list[dict[str, Any]], row: dict[str, Any], limit: float) -> dict[str, Any] | None:
-    """pcalg is not started where its best rate a test on the sets so far says that it would pass the limit."""
-    done = [(r["tests"], r["runs"]["pc"]) for r in rows if "seconds" in r["runs"].get("pc", {})]
-    if not done or (at_rate := row["tests"] * min(np.median(out["seconds"]) / tests for tests, out in done)) <= limit:
-        return None
-    return {"not_started": limit, "seconds_at_measured_rate": at_rate}

@@ -24,6 +24,42 @@ HD double clip_r(double r) {
     return r;
 }
 
+// Level 1: pcalg's literal formula, from the correlations of x and y, of x and k, of y and k.
+HD double correlation_given_one(double xy, double xk, double yk) {
+    return clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk)));
+}
+
+// Jacobi's rotation that makes the entry `off` between the diagonal entries ii and jj zero.
+struct Rotation {
+    double t, c, s;
+};
+HD Rotation rotation(double ii, double jj, double off) {
+    const double theta = (jj - ii) / (2.0 * off);
+    double t = 1.0 / (fabs(theta) + sqrt(theta * theta + 1.0));
+    if (theta < 0.0) t = -t;
+    const double c = 1.0 / sqrt(t * t + 1.0);
+    return {t, c, t * c};
+}
+HD void rotate(const Rotation& rot, double& i, double& j) {
+    const double u = i, v = j;
+    i = rot.c * u - rot.s * v;
+    j = rot.s * u + rot.c * v;
+}
+
+// Rows x and y of the pseudoinverse, summed over eigenvalues w with entries v0 and v1 of their vectors; those below `drop` count as 0.
+struct PseudoInverse {
+    double drop, p00 = 0.0, p01 = 0.0, p11 = 0.0;
+    HD explicit PseudoInverse(double drop_) : drop(drop_) {}
+    HD void add(double w, double v0, double v1) {
+        if (fabs(w) > drop) {
+            p00 = p00 + v0 * v0 / w;
+            p01 = p01 + v0 * v1 / w;
+            p11 = p11 + v1 * v1 / w;
+        }
+    }
+    HD double r() const { return clip_r(-p01 / sqrt(p00 * p11)); }
+};
+
 // A: the lower triangle. Only rows x and y of the matrix of eigenvectors are asked for in the end: V [2, m].
 SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V, int step) {
     const int m = size + 2, row = m * step;
@@ -50,29 +86,17 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
                 const double off = A[at_j + in];
                 if (fabs(off) <= tiny) continue;
                 rotated = true;
-                const double theta = (A[at_j + jn] - A[at_i + in]) / (2.0 * off);
-                double t = 1.0 / (fabs(theta) + sqrt(theta * theta + 1.0));
-                if (theta < 0.0) t = -t;
-                const double c = 1.0 / sqrt(t * t + 1.0);
-                const double s = t * c;
-                A[at_i + in] = A[at_i + in] - t * off;
-                A[at_j + jn] = A[at_j + jn] + t * off;
+                const Rotation rot = rotation(A[at_i + in], A[at_j + jn], off);
+                A[at_i + in] = A[at_i + in] - rot.t * off;
+                A[at_j + jn] = A[at_j + jn] + rot.t * off;
                 A[at_j + in] = 0.0;
                 double *ki = A + at_i, *kj = A + at_j;      // (k, i) and (k, j), or their mirror images
                 for (int k = 0; k < m; ++k) {
-                    if (k != i && k != j) {
-                        const double u = *ki, v = *kj;
-                        *ki = c * u - s * v;
-                        *kj = s * u + c * v;
-                    }
+                    if (k != i && k != j) rotate(rot, *ki, *kj);
                     ki += k < i ? step : row;
                     kj += k < j ? step : row;
                 }
-                for (int k = 0; k < 2 * row; k += row) {
-                    const double u = V[k + in], v = V[k + jn];
-                    V[k + in] = c * u - s * v;
-                    V[k + jn] = s * u + c * v;
-                }
+                for (int k = 0; k < 2 * row; k += row) rotate(rot, V[k + in], V[k + jn]);
             }
         if (!rotated) break;
     }
@@ -81,28 +105,16 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
         const double d = fabs(A[i * row + i * step]);
         if (d > largest) largest = d;
     }
-    const double drop = m * largest * EPS;
-    double p00 = 0.0, p01 = 0.0, p11 = 0.0;
-    for (int k = 0; k < m; ++k) {
-        const double w = A[k * row + k * step];
-        if (fabs(w) > drop) {
-            const double v0 = V[k * step], v1 = V[row + k * step];
-            p00 = p00 + v0 * v0 / w;
-            p01 = p01 + v0 * v1 / w;
-            p11 = p11 + v1 * v1 / w;
-        }
-    }
-    return clip_r(-p01 / sqrt(p00 * p11));
+    PseudoInverse inverse(m * largest * EPS);
+    for (int k = 0; k < m; ++k) inverse.add(A[k * row + k * step], V[k * step], V[row + k * step]);
+    return inverse.r();
 }
 
 // r of x and y given S[0..size-1] (variables, ascending); C [p, p] float64, C order.
 SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V,
                                    int step = 1) {
     if (size == 0) return clip_r(C[x * p + y]);
-    if (size == 1) {
-        const double xy = C[x * p + y], xk = C[x * p + S[0]], yk = C[y * p + S[0]];
-        return clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk)));
-    }
+    if (size == 1) return correlation_given_one(C[x * p + y], C[x * p + S[0]], C[y * p + S[0]]);
     const int m = size + 2, row = m * step;
     for (int i = 0; i < m; ++i) {
         const int a = i < size ? S[i * step] : (i == size ? x : y);

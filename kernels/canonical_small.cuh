@@ -39,28 +39,15 @@ UNROLL
                 const double off = A[j][i];
                 if (fabs(off) <= tiny) continue;
                 rotated = true;
-                const double theta = (A[j][j] - A[i][i]) / (2.0 * off);
-                double t = 1.0 / (fabs(theta) + sqrt(theta * theta + 1.0));
-                if (theta < 0.0) t = -t;
-                const double c = 1.0 / sqrt(t * t + 1.0);
-                const double s = t * c;
-                A[i][i] = A[i][i] - t * off;
-                A[j][j] = A[j][j] + t * off;
+                const Rotation rot = rotation(A[i][i], A[j][j], off);
+                A[i][i] = A[i][i] - rot.t * off;
+                A[j][j] = A[j][j] + rot.t * off;
                 A[j][i] = 0.0;
 UNROLL
-                for (int k = 0; k < M; ++k) {
-                    if (k == i || k == j) continue;
-                    double &ki = k > i ? A[k][i] : A[i][k], &kj = k > j ? A[k][j] : A[j][k];
-                    const double u = ki, w = kj;
-                    ki = c * u - s * w;
-                    kj = s * u + c * w;
-                }
+                for (int k = 0; k < M; ++k)
+                    if (k != i && k != j) rotate(rot, k > i ? A[k][i] : A[i][k], k > j ? A[k][j] : A[j][k]);
 UNROLL
-                for (int k = 0; k < 2; ++k) {
-                    const double u = V[k][i], w = V[k][j];
-                    V[k][i] = c * u - s * w;
-                    V[k][j] = s * u + c * w;
-                }
+                for (int k = 0; k < 2; ++k) rotate(rot, V[k][i], V[k][j]);
             }
         if (!rotated) break;
     }
@@ -68,18 +55,10 @@ UNROLL
 UNROLL
     for (int i = 0; i < M; ++i)
         if (fabs(A[i][i]) > largest) largest = fabs(A[i][i]);
-    const double drop = M * largest * EPS;
-    double p00 = 0.0, p01 = 0.0, p11 = 0.0;
+    PseudoInverse inverse(M * largest * EPS);
 UNROLL
-    for (int k = 0; k < M; ++k) {
-        const double w = A[k][k];
-        if (fabs(w) > drop) {
-            p00 = p00 + V[0][k] * V[0][k] / w;
-            p01 = p01 + V[0][k] * V[1][k] / w;
-            p11 = p11 + V[1][k] * V[1][k] / w;
-        }
-    }
-    return clip_r(-p01 / sqrt(p00 * p11));
+    for (int k = 0; k < M; ++k) inverse.add(A[k][k], V[0][k], V[1][k]);
+    return inverse.r();
 }
 
 template <int L>

@@ -37,11 +37,22 @@ __device__ __forceinline__ u64 next_block(const Shape& sh, const volatile int* s
     return *slot;
 }
 
-// Decide a doubtful test; S are variables. Returns |r|.
-__device__ __noinline__ double doubtful(const Graph& g, const Level& lv, const int x, const int y, const int* s, double* work) {
+// Decide a doubtful test; S are variables. Returns |r|. Apart from level 1, where it is one line, it is not inlined.
+__device__ __noinline__ double doubtful_by_matrix(const Graph& g, const Level& lv, const int x, const int y, const int* s,
+                                                  double* work) {
     const int l = lv.level;
-    atomicAdd(lv.careful, 1ULL);
     return fabs(partial_correlation(g.C, g.p, x, y, s, l, work, work + (l + 2) * (l + 2)));
+}
+
+template <int L>
+__device__ __forceinline__ double doubtful(const Graph& g, const Level& lv, const int x, const int y, const int* s, double* work) {
+    atomicAdd(lv.careful, 1ULL);
+    if constexpr (L == 1) {
+        const double *cx = g.C + x * g.p, *cy = g.C + y * g.p;
+        return fabs(correlation_given_one(cx[y], cx[s[0]], cy[s[0]]));
+    } else {
+        return doubtful_by_matrix(g, lv, x, y, s, work);
+    }
 }
 
 // cuPC-E: beta pairs a block, gamma threads a pair, each thread factorises M2 of its own sets.
@@ -127,7 +138,7 @@ __global__ void __launch_bounds__(512) cupc_e(const Graph g, const Level lv, con
                 } else if (sound && num2 < lv.sure_in * den) {
                     in = true;
                 } else {
-                    const double r = doubtful(g, lv, x, y, s, work);
+                    const double r = doubtful<L>(g, lv, x, y, s, work);
                     in = r <= lv.cutoff;
                     if (!in) least = fmin(least, r * r);
                 }
@@ -154,9 +165,8 @@ __device__ __forceinline__ bool to_test(const Graph& g, const int x, const int y
 
 // cuPC-S: theta threads a block, delta blocks a row; a thread takes a set S, inverts M2 once, tests all pairs of the row.
 //   Launch  block theta; dynamic shared memory: when shared_row, d x {u64 best, u64 least, int id}
-//   Level 1 asks for registers for three blocks a multiprocessor: left to itself the compiler spills in the loop.
 template <int L>
-__global__ void __launch_bounds__(256, L == 1 ? 3 : 0) cupc_s(const Graph g, const Level lv, const Shape sh) {
+__global__ void __launch_bounds__(256) cupc_s(const Graph g, const Level lv, const Shape sh) {
     constexpr int MAX = L > 0 ? L : -L;
     extern __shared__ u64 s_memory[];
     __shared__ u64 slot;
@@ -284,7 +294,7 @@ __global__ void __launch_bounds__(256, L == 1 ? 3 : 0) cupc_s(const Graph g, con
                 } else if (sure && num2 < lv.sure_in * den) {
                     in = true;
                 } else {
-                    const double r = doubtful(g, lv, x, y, s, work);
+                    const double r = doubtful<L>(g, lv, x, y, s, work);
                     in = r <= lv.cutoff;
                     if (!in) atomicMin(&least[t], bits(r * r));
                     if (!sound && l >= 2) {                 // what the paper's algorithm 7 would have said

@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Le
                     if (sure && num2 < lv.sure_in * den) {
                         in = true;
                     } else {
-                        const double r = fabs(clip_r((xy - xk[h] * yk[h]) / sqrt((1.0 - yk[h] * yk[h]) * (1.0 - xk[h] * xk[h]))));
+                        const double r = fabs(correlation_given_one(xy, xk[h], yk[h]));
                         in = r <= lv.cutoff;
                         careful += !(sure && num2 > lv.sure_out * den);
                         if (!in) least = fmin(least, r * r);

@@ -23,7 +23,7 @@ REPORT = KERNELS / "resources_sm_90.txt"
 TEMPLATES = {
     "schur_sets": schur.KERNELS["schur_sets"],
     "schur_tiles": schur.KERNELS["schur_tiles"],
-    "cupc": [cupc.kernel(algorithm, t) for algorithm in ("cupc-e", "cupc-s") for t in cupc.TEMPLATES],
+    "cupc": [name for kernels in cupc.KERNELS.values() for name in kernels["cupc"]],
 }
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",

@@ -16,6 +16,10 @@ WORK_BYTES = 512 << 20
 MAX_LEVEL = 64
 #: Template arguments: levels that unroll well, then minus the size of the arrays.
 TEMPLATES = (1, 2, 3, 4, 5, -8, -16, -32, -MAX_LEVEL)
+#: Kernels by algorithm, all of one file.
+KERNELS = {
+    name: {"cupc": tuple(f"{name.replace('-', '_')}<{t}>" for t in TEMPLATES)} for name in ("cupc-e", "cupc-s")
+}
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,11 @@ class Shape(ctypes.Structure):
     )
 
 
-def kernel(algorithm: str, template: int) -> str:
-    """Name of a kernel."""
-    return f"{algorithm.replace('-', '_')}<{template}>"
-
-
-def template(level: int) -> int:
-    """Template argument of the kernel for a level."""
+def kernel(algorithm: str, level: int) -> str:
+    """Name of the kernel for a level."""
     for t in TEMPLATES:
         if level == t or level <= -t:
-            return t
+            return f"{algorithm.replace('-', '_')}<{t}>"
     raise EngineError(f"cupc-e and cupc-s reach level {MAX_LEVEL}, got {level}; use engine='gpu', or set m_max")
 
 
@@ -70,7 +69,7 @@ def run_level(
     dev: Device, algorithm: str, geometry: Geometry, graph: Graph, level: Level, widest: int, differs: int
 ) -> None:
     """Launch side A, then side B."""
-    run = dev.kernel("cupc", kernel(algorithm, template(level.level)))
+    run = dev.kernel("cupc", kernel(algorithm, level.level))
     p = graph.p
     if algorithm == "cupc-e":
         block = (geometry.gamma, geometry.beta)

@@ -84,12 +84,9 @@ class GpuEngine(Engine):
         A run compiles what it comes to need, so this only moves the time of the first runs on a machine.
         """
         with self._session():
-            if self.algorithm == "schur":
-                names = schur.KERNELS
-            else:
-                names = {"cupc": [cupc.kernel(self.algorithm, t) for t in cupc.TEMPLATES]}
-            for file, kernels in names.items():
-                for name in kernels:
+            kernels = schur.KERNELS if self.algorithm == "schur" else cupc.KERNELS[self.algorithm]
+            for file, names in kernels.items():
+                for name in names:
                     self._dev.kernel(file, name)
 
     # ---------------------------------------------------------------- the matrix

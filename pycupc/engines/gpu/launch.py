@@ -204,7 +204,7 @@ class Device:
             count = max(columns + 8, 24)
             table = self.cp.empty((count, stride), dtype=np.uint64)
             args = (ptr(table), i32(stride), i32(0), i32(count))
-            self.kernel("graph", "binomial_table")((-(-stride // 128),), (128,), args, stream=self.stream.ptr)
+            self.kernel("queue", "binomial_table")((-(-stride // 128),), (128,), args, stream=self.stream.ptr)
             self._binom = (table, stride, count)
         return self._binom[0], self._binom[1]
 
@@ -216,7 +216,7 @@ class Device:
             entries = comb(n, size)
             table = self.cp.empty(entries, dtype=np.uint32)
             args = (ptr(table), i32(size), i32(n), ctypes.c_uint(entries))
-            self.kernel("graph", "subset_table")((-(-entries // 128),), (128,), args, stream=self.stream.ptr)
+            self.kernel("queue", "subset_table")((-(-entries // 128),), (128,), args, stream=self.stream.ptr)
             self._tables[size] = table
         return self._tables[size]
 

@@ -51,13 +51,13 @@ def w_pitch(q: int) -> int:
     return 0 if q == 0 else (even if even & 2 else even + 2)
 
 
-def leaf_size(level: int, width: int, bound: int) -> int:
-    """Members of S below the base: enough leaves a base to pay for conditioning on it, no more."""
+def leaf_size(level: int, width: int, most: int) -> int:
+    """Members of S below the base, 2 to `most`: enough leaves a base to pay for conditioning on it, no more."""
     degree = max(level + 1, 0.7 * width)
-    for t in (2, 3):
+    for t in range(2, most):
         if t == level or (degree / level) ** t >= TUNING.sets_a_base:
             return t
-    return min(level, 4) if bound <= TABLE_COLUMNS[4] else 3
+    return min(level, most)
 
 
 def sets_shared(level: int, leaf: int, width: int) -> int:
@@ -99,8 +99,8 @@ def plan_class(
     tiled = index == len(BOUNDS)
     high = widest if tiled else min(widest, BOUNDS[index])
     many = sets > 1000.0 * 64 * dev.processors  # a thousand sets and more for each warp that can run at a time
-    leaf = 2 if tiled or (singular and not many) else leaf_size(l, high, BOUNDS[index])
-    leaf = min(leaf, 3) if singular else leaf
+    most = 2 if tiled or (singular and not many) else 3 if singular or high > TABLE_COLUMNS[4] else 4
+    leaf = leaf_size(l, high, most)
     block = THREADS[index]
     ptile = TUNING.singular_ptile if singular else TUNING.ptile[l > 2]
     flag = str(singular).lower()
@@ -122,7 +122,7 @@ def plan_class(
     s = dev.stream.ptr
     args = (ptr(start), i32(p), level_binom(level), i32(level.stride), i32(l), i32(leaf), i32(low), i32(high),
             i32(ptile if tiled else 0), f64(sets_an_item), ptr(offsets), ptr(chunk), ptr(ticket))  # fmt: skip
-    dev.kernel("graph", "plan_phases")((phases,), (1024,), args, stream=s)
+    dev.kernel("queue", "plan_phases")((phases,), (1024,), args, stream=s)
     queue = Queue(offsets, chunk, ticket, phases, p)
     own = Level.from_buffer_copy(level)
     warp_bytes = 8 * grid * (block // 32) * canonical_doubles(l)

@@ -57,8 +57,9 @@ __device__ __forceinline__ double doubtful(const Graph& g, const Level& lv, cons
 
 // cuPC-E: beta pairs a block, gamma threads a pair, each thread factorises M2 of its own sets.
 //   Launch  block (gamma, beta); dynamic shared memory: d ints (row) when shared_row, and beta u64 (best rank)
+//   Levels 1 and 2 gather, and want many warps; above, the arithmetic takes the time and 128 registers are worth more.
 template <int L>
-__global__ void __launch_bounds__(512) cupc_e(const Graph g, const Level lv, const Shape sh) {
+__global__ void __launch_bounds__(512, L == 1 || L == 2 ? 0 : 1) cupc_e(const Graph g, const Level lv, const Shape sh) {
     constexpr int MAX = L > 0 ? L : -L;
     extern __shared__ u64 e_memory[];
     u64* best = e_memory;                                   // [beta] smallest separating rank in adj(x) without y

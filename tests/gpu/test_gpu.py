@@ -143,7 +143,7 @@ def test_compiling_beforehand(monkeypatch, algorithm):
     engine.compile()
     before = set(engine._dev._kernels)
     pycupc.pc(**dense(), engine=engine)
-    assert all(key in before or key.startswith(("graph:", "correlation:")) for key in engine._dev._kernels)
+    assert all(key in before or key.startswith(("graph:", "queue:", "correlation:")) for key in engine._dev._kernels)
 
 
 @pytest.mark.parametrize("options", [{"beta": 64, "gamma": 1}, {"beta": 1, "gamma": 256}, {"beta": 8, "gamma": 8}])

@@ -28,7 +28,7 @@ class Geometry:
     block, blocks a row). One thread an edge is beta=64, gamma=1; one block an edge is beta=1, gamma=256.
 
     The paper's choice is E-2-32 and S-64-2. On an H200 S-256-2 is faster on every set of section 5 of
-    tests/benchmarks/BENCHMARKS.md (but not where level 1 is nearly all singular tests); for E nothing is."""
+    tests/benchmarks/BENCHMARKS.md; for E no configuration is."""
 
     beta: int = 2
     gamma: int = 32

@@ -209,6 +209,23 @@ def test_the_gpu_table_measured_again_keeps_the_peers(tiny):
     assert row["runs"]["gpu"]["repeats"] != first
 
 
+def test_parts_run_side_by_side_are_merged(tiny):
+    words = ["scaling", "--quick", "--data", str(tiny), "--engines", "gpu", "--generators", "standardised"]
+    one, two, three = (tiny / name for name in ("one", "two", "three"))
+    assert menu.main([*words, "--out", str(one), "--graphs", "2"]) == 0
+    assert menu.main([*words, "--out", str(two), "--first", "1", "--graphs", "2", "--variables", "30"]) == 0
+    rows, new = record.read(one, "scaling")["rows"], record.read(two, "scaling")["rows"]
+    assert [(r["p"], r["seed"]) for r in new] == [(30, 1), (30, 2)]
+    assert menu.main(["merge", "--out", str(one), "--add", str(two)]) == 0
+    both = record.read(one, "scaling")
+    assert len(both["calls"]) == 2
+    assert both["rows"] == [r for r in rows if (r["p"], r["seed"]) != (30, 1)] + new
+    assert menu.main(["merge", "--out", str(three), "--add", str(one), str(two)]) == 0
+    assert record.read(three, "scaling") == both
+    with pytest.raises(SystemExit, match="no point of these sweeps has 7 variables"):
+        menu.main([*words, "--out", str(three), "--variables", "7"])
+
+
 def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
     words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--graphs", "1"]
     assert menu.main(words) == 0
@@ -216,6 +233,10 @@ def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
     monkeypatch.setattr(record, "machine", lambda: {**facts, "cpu": "another"})
     with pytest.raises(SystemExit, match="another"):
         menu.main([*words, "--resume"])
+    other = tiny / "other"
+    assert menu.main([*words, "--out", str(other)]) == 0
+    with pytest.raises(SystemExit, match="merge: .*another"):
+        menu.main(["merge", "--out", str(tiny), "--add", str(other)])
 
 
 def test_what_cannot_be_resumed_says_so(tiny, capsys):

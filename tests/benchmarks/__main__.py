@@ -28,6 +28,7 @@ ABOUT = """experiments
   accuracy        TDR and SHD against the true CPDAG (no GPU)
   gpu-all         gpu, baselines, configurations, scaling-large, scaling within --deadline seconds
   cpu-all         cpu, sharing, accuracy; with --quick in minutes on 2 cores
+  merge           add the raw files of the folders --add, of parts run side by side, to those in --out
   prepare         copy what gpu-all needs into --carry, to take it to another machine
   report          tables, figures and BENCHMARKS.md from the raw files in --out
 """
@@ -45,6 +46,10 @@ def main(argv: list[str] | None = None) -> int:
 
         pack(args.data, args.carry)
         (args.carry / "commit").write_text(record.commit(args.data) + "\n")
+        return 0
+    if args.experiment == "merge":
+        for folder in args.add:
+            record.merge(args.out, folder)
         return 0
     if args.experiment == "report":
         from .report import write_all
@@ -107,6 +112,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--sweeps", nargs="+", default=["p", "n", "d"], choices=("p", "n", "d"), help="likewise")
     parser.add_argument("--graphs", type=int, help="random graphs a point, likewise (10)")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first of them (%(default)s)")
+    parser.add_argument("--variables", type=int, nargs="+", help="points with so many variables only, likewise")
+    parser.add_argument("--add", type=Path, nargs="+", default=[], help="folders of raw files, for merge")
     parser.add_argument("--carry", type=Path, default=Path(".carry"), help="folder that `prepare` fills (%(default)s)")
     args = parser.parse_args(argv)
     if args.resume and args.experiment not in RESUMABLE:

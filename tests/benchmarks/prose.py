@@ -30,8 +30,7 @@ hours for any program that makes these tests. On the paper's generator the graph
 levels 3 to 11 ask for up to 10^8 to 10^12 tests, nearly all of them singular: each is an eigenvalue problem."""
 
 CONFIGURATIONS = """\
-The paper's generator (section 7) is not among these sets. Where level 1 is nearly all singular tests, as there with
-p = 2000 and more, (64, 2) is faster than (256, 2); where deep levels take the time it is slower.
+The last set comes from the paper's generator (section 7): nearly all its tests are singular.
 """
 
 PEERS = """\

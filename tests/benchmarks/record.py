@@ -116,6 +116,33 @@ def row_of(result: dict[str, Any], w: Any) -> dict[str, Any]:
     return row
 
 
+def merge(out: Path, folder: Path) -> None:
+    """Add the rows of the raw files in `folder` to those in `out`; of a row that both have, that of `folder` stays.
+
+    Raises
+    ------
+    SystemExit
+        If the two come from different kinds of machine.
+    """
+    for path in sorted(folder.glob("*.json")):
+        new = json.loads(path.read_text())
+        old = read(out, new["experiment"])
+        if old is None:
+            write(new, out)
+            continue
+        if _kind(old["machine"]) != _kind(new["machine"]):
+            raise SystemExit(f"merge: {path} was recorded on {_kind(new['machine'])}, not on {_kind(old['machine'])}")
+        old["calls"] += [call for call in new["calls"] if call not in old["calls"]]
+        theirs = {_name(row) for row in new["rows"]}
+        old["rows"] = [row for row in old["rows"] if _name(row) not in theirs] + new["rows"]
+        write(old, out)
+
+
+def _name(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What tells a row from the others of its experiment."""
+    return tuple(row.get(key) for key in ("set", "kind", "who", "p", "density", "n", "seed"))
+
+
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:
     """What has to be the same for times to be comparable."""
     return facts["cpu"], facts["cores"], facts.get("gpu", {}).get("name")

@@ -274,7 +274,7 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
                 exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
     return "\n".join([
         "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "",
-        *(f"{note}\n" for note in result.get("notes", [])), write((heads, body), folder, "scaling"), "",
+        write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
         f"**The engines disagree on {disagree} graphs.**\n" if disagree
         else f"On all {agree} graphs that more than one engine finished the answers are the same.\n" if agree else "",

@@ -17,9 +17,7 @@ MAX_LEVEL = 64
 #: Template arguments: levels that unroll well, then minus the size of the arrays.
 TEMPLATES = (1, 2, 3, 4, 5, -8, -16, -32, -MAX_LEVEL)
 #: Kernels by algorithm, all of one file.
-KERNELS = {
-    name: {"cupc": tuple(f"{name.replace('-', '_')}<{t}>" for t in TEMPLATES)} for name in ("cupc-e", "cupc-s")
-}
+KERNELS = {name: {"cupc": tuple(f"{name.replace('-', '_')}<{t}>" for t in TEMPLATES)} for name in ("cupc-e", "cupc-s")}
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def _data(name: str, folder: Path) -> np.ndarray:
 def baselines(args: Any, clock: Clock) -> None:
     """The paper's two baseline algorithms against cupc-e and cupc-s."""
     result = record.new("baselines", args)
-    for name in workloads.available(_light(args), args.data):
+    for name in workloads.available(_sets(args, workloads.LIGHT), args.data):
         w = workloads.load(name, args.data)
         row = record.row_of(result, w)
         row["runs"] = {}
@@ -165,7 +165,7 @@ def configurations(args: Any, clock: Clock) -> None:
     result = record.new("configurations", args)
     cells = [("cupc-e", {"beta": b, "gamma": g}) for b, g in BETA_GAMMA]
     cells += [("cupc-s", {"theta": t, "delta": d}) for t, d in THETA_DELTA]
-    for name in workloads.available(_light(args), args.data):
+    for name in workloads.available(_sets(args, workloads.CONFIGURED), args.data):
         w = workloads.load(name, args.data)
         row = record.row_of(result, w)
         row.setdefault("cells", [])
@@ -187,8 +187,8 @@ def configurations(args: Any, clock: Clock) -> None:
         record.write(result, args.out)
 
 
-def _light(args: Any) -> list[str]:
-    return list(args.sets or (workloads.QUICK if args.quick else workloads.LIGHT))
+def _sets(args: Any, default: tuple[str, ...]) -> list[str]:
+    return list(args.sets or (workloads.QUICK if args.quick else default))
 
 
 def measure(w: workloads.Workload, engine: str, check: Any, **how: Any) -> dict[str, Any]:

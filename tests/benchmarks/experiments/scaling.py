@@ -61,12 +61,15 @@ def scaling(args: Any, clock: Clock) -> None:
     result = record.new("scaling", args)
     rows = result["rows"]
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
-    points = list(dict.fromkeys(point[1:] for point in workloads.sweeps(args.quick) if point[0] in args.sweeps))
+    points = [point[1:] for point in workloads.sweeps(args.quick) if point[0] in args.sweeps]
+    points = [point for point in dict.fromkeys(points) if args.variables is None or point[0] in args.variables]
+    if not points:
+        raise SystemExit(f"scaling: no point of these sweeps has {' or '.join(map(str, args.variables))} variables")
     limit = SWEEP_LIMIT if args.limit is None else args.limit
     for engine in map(runs.make_engine, engines):
         if hasattr(engine, "compile"):
             engine.compile()  # a graph deep in a sweep may be the first that needs some kernel
-    for seed in range(args.graphs or (3 if args.quick else 10)):
+    for seed in range(args.first, args.first + (args.graphs or (3 if args.quick else 10))):
         for kind in args.generators:
             for p, density, n in points:
                 point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
@@ -75,7 +78,7 @@ def scaling(args: Any, clock: Clock) -> None:
                     e for e in engines
                     if not (row and row["seconds"].get(e)) and not _hopeless(rows, point, e, limit)
                 ]  # fmt: skip
-                if left and clock.left() < 3 * limit:
+                if left and clock.left() < len(left) * limit:
                     record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
                     return
                 if left:

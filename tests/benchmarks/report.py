@@ -47,7 +47,8 @@ def write_all(folder: Path) -> None:
     record.say(f"wrote {target.name} from {', '.join(raw)}")
 
 
-RAW = ("cpu", "gpu", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy", "r")
+RAW = ("cpu", "gpu", "gpu-other-host", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy",
+       "r")  # fmt: skip
 
 
 def _table2(raw: dict[str, Any], folder: Path) -> str:
@@ -166,7 +167,25 @@ def _gpu(raw: dict[str, Any], folder: Path) -> str:
             ])  # fmt: skip
     known = "a peak not known for this card" if peak is None else f"{peak / 1e12:.3g} TFLOP/s ({prose.PEAK})"
     parts += [prose.SPLIT.format(peak=known), write((heads, body), folder, "gpu-split"), ""]  # fmt: skip
+    if "gpu-other-host" in raw:
+        parts.append(_other_host(result, raw["gpu-other-host"], folder))
     return "\n".join(parts)
+
+
+def _other_host(result: dict[str, Any], other: dict[str, Any], folder: Path) -> str:
+    """schur on a card of the same kind in another computer."""
+    heads = ["set, alpha", "goal", "schur", "there", "levels", "there", "to the device", "there"]
+    body = []
+    for r in result["rows"]:
+        both = [x["runs"]["gpu"] for x in (*result["rows"], *other["rows"]) if x["set"] == r["set"]]
+        if len(both) < 2:
+            continue
+        levels = [clock(float(sum(np.median([x["levels"] for x in run["repeats"]], axis=0)))) for run in both]
+        body.append([
+            f"{r['set']}, {r['alpha']:g}", clock(GOALS.get(r["set"])), *(clock(seconds(run)) for run in both), *levels,
+            *(clock(seconds(run, "transfer_in")) for run in both),
+        ])  # fmt: skip
+    return "\n".join([prose.OTHER_HOST, caption(other, True), "", write((heads, body), folder, "gpu-other-host"), ""])
 
 
 def _baselines(raw: dict[str, Any], folder: Path) -> str:

@@ -61,7 +61,8 @@ pcalg's count over the time of the levels. Share of the peak: at ten operations 
 OTHER_HOST = """\
 The tables above come from one card of a computer with four, with 16 of its cores, while the other cards were busy.
 Of a call of few milliseconds launches, copies and Python are half. On a computer with one card ("there"), with the same
-kernels of schur, the levels took up to 15 % less, the copy to the device up to half less:
+kernels of schur, the levels took up to 15 % less, the copy to the device up to half less (gpu-other-host.json is the
+gpu.json recorded there):
 """
 
 BASELINES = """\

@@ -24,7 +24,8 @@ Kernels are compiled before; of two runs the second counts, where one takes less
 limit (--limit of the commands below, else 10 s), and the other engines are not tried on that graph; an engine that
 finished none of the first four graphs of a point is given up there. "(6 of 8)" counts the graphs that an engine
 finished of those it was tried on, and its median is over these: engines with different counts ran on different graphs.
-Where none finished, the level it was at and the number of tests that this level may need say how far it was. On the
+Where none finished, the level it was at and the number of tests that this level may need say how far it was. An empty
+cell: not tried, since the engine had passed the limit at density .1, or schur on the same graphs. On the
 standardised generator two graphs were tried at p = 2000 and one each above: a level alone may need 10^13 tests and
 more, many minutes to hours for any program that makes these tests. On the paper's generator the graphs that pass the
 limit are those where levels 3 to 11 ask for up to 10^8 to 10^12 tests, nearly all of them singular: each is an

@@ -248,6 +248,11 @@ def test_what_cannot_be_resumed_says_so(tiny, capsys):
     with pytest.raises(SystemExit):
         menu.main(["gpu-peers", "--out", str(tiny)])
     assert "gpu-peers needs --peer-path, --cupc-library or both" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        menu.main(["merge", "--out", str(tiny)])
+    assert "merge needs --add FOLDER" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="nowhere holds no raw file"):
+        menu.main(["merge", "--out", str(tiny), "--add", str(tiny / "nowhere")])
     with pytest.raises(SystemExit, match="run the experiment gpu first"):
         menu.main(["gpu-peers", "--peer-path", str(tiny), "--out", str(tiny)])
 

@@ -94,7 +94,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder of the raw results (results/ here)")
     resume = "add what the raw file in --out lacks, keep what it has; gpu keeps the peers' runs only"
     parser.add_argument("--resume", action="store_true", help=resume)
-    parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N is generated")
+    parser.add_argument("--sets", nargs="+", help="these sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
     parser.add_argument(
         "--engines", nargs="+", help="of cpu, reference, stable, stable.fast (cpu); of gpu, cupc-e, cupc-s (others)"
     )
@@ -121,6 +121,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         parser.error(f"--resume is for {', '.join(RESUMABLE)}, got {args.experiment}")
     if args.experiment == "gpu-peers" and not (args.peer_path or args.cupc_library):
         parser.error("gpu-peers needs --peer-path, --cupc-library or both")
+    if args.experiment == "merge" and not args.add:
+        parser.error("merge needs --add FOLDER [FOLDER ...]")
     words = sys.argv[1:] if argv is None else argv
     args.command = shlex.join(["python", "-m", "tests.benchmarks", *(_plain(word) for word in words)])
     args.peer_python = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .figures import GREYS, HATCHES, LINES, MARKERS, figure, label, log_axis, patch, save, seconds, where
+from .runs import level_times
 from .workloads import of_sweep
 
 
@@ -109,7 +110,7 @@ def scaling_large(result: dict[str, Any], folder: Path) -> str:
     p = [r["p"] for r in rows]
     fig, ax = figure(figsize=(6.6, 4))
     lines = [("skeleton, total", [seconds(r["run"]) for r in rows])]
-    lines.append(("levels only", [sum(np.median([x["levels"] for x in r["run"]["repeats"]], axis=0)) for r in rows]))
+    lines.append(("levels only", [level_times(r["run"]).sum() for r in rows]))
     lines.append(("transfer to the device", [seconds(r["run"], "transfer_in") for r in rows]))
     if all(r.get("orientation") for r in rows):
         lines.append(("orientation", [r["orientation"][0] for r in rows]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .runs import median
+from .runs import level_times, median
 from .workloads import PAPER_CHOICE
 
 GREYS = ("0.15", "0.55", "0.85", "1.0", "0.35", "0.7")
@@ -169,7 +169,7 @@ def levels(result: dict[str, Any], folder: Path) -> str:
     """Share of the time of each level, one stacked bar a set and algorithm."""
     engines = [e for e in ("cupc-e", "cupc-s", "gpu", "cpu") if any(e in r["runs"] for r in result["rows"])]
     bars = [
-        (f"{r['set']}  {label(e)}", np.median([x["levels"] for x in r["runs"][e]["repeats"]], axis=0))
+        (f"{r['set']}  {label(e)}", level_times(r["runs"][e]))
         for r in result["rows"] for e in engines if r["runs"].get(e, {}).get("repeats")
     ]  # fmt: skip
     fig, ax = figure(figsize=(8, 1.8 + 0.24 * len(bars)))

@@ -32,7 +32,7 @@ limit are those where levels 3 to 11 ask for up to 10^8 to 10^12 tests, nearly a
 eigenvalue problem."""
 
 CONFIGURATIONS = """\
-The last set comes from the paper's generator (section 7): nearly all its tests are singular.
+Sets called paper_P_DENSITY_N come from the paper's generator (section 7): nearly all their tests are singular.
 """
 
 PEERS = """\

@@ -122,9 +122,12 @@ def merge(out: Path, folder: Path) -> None:
     Raises
     ------
     SystemExit
-        If the two come from different kinds of machine.
+        If `folder` holds no raw file, or the two come from different kinds of machine.
     """
-    for path in sorted(folder.glob("*.json")):
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise SystemExit(f"merge: {folder} holds no raw file (*.json)")
+    for path in paths:
         new = json.loads(path.read_text())
         old = read(out, new["experiment"])
         if old is None:

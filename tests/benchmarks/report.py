@@ -12,6 +12,7 @@ from pycupc.engines.gpu.cupc import Geometry
 from . import curves, figures, prose, record, workloads
 from .experiments import cpu
 from .figures import label, seconds
+from .runs import level_times
 from .tables import Table, caption, captions, cell, clock, markdown, merged, versions_of, write
 
 #: Seconds that `schur` must not pass on one H200.
@@ -157,7 +158,7 @@ def _gpu(raw: dict[str, Any], folder: Path) -> str:
             run = r["runs"].get(e, {})
             if not run.get("repeats"):
                 continue
-            times = sum(np.median([x["levels"] for x in run["repeats"]], axis=0))
+            times = level_times(run).sum()
             rate = run["tests"] / times
             body.append([
                 r["set"], label(e), clock(run["first"]), clock(seconds(run)), clock(seconds(run, "engine")),
@@ -177,13 +178,12 @@ def _other_host(result: dict[str, Any], other: dict[str, Any], folder: Path) -> 
     heads = ["set, alpha", "goal", "schur", "there", "levels", "there", "to the device", "there"]
     body = []
     for r in result["rows"]:
-        both = [x["runs"]["gpu"] for x in (*result["rows"], *other["rows"]) if x["set"] == r["set"]]
-        if len(both) < 2:
+        both = [x["runs"].get("gpu", {}) for x in (*result["rows"], *other["rows"]) if x["set"] == r["set"]]
+        if len(both) < 2 or not all(run.get("repeats") for run in both):
             continue
-        levels = [clock(float(sum(np.median([x["levels"] for x in run["repeats"]], axis=0)))) for run in both]
         body.append([
-            f"{r['set']}, {r['alpha']:g}", clock(GOALS.get(r["set"])), *(clock(seconds(run)) for run in both), *levels,
-            *(clock(seconds(run, "transfer_in")) for run in both),
+            f"{r['set']}, {r['alpha']:g}", clock(GOALS.get(r["set"])), *(clock(seconds(run)) for run in both),
+            *(clock(level_times(run).sum()) for run in both), *(clock(seconds(run, "transfer_in")) for run in both),
         ])  # fmt: skip
     return "\n".join([prose.OTHER_HOST, caption(other, True), "", write((heads, body), folder, "gpu-other-host"), ""])
 
@@ -292,8 +292,7 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
                 k = curves.growth(list(found), [float(np.median(v)) for v in found.values()])
                 exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
     return "\n".join([
-        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "",
-        write((heads, body), folder, "scaling"), "",
+        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
         f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
         f"**The engines disagree on {disagree} graphs.**\n" if disagree
         else f"On all {agree} graphs that more than one engine finished the answers are the same.\n" if agree else "",

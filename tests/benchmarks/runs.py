@@ -150,6 +150,11 @@ def median(repeats: list[dict[str, Any]], key: str = "total") -> float | None:
     return float(np.median([r[key] for r in repeats])) if repeats else None
 
 
+def level_times(run: dict[str, Any]) -> np.ndarray:
+    """Median seconds of each level over the repeats of a run."""
+    return np.median([r["levels"] for r in run["repeats"]], axis=0)
+
+
 def orientation(fit: Any, least: int = 5) -> list[float]:
     """Seconds of orienting a skeleton (relaxed)."""
     from pycupc.orientation import orient

@@ -99,11 +99,18 @@ def expected(folder: Path, name: str, alpha: float) -> Answer | None:
         return Answer(skeleton, (x, y, length, members), tuple(int(v) for v in z["n_edgetests"]))
 
 
-def read_data(folder: Path, name: str) -> np.ndarray:
-    """Observations of a set of the data folder, float64 (n, p)."""
-    import pandas
+def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
+    """Observations of a set, float64 (n, p), and where they are from. See `load` for the names."""
+    if not name.startswith(GENERATED):
+        import pandas
 
-    return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy()
+        return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy(), f"{name}.csv.gz"
+    kind, p, spread, n = name.split("_")
+    if kind == "std":
+        X, kind = generator.standardised(int(p), int(spread), int(n), seed=0), "standardised"
+    else:
+        X = generator.paper(int(p), float(spread), int(n), seed=0)
+    return X, f"{kind}({p}, {spread}, {n}, seed=0)"
 
 
 def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
@@ -116,14 +123,6 @@ def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
     """
     alpha = {**SETS, **QUICK}.get(name, 0.05) if alpha is None else alpha
     answer = expected(folder, name, alpha)
-    if name.startswith("std_"):
-        p, degree, n = (int(v) for v in name.split("_")[1:])
-        X = generator.standardised(p, degree, n, seed=0)
-        return Workload(name, correlation(X), n, alpha, f"standardised({p}, {degree}, {n}, seed=0)", answer)
-    if name.startswith("paper_"):
-        p, density, n = (kind(v) for kind, v in zip((int, float, int), name.split("_")[1:], strict=True))
-        X = generator.paper(p, density, n, seed=0)
-        return Workload(name, correlation(X), n, alpha, f"paper({p}, {density:g}, {n}, seed=0)", answer)
     exact = folder / f"{name}.correlation.npz"
     if exact.exists():
         with np.load(exact) as z:
@@ -132,8 +131,8 @@ def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
             C[at] = upper
             C.T[at] = (upper.view(np.int64) + z["lower_other_bits"]).view(np.float64)
             return Workload(name, C, int(z["n"]), alpha, f"{name}.csv.gz (correlations computed elsewhere)", answer)
-    X = read_data(folder, name)
-    return Workload(name, correlation(X), len(X), alpha, f"{name}.csv.gz", answer)
+    X, source = observations(name, folder)
+    return Workload(name, correlation(X), len(X), alpha, source, answer)
 
 
 def correlation(X: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import generator, peers, record, runs, workloads
+from .. import peers, record, runs, workloads
 
 #: The paper's baselines: a thread an edge, all its tests in sequence; a block an edge, all its tests in parallel.
 BASELINES = {
@@ -123,7 +123,7 @@ def rival(args: Any, clock: Clock) -> None:
             out = peers.cupc_library(args.cupc_library, w, budget=20, limit=limit)
             row["runs"]["cuPC-library"] = peers.summary(out, fit.skeleton)
         if args.peer_path is not None:
-            X = _data(row["set"], args.data)
+            X, _ = workloads.observations(row["set"], args.data)
             out = peers.python_peer(
                 "gpucsl", X, w.alpha, Path(sys.executable), repeats=3, budget=20, limit=limit, warm_up=True,
                 path=args.peer_path.resolve(),
@@ -133,13 +133,6 @@ def rival(args: Any, clock: Clock) -> None:
             if who in row["runs"]:
                 record.say(f"{row['set']} {who}: {brief(row['runs'][who])}")
         record.write(result, args.out)
-
-
-def _data(name: str, folder: Path) -> np.ndarray:
-    if name.startswith("std_"):
-        p, degree, n = (int(v) for v in name.split("_")[1:])
-        return generator.standardised(p, degree, n, seed=0)
-    return workloads.read_data(folder, name)
 
 
 def baselines(args: Any, clock: Clock) -> None:

@@ -17,12 +17,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS = ((3, 10), (3, 13))  # first and last
+#: Not README's .venv: where a pycupc that has run is replaced by the checkout, Numba's cache of it stays behind, and
+#: the folder that holds it hides the checkout.
+VENV = ROOT / ".venv-tests"
 
 
 def main() -> int:
     """Set up, lint, test; returns 0 only if all of it went well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="virtual environment (default: .venv)")
+    parser.add_argument("--venv", type=Path, default=VENV, help=f"virtual environment (default: {VENV.name})")
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
     parser.add_argument("--slow", action="store_true", help="run the tests that take minutes as well")
     parser.add_argument("--no-r", action="store_true", help="leave R alone: install nothing for it")

@@ -50,6 +50,7 @@ def test_first_command_names_what_is_there():
     first = next(line for line in README.splitlines() if line.startswith("python3 -m venv"))
     assert first.endswith(".venv/bin/pycupc run --example")
     assert "python3 tests/run.py" in README
+    assert 'VENV = ROOT / ".venv-tests"' in (ROOT / "tests" / "run.py").read_text(encoding="utf-8")  # not the first's
     assert "python3 tests/run.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 

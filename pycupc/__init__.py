@@ -11,13 +11,12 @@ What is public:
 
 from __future__ import annotations
 
-from pycupc.citest import gaussCItest
-from pycupc.engines import EngineError
+from pycupc.engines.base import EngineError
+from pycupc.gaussian.gauss_ci_test import gaussCItest
+from pycupc.gaussian.suffstat import SuffStat
 from pycupc.pc import pc
-from pycupc.result import PcAlgo
+from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import Interrupted, skeleton
-from pycupc.suffstat import SuffStat
-
-__version__ = "0.1.0"
+from pycupc.version import __version__
 
 __all__ = ["EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "gaussCItest", "pc", "skeleton"]

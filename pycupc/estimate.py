@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc import citest
-from pycupc.subsets import level_tests
+from pycupc.engines.subsets import level_tests
+from pycupc.gaussian import fisher_z
 
 if TYPE_CHECKING:
-    from pycupc.engines import Engine, ProgressHook
-    from pycupc.suffstat import SuffStat
+    from pycupc.engines.base import Engine, ProgressHook
+    from pycupc.gaussian.suffstat import SuffStat
 
 #: Levels shown beyond those run.
 SHOWN = 12
@@ -132,7 +132,7 @@ def run_stages(
             if not degrees.any() or (level > 0 and degrees.max() <= level):
                 break
             start = time.perf_counter()
-            result = engine.run_level(level, citest.cutoff(alpha, suff_stat.n, level))
+            result = engine.run_level(level, fisher_z.cutoff(alpha, suff_stat.n, level))
             seconds = time.perf_counter() - start
             degrees = engine.degrees()
             free_targets = degrees

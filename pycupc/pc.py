@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.engines import Engine
-from pycupc.result import PcAlgo
-from pycupc.skeleton import Method, Problem, _heard, check_arguments, find_skeleton
+from pycupc.arguments import Method, Problem, check_arguments
+from pycupc.engines.base import Engine
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.skeleton import find_skeleton, heard
 
 
 def pc(
@@ -95,10 +96,24 @@ def pc(
     if conservative and maj_rule:
         raise ValueError("choose one of conservative=True and maj_rule=True, got both")
     problem = check_arguments(
-        suffStat, indepTest, alpha, labels, p, skel_method, m_max, fixedGaps, fixedEdges, NAdelete, numCores, verbose,
-        engine=engine, engine_options=engine_options, progress=progress, function="pc",
-    )  # fmt: skip
-    with _heard(verbose):
+        suffStat,
+        indepTest,
+        alpha,
+        labels,
+        p,
+        skel_method,
+        m_max,
+        fixedGaps,
+        fixedEdges,
+        NAdelete,
+        numCores,
+        verbose,
+        engine=engine,
+        engine_options=engine_options,
+        progress=progress,
+        function="pc",
+    )
+    with heard(verbose):
         fit = find_skeleton(problem)
         return _oriented(fit, problem, u2pd, conservative, maj_rule, solve_confl, random_state)
 
@@ -114,10 +129,16 @@ def _oriented(
     ambiguous = None
     if conservative or maj_rule:
         check = check_triples(
-            fit.skeleton, fit.sepset, None if problem.suff_stat is None else problem.C, problem.n, problem.alpha,
-            maj_rule=maj_rule, indep_test=problem.indep_test, suff_stat=problem.raw_suff_stat,
+            fit.skeleton,
+            fit.sepset,
+            None if problem.suff_stat is None else problem.C,
+            problem.n,
+            problem.alpha,
+            maj_rule=maj_rule,
+            indep_test=problem.indep_test,
+            suff_stat=problem.raw_suff_stat,
             n_threads=problem.numCores,
-        )  # fmt: skip
+        )
         ambiguous = check.ambiguous
         fit.sepset = fit.sepset.changed(check.sepset_changes)
         fit.notes["ambiguous_triples"] = len(ambiguous)

@@ -79,7 +79,7 @@ def shared() -> Path:
 
 def no_gpu() -> str | None:
     """Why the GPU tests cannot run, or None if they can."""
-    from pycupc.engines.choose import gpu_works
+    from pycupc.machine import gpu_works
 
     works, why = gpu_works()
     return None if works else why

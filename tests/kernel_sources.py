@@ -77,8 +77,21 @@ def resources(file: str) -> list[tuple[str, int, int, int, int]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{file}.cu"
         path.write_text(source(file).replace(f'"{file}.cu"', f'"{KERNELS / file}.cu"'))
-        command = ["nvcc", "-arch=sm_90", "-std=c++17", "--fmad=false", f"-I{KERNELS}", "-Xptxas", "-v", "-Werror",
-                   "all-warnings", "-cubin", "-o", str(Path(folder) / "out.cubin"), str(path)]  # fmt: skip
+        command = [
+            "nvcc",
+            "-arch=sm_90",
+            "-std=c++17",
+            "--fmad=false",
+            f"-I{KERNELS}",
+            "-Xptxas",
+            "-v",
+            "-Werror",
+            "all-warnings",
+            "-cubin",
+            "-o",
+            str(Path(folder) / "out.cubin"),
+            str(path),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr)
@@ -97,8 +110,10 @@ def _demangled(name: str) -> str:
     found = re.match(r"_Z\d+([a-z_]+)I((?:L[ib]n?\d+E)+)E", name)
     if not found:
         return name
-    values = [("true" if v == "1" else "false") if kind == "b" else sign.replace("n", "-") + v
-              for kind, sign, v in re.findall(r"L([ib])(n?)(\d+)E", found[2])]  # fmt: skip
+    values = [
+        ("true" if v == "1" else "false") if kind == "b" else sign.replace("n", "-") + v
+        for kind, sign, v in re.findall(r"L([ib])(n?)(\d+)E", found[2])
+    ]
     return f"{found[1]}<{', '.join(values)}>"
 
 

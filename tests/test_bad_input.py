@@ -82,7 +82,7 @@ def test_arguments(arguments, error, words):
 
 
 def test_gpu_that_is_not_there_is_not_replaced():
-    from pycupc.engines.choose import gpu_works
+    from pycupc.machine import gpu_works
 
     if gpu_works()[0]:
         pytest.skip("a CUDA device is here")

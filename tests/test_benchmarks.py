@@ -104,9 +104,15 @@ def test_recorded_answers_are_read(tmp_path):
     (tmp_path / "expected").mkdir()
     x, y, length, members = a.sepset
     np.savez(
-        tmp_path / "expected" / "std_40_3_200_alpha0.05.npz", p=w.p, skeleton_packed=np.packbits(a.skeleton),
-        sepset_x=x, sepset_y=y, sepset_len=length, sepset_members=members, n_edgetests=np.array(a.n_edgetests, float),
-    )  # fmt: skip
+        tmp_path / "expected" / "std_40_3_200_alpha0.05.npz",
+        p=w.p,
+        skeleton_packed=np.packbits(a.skeleton),
+        sepset_x=x,
+        sepset_y=y,
+        sepset_len=length,
+        sepset_members=members,
+        n_edgetests=np.array(a.n_edgetests, float),
+    )
     again = workloads.load("std_40_3_200", tmp_path)
     assert again.expected is not None
     assert again.expected.digest == a.digest

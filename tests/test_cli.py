@@ -18,8 +18,17 @@ import pycupc
 from pycupc import cli
 from pycupc.data import EXAMPLE, load_example
 
-FILES = {"amat.csv", "edges.csv", "graph.dot", "graph.graphml", "graph.json", "manifest.json", "result.npz",
-         "sepsets.csv", "summary.txt"}  # fmt: skip
+FILES = {
+    "amat.csv",
+    "edges.csv",
+    "graph.dot",
+    "graph.graphml",
+    "graph.json",
+    "manifest.json",
+    "result.npz",
+    "sepsets.csv",
+    "summary.txt",
+}
 
 
 @pytest.fixture
@@ -119,7 +128,7 @@ def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
 
 
 def test_engine_that_can_computes_the_correlations(here, monkeypatch):
-    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.engine import CpuEngine
 
     shapes = []
     monkeypatch.setattr(

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.compare import Comparison, add_arguments, compare, main, run
-from pycupc.flat import from_arrays, to_arrays
-from pycupc.rbridge import RBridgeError
+from pycupc.cli.compare import add_arguments, main, run
+from pycupc.comparison import Comparison, compare
+from pycupc.r.bridge import RBridgeError
+from pycupc.results.arrays import from_arrays, to_arrays
 
 
 def problem(p: int = 12, n: int = 150, seed: int = 3) -> dict:
@@ -242,7 +243,7 @@ def test_without_r_pcalg_is_refused_with_the_way_out(data_file, capsys, monkeypa
     def missing(*args, **kwargs):
         raise RBridgeError("the R bridge needs rpy2: pip install 'pycupc[r]'")
 
-    monkeypatch.setattr("pycupc.rbridge.pcalg_pc", missing)
+    monkeypatch.setattr("pycupc.r.bridge.pcalg_pc", missing)
     assert command("pycupc", "pcalg-stable", "--data", data_file, "--alpha", "0.05") == 2
     assert "pip install 'pycupc[r]'" in capsys.readouterr().err
 

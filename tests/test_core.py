@@ -15,24 +15,25 @@ import pytest
 from conftest import GOLDEN, Case
 
 import pycupc
-from pycupc import citest, subsets
-from pycupc.sepset import SepSets
+from pycupc.engines import subsets
+from pycupc.gaussian import fisher_z
+from pycupc.results.sepset import SepSets
 
 
 @pytest.mark.parametrize("n", [9, 47, 1000, 10**6])
 @pytest.mark.parametrize("alpha", [1e-300, 1e-8, 0.01, 0.05, 0.5, 1.0])
 @pytest.mark.parametrize("level", [0, 1, 4])
 def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
-    cut = citest.cutoff(alpha, n, level)
+    cut = fisher_z.cutoff(alpha, n, level)
     df = n - level - 3
     if math.isinf(cut):
-        assert citest._p_value(citest.R_MAX, df) >= alpha
+        assert fisher_z.p_value_of(fisher_z.R_MAX, df) >= alpha
         return
-    assert citest._p_value(cut, df) >= alpha > citest._p_value(math.nextafter(cut, 1), df)
+    assert fisher_z.p_value_of(cut, df) >= alpha > fisher_z.p_value_of(math.nextafter(cut, 1), df)
 
 
 def test_cutoff_without_degrees_of_freedom_calls_everything_independent():
-    assert citest.cutoff(0.05, 5, 2) == citest.cutoff(0.05, 4, 2) == citest.cutoff(0.0, 1000, 0) == math.inf
+    assert fisher_z.cutoff(0.05, 5, 2) == fisher_z.cutoff(0.05, 4, 2) == fisher_z.cutoff(0.0, 1000, 0) == math.inf
 
 
 def test_gauss_ci_test_by_hand():
@@ -247,7 +248,7 @@ print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
 
 
 def test_import_of_engine_by_instance():
-    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.engine import CpuEngine
 
     case, _ = small_fit()
     fit = pycupc.skeleton(case.suff_stat, **case.arguments, engine=CpuEngine(2))
@@ -255,7 +256,7 @@ def test_import_of_engine_by_instance():
 
 
 def dense_engine(p=200):
-    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.engine import CpuEngine
 
     engine = CpuEngine(1)
     engine.start(np.full((p, p), 0.5) + 0.5 * np.eye(p), 100)
@@ -270,7 +271,7 @@ def test_a_level_beyond_64_bits_is_refused_with_the_row_and_what_to_do():
 
 
 def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatch):
-    from pycupc.engines import cpu
+    from pycupc.engines.cpu import engine as cpu
 
     engine = dense_engine()
     monkeypatch.setattr(cpu, "free_memory", lambda: 10**5)
@@ -279,7 +280,7 @@ def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatc
 
 
 def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
-    from pycupc.engines import cpu
+    from pycupc.engines.cpu import engine as cpu
 
     monkeypatch.setattr(cpu, "free_memory", lambda: 100)
     with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
@@ -289,12 +290,17 @@ def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
 def test_compiled_code_older_than_its_sources_is_thrown_away(tmp_path):
     import os
 
-    from pycupc.engines.compiled import forget_stale
+    from pycupc.compiled import forget_stale
 
     kept = tmp_path / "__pycache__"
     kept.mkdir()
-    for name, age in (("__pycache__/old.nbi", 100), ("__pycache__/new.nbi", 1), ("__pycache__/old.nbc", 100),
-                      ("a.py", 50), ("constants.py", 80)):  # fmt: skip
+    for name, age in (
+        ("__pycache__/old.nbi", 100),
+        ("__pycache__/new.nbi", 1),
+        ("__pycache__/old.nbc", 100),
+        ("a.py", 50),
+        ("constants.py", 80),
+    ):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (10**9 - age, 10**9 - age))
     assert forget_stale((tmp_path,), tmp_path / "constants.py") == 1

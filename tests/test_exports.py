@@ -11,7 +11,7 @@ import json
 import numpy as np
 import pytest
 
-from pycupc import exports
+from pycupc.results import exports
 
 LABELS = ["a", "b", "c", "d", "e"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pycupc.engines.canonical import partial_correlation, work_space
+from pycupc.gaussian.partial_correlation import partial_correlation, work_space
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """
@@ -47,8 +47,21 @@ def host(tmp_path_factory):
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("helpers")
     (folder / "wrapper.cpp").write_text(WRAPPER)
-    command = [compiler, "-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function",
-               "-shared", "-fPIC", f"-I{KERNELS}", "wrapper.cpp", "-o", "helpers.so"]  # fmt: skip
+    command = [
+        compiler,
+        "-std=c++17",
+        "-O2",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Werror",
+        "-Wno-unused-function",
+        "-shared",
+        "-fPIC",
+        f"-I{KERNELS}",
+        "wrapper.cpp",
+        "-o",
+        "helpers.so",
+    ]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     lib = ctypes.CDLL(str(folder / "helpers.so"))
     lib.r.restype = lib.small_r.restype = ctypes.c_double

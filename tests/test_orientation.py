@@ -15,12 +15,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pycupc.citest import gaussCItest
-from pycupc.orientation import check_triples, orient, triples
+from pycupc.gaussian.gauss_ci_test import gaussCItest
+from pycupc.orientation import check_triples, orient
+from pycupc.orientation import conservative as triples
 from pycupc.orientation.colliders import orient_colliders
-from pycupc.orientation.extension import is_extendable
-from pycupc.orientation.graph import MixedGraph, neighbour_sets
+from pycupc.orientation.dag_extension import is_extendable
 from pycupc.orientation.meek import MeekRules
+from pycupc.orientation.mixed_graph import MixedGraph, neighbour_sets
 
 from orientation_cases import Cells, noise_test, random_case  # isort: skip
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pycupc.doctor import version_of
+from pycupc.cli.doctor import version_of
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("cupy", "rpy2", "numba", "scipy", "matplotlib", "networkx", "pandas", "pyarrow")

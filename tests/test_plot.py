@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from pycupc import plot
-from pycupc.layout import layout
+from pycupc.plotting import draw as plot
+from pycupc.plotting.layout import layout
 
 
 def random_graph(p, edges, seed, codes=(1, 1, 2)):

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import rbridge
-from pycupc.compare import compare
-from pycupc.rbridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
+from pycupc.comparison import compare
+from pycupc.r import bridge as rbridge
+from pycupc.r.bridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")

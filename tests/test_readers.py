@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pycupc.data import EXAMPLE, load_example
-from pycupc.readers import DataError, read_correlation, read_data, read_pairs
+from pycupc.data.readers import DataError, read_correlation, read_data, read_pairs
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"

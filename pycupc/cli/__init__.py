@@ -45,10 +45,7 @@ exit codes: 0 done, 1 the results differ (compare), 2 wrong usage, 3 wrong data,
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line. The arguments of ``compare`` are added when it is used, since they cost an import."""
     parser = argparse.ArgumentParser(
-        prog="pycupc",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="pycupc", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -90,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: list[str]) -> int:
     parser = build_parser()
     if argv[:1] == ["compare"]:
-        from pycupc import compare
+        from pycupc.cli import compare
 
         parser = argparse.ArgumentParser(prog="pycupc compare", description=_COMPARE)
         compare.add_arguments(parser)
@@ -99,7 +96,7 @@ def _dispatch(argv: list[str]) -> int:
         return compare.main(args)
     args = parser.parse_args(argv)
     if args.version:
-        from pycupc.doctor import version_of
+        from pycupc.cli.doctor import version_of
 
         print(f"pycupc {version_of('pycupc') or '(checkout)'}")
         return OK
@@ -117,7 +114,7 @@ def _result_file(source: str) -> str:
 
 def _guarded(call: Any, *args: Any) -> int:
     """Turn what can go wrong into a message and an exit code; what should not go wrong keeps its traceback."""
-    from pycupc.engines import EngineError
+    from pycupc.engines.base import EngineError
 
     previous = _terminate_like_interrupt()
     try:
@@ -162,7 +159,7 @@ def _terminate_like_interrupt() -> Any:
 def _doctor(args: argparse.Namespace) -> int:
     import json
 
-    from pycupc import doctor
+    from pycupc.cli import doctor
 
     found = doctor.examine(engines=not args.no_engines, r=not args.no_r)
     print(json.dumps(found, indent=1) if args.json else doctor.report(found))

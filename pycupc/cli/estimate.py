@@ -38,7 +38,7 @@ def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args, parser)
     from pycupc import estimate
-    from pycupc.engines.choose import make_engine
+    from pycupc.engines.select import make_engine
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

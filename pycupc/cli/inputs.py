@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pycupc.suffstat import SuffStat
+    from pycupc.gaussian.suffstat import SuffStat
 
 
 ENGINES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
@@ -17,40 +17,54 @@ ENGINES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data")
     data.add_argument(
-        "data", nargs="?", type=Path, metavar="DATA",
+        "data",
+        nargs="?",
+        type=Path,
+        metavar="DATA",
         help="table with a column a variable and a row a sample: .csv, .tsv or .txt, also .gz, .bz2, .xz, or .parquet",
-    )  # fmt: skip
+    )
     data.add_argument("--example", action="store_true", help="use the example data that comes with pycupc")
     data.add_argument(
-        "--correlation", type=positive, metavar="N",
-        help="DATA is a correlation matrix of N observations instead",
-    )  # fmt: skip
+        "--correlation", type=positive, metavar="N", help="DATA is a correlation matrix of N observations instead"
+    )
     data.add_argument(
-        "--header", choices=("auto", "yes", "no"), default="auto",
+        "--header",
+        choices=("auto", "yes", "no"),
+        default="auto",
         help="whether the first line holds names (auto: unless it is all numbers; then V1, V2, ...)",
-    )  # fmt: skip
+    )
     data.add_argument("--delimiter", metavar="CHAR", type=delimiter, help="what parts the cells (default: found out)")
     data.add_argument(
-        "--drop", action="append", default=[], metavar="NAME",
+        "--drop",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="leave out this column, say an identifier; may be given several times",
-    )  # fmt: skip
+    )
     data.add_argument(
-        "--missing", choices=("error", "drop-rows"), default="error",
+        "--missing",
+        choices=("error", "drop-rows"),
+        default="error",
         help="what to do about rows with empty or NA cells (default: error)",
-    )  # fmt: skip
+    )
 
 
 def add_test_arguments(parser: argparse._ArgumentGroup) -> None:
     """Arguments that decide which tests are made."""
     parser.add_argument(
-        "--alpha", type=share, default=0.01, metavar="A",
+        "--alpha",
+        type=share,
+        default=0.01,
+        metavar="A",
         help="level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--engine", choices=ENGINES, default="auto",
+        "--engine",
+        choices=ENGINES,
+        default="auto",
         help="where the tests run; auto: the GPU if one works and the data are large enough to gain, else the CPU; "
         "cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow. The answer is the same",
-    )  # fmt: skip
+    )
     parser.add_argument("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     parser.add_argument(
         "--fixed-gaps", type=Path, metavar="FILE", help="pairs that must have no edge: two names a line"
@@ -70,8 +84,9 @@ def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
     pycupc.readers.DataError, ValueError
         If the file or its values are wrong.
     """
-    from pycupc import SuffStat, readers
-    from pycupc.engines.choose import make_engine
+    from pycupc import SuffStat
+    from pycupc.data import readers
+    from pycupc.engines.select import make_engine
 
     if args.example:
         from pycupc.data import EXAMPLE
@@ -109,7 +124,7 @@ def check(args: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
 
 def pairs(args: argparse.Namespace, labels: tuple[str, ...]) -> dict[str, Any]:
     """The matrices of fixed gaps and edges, as pc() takes them."""
-    from pycupc import readers
+    from pycupc.data import readers
 
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
     return {name: readers.read_pairs(path, labels) for name, path in files.items() if path is not None}

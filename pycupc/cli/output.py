@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc import exports
+from pycupc.results import exports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,9 +70,9 @@ def write(fit: Any, folder: Path, pictures: Sequence[str], *, all_sepsets: bool 
     fit.save(folder / "result.npz")
     files["result.npz"] = "everything; pycupc.PcAlgo.load reads it"
     if pictures:
-        from pycupc import plot
+        from pycupc import plotting
 
-        plot.save(graph, labels, *[folder / f"graph.{ending}" for ending in pictures])
+        plotting.save(graph, labels, *[folder / f"graph.{ending}" for ending in pictures])
         files.update({f"graph.{ending}": "picture" for ending in pictures})
     return files
 
@@ -88,22 +88,22 @@ def sepsets(fit: Any) -> pd.DataFrame:
     """Table of the separating sets of levels from 1 on, with the evidence of each."""
     import pandas as pd
 
-    from pycupc import citest
+    from pycupc.gaussian import fisher_z
 
     gone, names = fit.removals, np.array(fit.labels, dtype=object)
     x, y, length, members = fit.sepset.original().arrays()
     order = np.lexsort((gone.y, gone.x))  # row order, as the cells are in
     r = gone.r[order]
-    kept_r = np.clip(np.nan_to_num(r), -citest.R_MAX, citest.R_MAX)
+    kept_r = np.clip(np.nan_to_num(r), -fisher_z.R_MAX, fisher_z.R_MAX)
     z, cutoff = np.zeros(len(x)), np.zeros(len(x))
     for level in np.unique(length).tolist():
         at = length == level
-        z[at] = np.copysign(citest.fisher_z(kept_r[at], fit.n, level), kept_r[at])
-        cutoff[at] = citest.cutoff(fit.alpha, fit.n, level)
+        z[at] = np.copysign(fisher_z.z_score(kept_r[at], fit.n, level), kept_r[at])
+        cutoff[at] = fisher_z.cutoff(fit.alpha, fit.n, level)
     flat, ends = names[members].tolist(), np.cumsum(length, dtype=np.int64).tolist()
     sets = [" | ".join(flat[end - size : end]) for size, end in zip(length.tolist(), ends, strict=True)]
     columns = {"x": names[x], "y": names[y], "level": length, "set": sets}
-    return pd.DataFrame({**columns, "r": r, "z": z, "p": citest.z_to_p(z), "margin": cutoff - np.abs(kept_r)})
+    return pd.DataFrame({**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)})
 
 
 def write_manifest(
@@ -117,7 +117,7 @@ def write_manifest(
     said: Sequence[str],
 ) -> None:
     """Write manifest.json: how this folder came about, enough to make it again."""
-    from pycupc.doctor import PACKAGES, version_of
+    from pycupc.cli.doctor import PACKAGES, version_of
 
     versions = {name: version_of(name) for names in PACKAGES.values() for name in names}
     manifest = {

@@ -44,9 +44,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     tests = parser.add_argument_group("tests")
     inputs.add_test_arguments(tests)
     tests.add_argument(
-        "--m-max", type=inputs.level, default=float("inf"), metavar="L",
+        "--m-max",
+        type=inputs.level,
+        default=float("inf"),
+        metavar="L",
         help="largest conditioning set (default: no limit)",
-    )  # fmt: skip
+    )
     turn = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
     turn.add_argument(
         "--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG fits the colliders"
@@ -125,9 +128,15 @@ def _fit(args: argparse.Namespace, suff_stat: Any) -> tuple[Any, str | None]:
     bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
     try:
         fit = pycupc.pc(
-            suff_stat, alpha=args.alpha, numCores=args.threads, engine=args.engine, progress=bar,
-            random_state=args.seed, **options, **inputs.pairs(args, labels),
-        )  # fmt: skip
+            suff_stat,
+            alpha=args.alpha,
+            numCores=args.threads,
+            engine=args.engine,
+            progress=bar,
+            random_state=args.seed,
+            **options,
+            **inputs.pairs(args, labels),
+        )
     except pycupc.Interrupted as stop:
         if bar is not None:
             bar.close(finished=False)

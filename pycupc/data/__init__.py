@@ -25,6 +25,6 @@ def load_example() -> pd.DataFrame:
     Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning
     Repository, doi:10.24432/C5DW2B, CC BY 4.0.
     """
-    from pycupc.readers import read_data
+    from pycupc.data.readers import read_data
 
     return read_data(EXAMPLE)

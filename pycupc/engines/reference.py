@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pycupc import citest
-from pycupc.engines import Engine, LevelResult, MatrixFacts, ProgressHook
+from pycupc.engines.base import Engine, LevelResult, ProgressHook
+from pycupc.gaussian import fisher_z
+from pycupc.gaussian.gauss_ci_test import partial_correlation
+from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.machine import free_memory
 
 #: indepTest(x, y, S, suffStat) -> p-value
 IndepTest = Callable[[int, int, Sequence[int], Any], float]
@@ -58,8 +61,6 @@ class ReferenceEngine(Engine):
             )
 
     def memory(self, p: int) -> tuple[int, int]:
-        from pycupc.engines.cpu import free_memory
-
         return 32 * p * p, free_memory()
 
     def start(
@@ -94,10 +95,10 @@ class ReferenceEngine(Engine):
     def _run_test(self, x: int, y: int, S: tuple[int, ...], cutoff: float) -> tuple[bool, float, float]:
         """(independent, r or NaN, p)."""
         if self._test is None:
-            r = citest.partial_correlation(self._C, x, y, S)
-            z = float(citest.fisher_z(r, self._n, len(S)))
+            r = partial_correlation(self._C, x, y, S)
+            z = float(fisher_z.z_score(r, self._n, len(S)))
             self._z_min[x, y] = min(self._z_min[x, y], z)
-            return abs(r) <= cutoff, r, float(citest.z_to_p(z))
+            return abs(r) <= cutoff, r, float(fisher_z.z_to_p(z))
         p = float(self._test(x, y, S, self._suff_stat))
         if math.isnan(p):
             p = self._na_p

@@ -19,10 +19,10 @@ from typing import Any, Literal
 import numpy as np
 
 from pycupc.orientation.colliders import orient_colliders
-from pycupc.orientation.extension import orient_extendable
-from pycupc.orientation.graph import MixedGraph, neighbour_sets
+from pycupc.orientation.conservative import TripleCheck, check_triples
+from pycupc.orientation.dag_extension import orient_extendable
 from pycupc.orientation.meek import MeekRules
-from pycupc.orientation.triples import TripleCheck, check_triples
+from pycupc.orientation.mixed_graph import MixedGraph, neighbour_sets
 
 __all__ = ["Orientation", "TripleCheck", "check_triples", "orient"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.orientation.graph import MixedGraph
+from pycupc.orientation.mixed_graph import MixedGraph
 
 Triple = tuple[int, int, int]
 

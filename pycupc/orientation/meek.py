@@ -17,7 +17,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterator
 
 from pycupc.orientation.colliders import Triple, is_ambiguous
-from pycupc.orientation.graph import MixedGraph
+from pycupc.orientation.mixed_graph import MixedGraph
 
 #: Neighbours of a node over edges that were undirected when the rule started.
 _Listed = Callable[[int], set[int]]

@@ -24,7 +24,7 @@ start_python <- function() {
       "Sys.setenv(RETICULATE_PYTHON = \"~/pycupc-python/bin/python\")", call. = FALSE)
   }
   add_checkout()
-  module <- tryCatch(reticulate::import("pycupc.rtransport"), error = function(e) explain_import(conditionMessage(e)))
+  module <- tryCatch(reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e)))
   if (!identical(as.integer(module$PROTOCOL), protocol)) {
     stop("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
       ") are of different versions; install both from the same release", call. = FALSE)

@@ -73,9 +73,13 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     clock = gpu.Clock(args.deadline)
     {
-        "gpu": gpu.table, "baselines": gpu.baselines, "configurations": gpu.configurations, "scaling": scaling.scaling,
-        "scaling-large": scaling.scaling_large, "gpu-peers": gpu.gpu_peers,
-    }[args.experiment](args, clock)  # fmt: skip
+        "gpu": gpu.table,
+        "baselines": gpu.baselines,
+        "configurations": gpu.configurations,
+        "scaling": scaling.scaling,
+        "scaling-large": scaling.scaling_large,
+        "gpu-peers": gpu.gpu_peers,
+    }[args.experiment](args, clock)
     if args.experiment == "gpu":
         gpu.heavy(args, clock)
     return 0
@@ -84,9 +88,11 @@ def main(argv: list[str] | None = None) -> int:
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line; `command` of the result is what the raw file records."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description=__doc__, epilog=ABOUT,
+        prog="python -m tests.benchmarks",
+        description=__doc__,
+        epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     names = [line.split()[0] for line in ABOUT.splitlines()[1:]]
     parser.add_argument("experiment", choices=names, metavar="EXPERIMENT", help="one of the list below")
     parser.add_argument("--quick", action="store_true", help="small problems: minutes on 2 cores, figures to look at")
@@ -107,9 +113,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--peer-path", type=Path, help="folder to import gpucsl from")
     parser.add_argument("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
     parser.add_argument(
-        "--generators", nargs="+", default=["paper", "standardised"], choices=("paper", "standardised"),
+        "--generators",
+        nargs="+",
+        default=["paper", "standardised"],
+        choices=("paper", "standardised"),
         help="of the scaling experiment",
-    )  # fmt: skip
+    )
     parser.add_argument("--sweeps", nargs="+", default=["p", "n", "d"], choices=("p", "n", "d"), help="likewise")
     parser.add_argument("--graphs", type=int, help="random graphs a point, likewise (10)")
     parser.add_argument("--first", type=int, default=0, help="seed of the first of them (%(default)s)")

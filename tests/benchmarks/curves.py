@@ -21,8 +21,18 @@ def sharing(result: dict[str, Any], folder: Path) -> str:
             k = np.arange(first, first + len(count))
             at_least = count[::-1].cumsum()[::-1]
             good = (k >= 1) & (at_least > 0)
-            ax.plot(k[good], at_least[good] / at_least[1] * 100, ls=LINES[i % len(LINES)], marker=MARKERS[i],
-                    markevery=0.15, ms=4, lw=1.2, color="0", markerfacecolor="1", label=row["set"])  # fmt: skip
+            ax.plot(
+                k[good],
+                at_least[good] / at_least[1] * 100,
+                ls=LINES[i % len(LINES)],
+                marker=MARKERS[i],
+                markevery=0.15,
+                ms=4,
+                lw=1.2,
+                color="0",
+                markerfacecolor="1",
+                label=row["set"],
+            )
     axes[0].set_xlabel("global sharing: in at least so many rows", fontsize=9)
     axes[1].set_xlabel("local sharing: for at least so many edges of a row", fontsize=9)
     for ax in axes:
@@ -61,9 +71,15 @@ def scaling(result: dict[str, Any], folder: Path) -> str:
                     places, middles = zip(*((a, np.median(d)) for a, d in full), strict=True)
                     ax.plot(places, middles, color="0", ls="", marker=MARKERS[i], mfc="1" if i else "0")
                 else:
-                    parts = ax.boxplot([d for _, d in full], positions=[a for a, _ in full], widths=width * 0.85,
-                                       patch_artist=True, medianprops={"color": "0", "lw": 1.2},
-                                       flierprops={"marker": ".", "ms": 3}, manage_ticks=False)  # fmt: skip
+                    parts = ax.boxplot(
+                        [d for _, d in full],
+                        positions=[a for a, _ in full],
+                        widths=width * 0.85,
+                        patch_artist=True,
+                        medianprops={"color": "0", "lw": 1.2},
+                        flierprops={"marker": ".", "ms": 3},
+                        manage_ticks=False,
+                    )
                     for box in parts["boxes"]:
                         box.set(facecolor=GREYS[(i + 1) % 4], hatch=HATCHES[i], linewidth=0.7)
                 for a, d in zip(at, data, strict=True):
@@ -151,9 +167,18 @@ def accuracy(result: dict[str, Any], folder: Path) -> str:
         for ax, key in zip(axes, ("tdr", "shd"), strict=True):
             own = [[r[key] for r in rows if r["who"] == who and r["n"] == n] for n in sizes]
             under = who == "pcalg"  # lies under pycupc's line: broad and grey
-            ax.plot(sizes, [np.mean(v or [np.nan]) for v in own], color="0.6" if under else "0", ls=LINES[i],
-                    marker=MARKERS[i], ms=11 - 2 * i, mfc="1" if i % 2 else "0.6", lw=4 if under else 1.2, label=who,
-                    zorder=2 if under else 3)  # fmt: skip
+            ax.plot(
+                sizes,
+                [np.mean(v or [np.nan]) for v in own],
+                color="0.6" if under else "0",
+                ls=LINES[i],
+                marker=MARKERS[i],
+                ms=11 - 2 * i,
+                mfc="1" if i % 2 else "0.6",
+                lw=4 if under else 1.2,
+                label=who,
+                zorder=2 if under else 3,
+            )
     axes[0].set_ylabel("true discovery rate of the skeleton")
     axes[1].set_ylabel("SHD to the true CPDAG")
     for ax in axes:

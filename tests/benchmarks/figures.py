@@ -14,8 +14,14 @@ GREYS = ("0.15", "0.55", "0.85", "1.0", "0.35", "0.7")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-NAMES = {"gpu": "schur", "cpu": "pycupc cpu", "stable": "pcalg stable", "stable.fast": "pcalg stable.fast",
-         "stable.fast, OpenMP": "stable.fast, OpenMP build", "cuPC-library": "cuPC (the original)"}  # fmt: skip
+NAMES = {
+    "gpu": "schur",
+    "cpu": "pycupc cpu",
+    "stable": "pcalg stable",
+    "stable.fast": "pcalg stable.fast",
+    "stable.fast, OpenMP": "stable.fast, OpenMP build",
+    "cuPC-library": "cuPC (the original)",
+}
 
 
 def label(who: str) -> str:
@@ -100,8 +106,14 @@ def glance(rows: list[dict[str, Any]], caption: str, folder: Path) -> str:
         if bound := run.get("seconds_at_measured_rate") or run.get("too_slow"):
             bounds.append((bound, i))
     if bounds:
-        ax.scatter(*zip(*bounds, strict=True), marker="+", c="0.7", s=60, zorder=3,
-                   label="stable.fast, stopped or not run: so long or more")  # fmt: skip
+        ax.scatter(
+            *zip(*bounds, strict=True),
+            marker="+",
+            c="0.7",
+            s=60,
+            zorder=3,
+            label="stable.fast, stopped or not run: so long or more",
+        )
     for i, r in enumerate(rows):
         found = [s for w in who if (s := seconds(r["runs"].get(w))) is not None]
         ax.plot([min(found), max(found)], [i, i], color="0.8", lw=1, zorder=1)
@@ -170,8 +182,10 @@ def levels(result: dict[str, Any], folder: Path) -> str:
     engines = [e for e in ("cupc-e", "cupc-s", "gpu", "cpu") if any(e in r["runs"] for r in result["rows"])]
     bars = [
         (f"{r['set']}  {label(e)}", level_times(r["runs"][e]))
-        for r in result["rows"] for e in engines if r["runs"].get(e, {}).get("repeats")
-    ]  # fmt: skip
+        for r in result["rows"]
+        for e in engines
+        if r["runs"].get(e, {}).get("repeats")
+    ]
     fig, ax = figure(figsize=(8, 1.8 + 0.24 * len(bars)))
     shown = 5
     styles = [("0.1", ""), ("0.45", ""), ("0.7", "////"), ("0.85", ""), ("1", "...."), ("1", "xxxx")]
@@ -194,8 +208,16 @@ def levels(result: dict[str, Any], folder: Path) -> str:
     ax.set_xlim(0, 112)
     ax.set_xticks(range(0, 101, 20))
     ax.set_xlabel("share of the time of all levels, %")
-    ax.legend(handles=handles, fontsize=8, ncol=6, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0),
-              columnspacing=1, handlelength=1.5)  # fmt: skip
+    ax.legend(
+        handles=handles,
+        fontsize=8,
+        ncol=6,
+        frameon=False,
+        loc="lower center",
+        bbox_to_anchor=(0.4, 1.0),
+        columnspacing=1,
+        handlelength=1.5,
+    )
     caption = f"Median of warm runs; at the right the time of all levels. {where(result, True)}."
     return save(fig, folder, "levels", caption)
 
@@ -248,8 +270,16 @@ def configurations(result: dict[str, Any], engine: str, folder: Path) -> str | N
         for (x, y), value in table.items():
             i, j = first.index(x), second.index(y)
             dark = np.log2(value) > 1.0
-            ax.text(j, i, f"{value:.2f}" if value < 9.95 else f"{value:.0f}", ha="center", va="center", fontsize=6.5,
-                    color="1" if dark else "0", fontweight="bold" if (x, y) == best else "normal")  # fmt: skip
+            ax.text(
+                j,
+                i,
+                f"{value:.2f}" if value < 9.95 else f"{value:.0f}",
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color="1" if dark else "0",
+                fontweight="bold" if (x, y) == best else "normal",
+            )
             if (x, y) == best:
                 ax.add_patch(_frame(j, i))
         ax.set_title(name, fontsize=9)

@@ -17,27 +17,57 @@ from .tables import Table, caption, captions, cell, clock, markdown, merged, ver
 
 #: Seconds that `schur` must not pass on one H200.
 GOALS = {
-    "stock_logret": 0.10, "std_1000_100_2000": 0.15, "std_1000_20_1000": 0.010, "tcga_brca_jive": 0.012,
-    "saureus": 0.018, "mcc": 0.006, "nci60": 0.004,
-}  # fmt: skip
+    "stock_logret": 0.10,
+    "std_1000_100_2000": 0.15,
+    "std_1000_20_1000": 0.010,
+    "tcga_brca_jive": 0.012,
+    "saureus": 0.018,
+    "mcc": 0.006,
+    "nci60": 0.004,
+}
 #: float64 units of one multiprocessor, by compute capability.
 FP64_UNITS = {"7.0": 32, "8.0": 32, "9.0": 64, "10.0": 64}
 FLOPS_A_TEST = 10
 #: Who is not compared with whom in the tables of speedups.
 LEFT_OUT = {
-    "stable": ("stable",), "stable.fast": ("stable", "stable.fast"),
+    "stable": ("stable",),
+    "stable.fast": ("stable", "stable.fast"),
     "cuPC-library": ("stable", "stable.fast", "stable.fast, OpenMP", "reference", "cuPC-library"),
-}  # fmt: skip
+}
 #: Columns of the first table: peers on the CPU, ours, peers on the GPU, ours.
-WHO = ("stable", "stable.fast", "stable.fast, OpenMP", "reference", "cpu", "gpucsl", "cuPC-library", "cupc-e", "cupc-s",
-       "gpu")  # fmt: skip
+WHO = (
+    "stable",
+    "stable.fast",
+    "stable.fast, OpenMP",
+    "reference",
+    "cpu",
+    "gpucsl",
+    "cuPC-library",
+    "cupc-e",
+    "cupc-s",
+    "gpu",
+)
 
 
 def write_all(folder: Path) -> None:
     """Everything that the raw files in `folder` allow; README too where they are the committed ones."""
     raw = {name: r for name in RAW if (r := record.read(folder, name)) is not None}
-    sections = [section for build in (_table2, _gpu, _baselines, _levels, _configurations, _sharing, _scaling,
-                                      _scaling_large, _accuracy, _in_r) if (section := build(raw, folder))]  # fmt: skip
+    sections = [
+        section
+        for build in (
+            _table2,
+            _gpu,
+            _baselines,
+            _levels,
+            _configurations,
+            _sharing,
+            _scaling,
+            _scaling_large,
+            _accuracy,
+            _in_r,
+        )
+        if (section := build(raw, folder))
+    ]
     text = "\n".join([prose.HEAD, *sections, _provenance(raw), ""])
     target = record.HERE / "BENCHMARKS.md" if folder.resolve() == record.RESULTS else folder / "BENCHMARKS.md"
     if target.parent == folder:
@@ -48,8 +78,18 @@ def write_all(folder: Path) -> None:
     record.say(f"wrote {target.name} from {', '.join(raw)}")
 
 
-RAW = ("cpu", "gpu", "gpu-other-host", "baselines", "configurations", "sharing", "scaling", "scaling-large", "accuracy",
-       "r")  # fmt: skip
+RAW = (
+    "cpu",
+    "gpu",
+    "gpu-other-host",
+    "baselines",
+    "configurations",
+    "sharing",
+    "scaling",
+    "scaling-large",
+    "accuracy",
+    "r",
+)
 
 
 def _table2(raw: dict[str, Any], folder: Path) -> str:
@@ -106,12 +146,18 @@ def _cpu_extras(result: dict[str, Any], folder: Path) -> str:
     for r in result["rows"]:
         run = r["runs"].get("cpu", {})
         if run.get("repeats"):
-            body.append([
-                r["set"], clock(run["first"]), clock(seconds(run)), clock(run["start_up"]),
-                clock(float(np.median(run["orientation"]))), f"{run['peak_bytes'] / 1e6:.0f} MB",
-                f"{run['memory_allowed_bytes'] / 1e6:.0f} MB",
-            ])  # fmt: skip
-    parts = [prose.CPU, write((heads, body), folder, "cpu"), ""]  # fmt: skip
+            body.append(
+                [
+                    r["set"],
+                    clock(run["first"]),
+                    clock(seconds(run)),
+                    clock(run["start_up"]),
+                    clock(float(np.median(run["orientation"]))),
+                    f"{run['peak_bytes'] / 1e6:.0f} MB",
+                    f"{run['memory_allowed_bytes'] / 1e6:.0f} MB",
+                ]
+            )
+    parts = [prose.CPU, write((heads, body), folder, "cpu"), ""]
     if result.get("python_peers"):
         peers = [w for w in ("causal-learn", "pgmpy") if any(w in r["runs"] for r in result["python_peers"])]
         body = [
@@ -133,8 +179,9 @@ def _gpu(raw: dict[str, Any], folder: Path) -> str:
     result = raw.get("gpu")
     if result is None:
         return ""
-    engines = [e for e in ("gpu", "cupc-s", "cupc-e", "gpucsl", "cuPC-library")
-               if any(e in r["runs"] for r in result["rows"])]  # fmt: skip
+    engines = [
+        e for e in ("gpu", "cupc-s", "cupc-e", "gpucsl", "cuPC-library") if any(e in r["runs"] for r in result["rows"])
+    ]
     heads = ["set, alpha", "tests", "levels", "goal", *map(label, engines)]
     body = []
     for r in result["rows"]:
@@ -160,14 +207,23 @@ def _gpu(raw: dict[str, Any], folder: Path) -> str:
                 continue
             times = level_times(run).sum()
             rate = run["tests"] / times
-            body.append([
-                r["set"], label(e), clock(run["first"]), clock(seconds(run)), clock(seconds(run, "engine")),
-                clock(seconds(run, "transfer_in")), clock(times), clock(seconds(run, "transfer_out")),
-                clock(float(np.median(r["orientation"]))) if r.get("orientation") else "", f"{rate:.3g}",
-                "" if peak is None else f"{100 * rate * FLOPS_A_TEST / peak:.2g} %",
-            ])  # fmt: skip
+            body.append(
+                [
+                    r["set"],
+                    label(e),
+                    clock(run["first"]),
+                    clock(seconds(run)),
+                    clock(seconds(run, "engine")),
+                    clock(seconds(run, "transfer_in")),
+                    clock(times),
+                    clock(seconds(run, "transfer_out")),
+                    clock(float(np.median(r["orientation"]))) if r.get("orientation") else "",
+                    f"{rate:.3g}",
+                    "" if peak is None else f"{100 * rate * FLOPS_A_TEST / peak:.2g} %",
+                ]
+            )
     known = "a peak not known for this card" if peak is None else f"{peak / 1e12:.3g} TFLOP/s ({prose.PEAK})"
-    parts += [prose.SPLIT.format(peak=known), write((heads, body), folder, "gpu-split"), ""]  # fmt: skip
+    parts += [prose.SPLIT.format(peak=known), write((heads, body), folder, "gpu-split"), ""]
     if "gpu-other-host" in raw:
         parts.append(_other_host(result, raw["gpu-other-host"], folder))
     return "\n".join(parts)
@@ -181,10 +237,15 @@ def _other_host(result: dict[str, Any], other: dict[str, Any], folder: Path) -> 
         both = [x["runs"].get("gpu", {}) for x in (*result["rows"], *other["rows"]) if x["set"] == r["set"]]
         if len(both) < 2 or not all(run.get("repeats") for run in both):
             continue
-        body.append([
-            f"{r['set']}, {r['alpha']:g}", clock(GOALS.get(r["set"])), *(clock(seconds(run)) for run in both),
-            *(clock(level_times(run).sum()) for run in both), *(clock(seconds(run, "transfer_in")) for run in both),
-        ])  # fmt: skip
+        body.append(
+            [
+                f"{r['set']}, {r['alpha']:g}",
+                clock(GOALS.get(r["set"])),
+                *(clock(seconds(run)) for run in both),
+                *(clock(level_times(run).sum()) for run in both),
+                *(clock(seconds(run, "transfer_in")) for run in both),
+            ]
+        )
     return "\n".join([prose.OTHER_HOST, caption(other, True), "", write((heads, body), folder, "gpu-other-host"), ""])
 
 
@@ -193,16 +254,14 @@ def _baselines(raw: dict[str, Any], folder: Path) -> str:
     if result is None:
         return ""
     name = figures.baselines(result, folder)
-    return "\n".join([
-        "## 3. The paper's baselines\n",
-        prose.BASELINES, f"![baselines](results/{name})\n",
-    ])  # fmt: skip
+    return "\n".join(["## 3. The paper's baselines\n", prose.BASELINES, f"![baselines](results/{name})\n"])
 
 
 def _levels(raw: dict[str, Any], folder: Path) -> str:
     result = raw.get("gpu") or raw.get("cpu")
-    if result is None or not any(x.get("levels") for r in result["rows"] for v in r["runs"].values()
-                                 for x in v.get("repeats", [])):  # fmt: skip
+    if result is None or not any(
+        x.get("levels") for r in result["rows"] for v in r["runs"].values() for x in v.get("repeats", [])
+    ):
         return ""
     return f"## 4. Where the time goes: levels\n\n![levels](results/{figures.levels(result, folder)})\n"
 
@@ -244,13 +303,25 @@ def _sharing(raw: dict[str, Any], folder: Path) -> str:
         h, local = np.array(r["rows_sharing"]), np.array(r["edges_served"])
         total = max(1, h.sum())
         served = (local * np.arange(len(local))).sum() / max(1, local.sum())
-        body.append([r["set"], f"{h.sum():,}", f"{h[1:2].sum() / total:.1%}", f"{h[2:10].sum() / total:.1%}",
-                     f"{h[10:].sum() / total:.1%}", f"{served:.1f}"])  # fmt: skip
-    return "\n".join([
-        "## 6. Who shares a conditioning set\n",
-        prose.SHARING,
-        write((heads, body), folder, "sharing"), "", f"![sharing](results/{curves.sharing(result, folder)})\n",
-    ])  # fmt: skip
+        body.append(
+            [
+                r["set"],
+                f"{h.sum():,}",
+                f"{h[1:2].sum() / total:.1%}",
+                f"{h[2:10].sum() / total:.1%}",
+                f"{h[10:].sum() / total:.1%}",
+                f"{served:.1f}",
+            ]
+        )
+    return "\n".join(
+        [
+            "## 6. Who shares a conditioning set\n",
+            prose.SHARING,
+            write((heads, body), folder, "sharing"),
+            "",
+            f"![sharing](results/{curves.sharing(result, folder)})\n",
+        ]
+    )
 
 
 def _scaling(raw: dict[str, Any], folder: Path) -> str:
@@ -259,9 +330,19 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
         return ""
     rows = result["rows"]
     engines = list(dict.fromkeys(e for r in rows for e in r["seconds"]))
-    heads = ["generator", "sweep", "p", "density", "n", "graphs", "largest r", "pairs within 1e-12 of 1",
-             "levels",
-             f"careful tests ({label(engines[0])})", *map(label, engines)]  # fmt: skip
+    heads = [
+        "generator",
+        "sweep",
+        "p",
+        "density",
+        "n",
+        "graphs",
+        "largest r",
+        "pairs within 1e-12 of 1",
+        "levels",
+        f"careful tests ({label(engines[0])})",
+        *map(label, engines),
+    ]
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for sweep in "pnd":
         for r in workloads.of_sweep(rows, sweep, result["quick"]):
@@ -270,15 +351,23 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
     for (kind, sweep, p, density, n), group in sorted(groups.items()):
         cells = [_sweep_cell(group, e) for e in engines]
         careful = [r["careful"][engines[0]] for r in group if engines[0] in r["careful"]]
-        body.append([
-            kind, sweep, str(p), f"{density:g}", str(n),
-            str(len(group)),
-            f"1 - {1 - max(r['largest_r'] for r in group):.1g}",
-            f"{np.mean([r['near_one'] for r in group]):.1%}",
-            "-".join(sorted({str(f(r["levels"] for r in group if "levels" in r)) for f in (min, max)}, key=int))
-            if careful else "",
-            f"{np.mean(careful):.3g}" if careful else "", *cells,
-        ])  # fmt: skip
+        body.append(
+            [
+                kind,
+                sweep,
+                str(p),
+                f"{density:g}",
+                str(n),
+                str(len(group)),
+                f"1 - {1 - max(r['largest_r'] for r in group):.1g}",
+                f"{np.mean([r['near_one'] for r in group]):.1%}",
+                "-".join(sorted({str(f(r["levels"] for r in group if "levels" in r)) for f in (min, max)}, key=int))
+                if careful
+                else "",
+                f"{np.mean(careful):.3g}" if careful else "",
+                *cells,
+            ]
+        )
     answers = [set(r["answers"].values()) for r in rows if len(r["answers"]) > 1]
     agree, disagree = sum(len(a) == 1 for a in answers), sum(len(a) > 1 for a in answers)
     exponents = []
@@ -291,13 +380,24 @@ def _scaling(raw: dict[str, Any], folder: Path) -> str:
             if len(found) > 1:
                 k = curves.growth(list(found), [float(np.median(v)) for v in found.values()])
                 exponents.append(f"{label(e)} on {kind} p^{k:.2f}")
-    return "\n".join([
-        "## 7. Scaling\n", prose.SCALING, "", caption(result, True), "", write((heads, body), folder, "scaling"), "",
-        f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
-        f"**The engines disagree on {disagree} graphs.**\n" if disagree
-        else f"On all {agree} graphs that more than one engine finished the answers are the same.\n" if agree else "",
-        f"![scaling](results/{curves.scaling(result, folder)})\n",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "## 7. Scaling\n",
+            prose.SCALING,
+            "",
+            caption(result, True),
+            "",
+            write((heads, body), folder, "scaling"),
+            "",
+            f"Fitted growth with p: {'; '.join(exponents)}. " if exponents else "",
+            f"**The engines disagree on {disagree} graphs.**\n"
+            if disagree
+            else f"On all {agree} graphs that more than one engine finished the answers are the same.\n"
+            if agree
+            else "",
+            f"![scaling](results/{curves.scaling(result, folder)})\n",
+        ]
+    )
 
 
 def _sweep_cell(group: list[dict[str, Any]], engine: str) -> str:
@@ -323,16 +423,29 @@ def _scaling_large(raw: dict[str, Any], folder: Path) -> str:
     body = []
     for r in result["rows"]:
         took, said = r.get("memory_bytes"), r.get("memory_bytes_estimate")
-        body.append([
-            f"{r['p']:,}", label(r["engine"]), f"{r['run'].get('tests', 0):.3g}", f"{r.get('edges') or 0:,}",
-            cell(r["run"]),
-            clock(r["orientation"][0]) if r.get("orientation") else "", f"{took / 2**20:,.0f} MiB" if took else "",
-            f"{said / 2**20:,.0f} MiB" if said else "", f"{said / took:.2f}" if took and said else "",
-        ])  # fmt: skip
-    return "\n".join([
-        "### Up to 20,000 variables\n", caption(result, True), "", write((heads, body), folder, "scaling-large"), "",
-        f"![large](results/{curves.scaling_large(result, folder)})\n",
-    ])  # fmt: skip
+        body.append(
+            [
+                f"{r['p']:,}",
+                label(r["engine"]),
+                f"{r['run'].get('tests', 0):.3g}",
+                f"{r.get('edges') or 0:,}",
+                cell(r["run"]),
+                clock(r["orientation"][0]) if r.get("orientation") else "",
+                f"{took / 2**20:,.0f} MiB" if took else "",
+                f"{said / 2**20:,.0f} MiB" if said else "",
+                f"{said / took:.2f}" if took and said else "",
+            ]
+        )
+    return "\n".join(
+        [
+            "### Up to 20,000 variables\n",
+            caption(result, True),
+            "",
+            write((heads, body), folder, "scaling-large"),
+            "",
+            f"![large](results/{curves.scaling_large(result, folder)})\n",
+        ]
+    )
 
 
 def _accuracy(raw: dict[str, Any], folder: Path) -> str:
@@ -350,35 +463,56 @@ def _accuracy(raw: dict[str, Any], folder: Path) -> str:
         same = [r["differs_from_pycupc"] for r in result["rows"] if r["who"] == "pcalg" and r["n"] == n]
         differ = f"{sum(v > 0 for v in same)} of {len(same)} graphs" if same else ""
         body.append([str(n), str(len({r["seed"] for r in rows if r["n"] == n})), *cells, differ])
-    return "\n".join([
-        "## 8. How right are the answers\n",
-        prose.ACCURACY,
-        ", ".join(f"{k} {v.removeprefix('R version ')}" for k, v in result.get("versions", {}).items()) + ".\n",
-        write((heads, body), folder, "accuracy"), "", f"![accuracy](results/{curves.accuracy(result, folder)})\n",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "## 8. How right are the answers\n",
+            prose.ACCURACY,
+            ", ".join(f"{k} {v.removeprefix('R version ')}" for k, v in result.get("versions", {}).items()) + ".\n",
+            write((heads, body), folder, "accuracy"),
+            "",
+            f"![accuracy](results/{curves.accuracy(result, folder)})\n",
+        ]
+    )
 
 
 def _in_r(raw: dict[str, Any], folder: Path) -> str:
     result = raw.get("r")
     if result is None or not any(seconds(run) for r in result["rows"] for run in r["runs"].values()):
         return ""
-    heads = ["set, alpha", "p x n", "pcalg::pc(), stable.fast", "cu_pc(), first call", "cu_pc(), later calls",
-             "marks of the CPDAG other than pycupc's in Python: pcalg", "cu_pc()"]  # fmt: skip
+    heads = [
+        "set, alpha",
+        "p x n",
+        "pcalg::pc(), stable.fast",
+        "cu_pc(), first call",
+        "cu_pc(), later calls",
+        "marks of the CPDAG other than pycupc's in Python: pcalg",
+        "cu_pc()",
+    ]
     body = []
     for r in result["rows"]:
         theirs, ours = r["runs"].get("pc", {}), r["runs"]["cu_pc"]
         first, later = figures.first_and_later(ours)
-        body.append([
-            f"{r['set']}, {r['alpha']:g}", f"{r['p']} x {r['n']}",
-            cell({k: v for k, v in theirs.items() if "edges" not in k}),  # they have a column of their own
-            cell(ours) if first is None else clock(first), clock(later),
-            str(theirs.get("cpdag_differs", "")), str(ours.get("cpdag_differs", "")),
-        ])  # fmt: skip
-    return "\n".join([
-        "## 9. The whole call in R\n", prose.IN_R,
-        f"{caption(result)} {result['threads']} threads. {versions_of(result)}.\n",
-        write((heads, body), folder, "r"), "", f"![whole calls in R](results/{figures.in_r(result, folder)})\n",
-    ])  # fmt: skip
+        body.append(
+            [
+                f"{r['set']}, {r['alpha']:g}",
+                f"{r['p']} x {r['n']}",
+                cell({k: v for k, v in theirs.items() if "edges" not in k}),  # they have a column of their own
+                cell(ours) if first is None else clock(first),
+                clock(later),
+                str(theirs.get("cpdag_differs", "")),
+                str(ours.get("cpdag_differs", "")),
+            ]
+        )
+    return "\n".join(
+        [
+            "## 9. The whole call in R\n",
+            prose.IN_R,
+            f"{caption(result)} {result['threads']} threads. {versions_of(result)}.\n",
+            write((heads, body), folder, "r"),
+            "",
+            f"![whole calls in R](results/{figures.in_r(result, folder)})\n",
+        ]
+    )
 
 
 def _provenance(raw: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ class TooSlow(Exception):
 
 def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
     """An engine by name; EngineError if it cannot run here."""
-    from pycupc.engines.choose import make_engine as choose
+    from pycupc.engines.select import make_engine as choose
 
     return choose(name, 10**6, numCores=threads, options=options or None)[0]
 
@@ -62,7 +62,7 @@ class Stopwatch:
 
 
 def _stopwatch_is_an_engine() -> None:
-    from pycupc.engines import Engine
+    from pycupc.engines.base import Engine
 
     Engine.register(Stopwatch)
 
@@ -182,9 +182,14 @@ def apart(w: Workload, engine: str, threads: int, *, least: int, budget: float, 
 
 
 def in_process(
-    command: list[str], w: Workload, job: dict[str, Any], limit: float, python: str = sys.executable,
-    environment: dict[str, str] | None = None, before: Callable[[Path], None] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    command: list[str],
+    w: Workload,
+    job: dict[str, Any],
+    limit: float,
+    python: str = sys.executable,
+    environment: dict[str, str] | None = None,
+    before: Callable[[Path], None] | None = None,
+) -> dict[str, Any]:
     """Run a Python worker on a workload: it gets a folder with C.npy and job.json and leaves out.json and out.npz."""
     from .record import ROOT
 
@@ -196,9 +201,13 @@ def in_process(
             before(folder)
         try:
             done = subprocess.run(
-                [python, *command, str(folder)], cwd=ROOT, env={**os.environ, **(environment or {})},
-                capture_output=True, text=True, timeout=limit,
-            )  # fmt: skip
+                [python, *command, str(folder)],
+                cwd=ROOT,
+                env={**os.environ, **(environment or {})},
+                capture_output=True,
+                text=True,
+                timeout=limit,
+            )
         except subprocess.TimeoutExpired:
             return {"too_slow": limit, "repeats": []}
         if done.returncode or not (folder / "out.json").exists():
@@ -227,9 +236,11 @@ def _worker(folder: Path) -> None:
     out["orientation"] = orientation(fit, 3)
     answer = Answer.of(fit)
     np.savez(
-        folder / "out.npz", skeleton=answer.skeleton, n_edgetests=answer.n_edgetests,
+        folder / "out.npz",
+        skeleton=answer.skeleton,
+        n_edgetests=answer.n_edgetests,
         **{f"sepset{i}": part for i, part in enumerate(answer.sepset)},
-    )  # fmt: skip
+    )
     (folder / "out.json").write_text(json.dumps(out))
 
 

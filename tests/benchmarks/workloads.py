@@ -14,9 +14,16 @@ from . import generator
 
 #: The two tables' sets, with the alpha at which they are run. The first three are the cuPC paper's own.
 SETS: dict[str, float] = {
-    "nci60": 0.05, "mcc": 0.05, "saureus": 0.05, "tcga_brca_jive": 0.05, "riboflavin": 0.01, "stock_logret": 0.01,
-    "std_1000_10_1000": 0.05, "std_1000_20_1000": 0.05, "std_1000_100_2000": 0.05,
-}  # fmt: skip
+    "nci60": 0.05,
+    "mcc": 0.05,
+    "saureus": 0.05,
+    "tcga_brca_jive": 0.05,
+    "riboflavin": 0.01,
+    "stock_logret": 0.01,
+    "std_1000_10_1000": 0.05,
+    "std_1000_20_1000": 0.05,
+    "std_1000_100_2000": 0.05,
+}
 PAPER_SETS = ("nci60", "mcc", "saureus")
 #: Sets on which every configuration of the slower algorithms finishes in well under a second.
 LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")

@@ -17,15 +17,16 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.engines import EngineError
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, probe, schur
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, schur
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.suffstat import correlation
+from pycupc.gaussian.suffstat import correlation
+from pycupc.machine import gpu_works
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))
 NAMES = ("gpu", "cupc-e", "cupc-s")
-works, why = probe()
+works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
 
 
@@ -177,7 +178,7 @@ def test_correlation_of_data():
 
 
 def test_inspection_sees_what_the_cpu_engine_sees():
-    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.engine import CpuEngine
 
     rng = np.random.default_rng(0)
     for fault in range(6):
@@ -266,8 +267,14 @@ def test_no_such_device():
 def test_hidden_device_never_falls_back():
     code = "import numpy as np, pycupc; pycupc.pc({'C': np.eye(3), 'n': 50}, engine='gpu')"
     root = str(HERE.parents[1])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root,
-                          env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": root})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": root},
+    )
     assert done.returncode != 0
     assert "EngineError" in done.stderr
     assert "CUDA device" in done.stderr

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import njit
 
-from pycupc.citest import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.engines.canonical import partial_correlation
+from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.gaussian.partial_correlation import partial_correlation
 
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 TINY = 1e-12  # r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from pycupc.citest import PIVOT_FLOOR
 from pycupc.engines.cpu.decide import band_high, decide
+from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 
 FIRST_BLOCK, BLOCK = 16, 64  # sets looked at together: few at first, where a separating set is most likely
 TILE = 16  # rows of C that a tile holds in the cache, twice

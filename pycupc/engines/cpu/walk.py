@@ -20,8 +20,8 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from pycupc.citest import PIVOT_FLOOR
 from pycupc.engines.cpu.decide import NEAR_ONE, band_high, decide
+from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 
 BLOCK = 8  # lanes are padded to whole blocks, so that few are left to scalar instructions
 
@@ -359,9 +359,24 @@ def _mostly_dead(columns, t, lanes, alive):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run_items(
-    C, offsets, nbr, live, side_b, T, level, rows, firsts, counts, binomials, state, hint, out_entry, out_rank, out_r,
+    C,
+    offsets,
+    nbr,
+    live,
+    side_b,
+    T,
+    level,
+    rows,
+    firsts,
+    counts,
+    binomials,
+    state,
+    hint,
+    out_entry,
+    out_rank,
+    out_r,
     out_best,
-):  # fmt: skip
+):
     """Work through items (row, first prefix, number of prefixes) of a level >= 2; returns the number of outcomes.
 
     An outcome is one lane of one item: its entry, rank and r of its first separating set here (rank -1 if none), and
@@ -396,9 +411,28 @@ def run_items(
         if not some:
             continue
         _walk(
-            C, x, nbr[start : start + d], alive[:d], T, level, firsts[q], counts[q], binomials, state,
-            W, of, columns, m_xy, m_yy, m_xk, v, hint[start : start + d], rank[:d], r[:d], best[:d],
-        )  # fmt: skip
+            C,
+            x,
+            nbr[start : start + d],
+            alive[:d],
+            T,
+            level,
+            firsts[q],
+            counts[q],
+            binomials,
+            state,
+            W,
+            of,
+            columns,
+            m_xy,
+            m_yy,
+            m_xk,
+            v,
+            hint[start : start + d],
+            rank[:d],
+            r[:d],
+            best[:d],
+        )
         for i in range(d):
             if rank[i] != -2:
                 out_entry[n_out] = start + i

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from pycupc.engines.gpu.engine import ALGORITHMS, GpuEngine
-from pycupc.engines.gpu.session import probe
 
-__all__ = ["ALGORITHMS", "GpuEngine", "probe"]
+__all__ = ["ALGORITHMS", "GpuEngine"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.engines import EngineError
+from pycupc.engines.base import EngineError
 from pycupc.engines.gpu.launch import Device, Graph, Level
 
 #: Work space of the canonical formula, all threads together; fewer blocks run at once where a level needs more.

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.citest import CUTOFF_BAND
-from pycupc.engines import Engine, EngineError, LevelResult, MatrixFacts, ProgressHook
+from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.gpu import cupc, schur
 from pycupc.engines.gpu.launch import Graph, Level, f64, i32, i64, ptr
 from pycupc.engines.gpu.session import Session, open_device
+from pycupc.gaussian.fisher_z import CUTOFF_BAND
+from pycupc.gaussian.suffstat import MatrixFacts
 
 logger = logging.getLogger(__name__)
 
@@ -216,14 +217,29 @@ class GpuEngine(Engine):
         self._listed, self._edge_cache = True, None
         self._allocate()
         b = self._buffers[0]
-        args = (ptr(self._C), ptr(self._G), i32(p), ptr(self._start[0]), f64(self._root_df(0)), f64(self._root_df(1)),
-                *(ptr(b[k]) for k in ("column", "source", "best", "least", "z")))  # fmt: skip
+        args = (
+            ptr(self._C),
+            ptr(self._G),
+            i32(p),
+            ptr(self._start[0]),
+            f64(self._root_df(0)),
+            f64(self._root_df(1)),
+            *(ptr(b[k]) for k in ("column", "source", "best", "least", "z")),
+        )
         self._launch("graph", "list_neighbours", (p,), (32,), args)
         empty = np.empty(0, np.int32)
         return LevelResult(
-            0, empty, empty, np.empty((0, 0), np.int32), np.empty(0, np.int64), np.empty(0), int(counts[0]),
-            int(counts[1]), 0, self._more_after_level0(bool(counts[2])),
-        )  # fmt: skip
+            0,
+            empty,
+            empty,
+            np.empty((0, 0), np.int32),
+            np.empty(0, np.int64),
+            np.empty(0),
+            int(counts[0]),
+            int(counts[1]),
+            0,
+            self._more_after_level0(bool(counts[2])),
+        )
 
     def _more_after_level0(self, tested: bool) -> bool:
         """A visited pair had more than 0 candidates, in the graph before level 0."""
@@ -260,8 +276,17 @@ class GpuEngine(Engine):
         lists = (old[k].data.ptr for k in ("column", "source", "best", "least"))
         graph = Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *lists, p)
         square = cutoff * cutoff
-        state = Level(binom.data.ptr, self._counts.data.ptr + 8 * CAREFUL, 0, dev.stop.data.ptr, cutoff,
-                      square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND), stride, level)  # fmt: skip
+        state = Level(
+            binom.data.ptr,
+            self._counts.data.ptr + 8 * CAREFUL,
+            0,
+            dev.stop.data.ptr,
+            cutoff,
+            square * (1 - CUTOFF_BAND),
+            square * (1 + CUTOFF_BAND),
+            stride,
+            level,
+        )
         if pairs and any(self._rows):
             if self.algorithm != "schur":
                 differs = self._counts.data.ptr + 8 * (CAREFUL + 1)
@@ -279,9 +304,18 @@ class GpuEngine(Engine):
         most = max(1, pairs // 2)
         kinds = {"x": 4, "y": 4, "S": 4 * level, "rank": 8, "r": 8}
         record = {k: take(size * most) for k, size in kinds.items()}
-        args = (graph, ptr(old["z"]), f64(self._root_df(level)), f64(self._root_df(level + 1)), ptr(new_start),
-                ptr(record_start), *(ptr(new[k]) for k in ("column", "source", "best", "least", "z")),
-                ptr(record["x"]), ptr(record["y"]), ptr(record["rank"]))  # fmt: skip
+        args = (
+            graph,
+            ptr(old["z"]),
+            f64(self._root_df(level)),
+            f64(self._root_df(level + 1)),
+            ptr(new_start),
+            ptr(record_start),
+            *(ptr(new[k]) for k in ("column", "source", "best", "least", "z")),
+            ptr(record["x"]),
+            ptr(record["y"]),
+            ptr(record["rank"]),
+        )
         self._launch("graph", "compact_rows", (p,), (32,), args)
         total = ptr(record_start + 8 * p)
         out = tuple(ptr(record[k]) for k in ("rank", "S", "r"))
@@ -299,10 +333,17 @@ class GpuEngine(Engine):
         counts = self._read_counts(level)
         self._current, self._edge_cache = 1 - self._current, None
         m = int(counts[STATS + 2])
-        x, y, S, rank, r = self._no_records(level) if m == 0 else dev.download(
-            (record["x"], np.int32, (m,)), (record["y"], np.int32, (m,)), (record["S"], np.int32, (m, level)),
-            (record["rank"], np.int64, (m,)), (record["r"], np.float64, (m,)),
-        )  # fmt: skip
+        x, y, S, rank, r = (
+            self._no_records(level)
+            if m == 0
+            else dev.download(
+                (record["x"], np.int32, (m,)),
+                (record["y"], np.int32, (m,)),
+                (record["S"], np.int32, (m, level)),
+                (record["rank"], np.int64, (m,)),
+                (record["r"], np.float64, (m,)),
+            )
+        )
         if m:
             self._wait(level)
         return LevelResult(
@@ -334,8 +375,17 @@ class GpuEngine(Engine):
     ) -> None:
         column = ctypes.c_void_p(binom.data.ptr + 8 * stride * next_level)
         stats = ctypes.c_void_p(self._counts.data.ptr + 8 * STATS)
-        args = (ptr(kept), ptr(removed), i32(self._p), ptr(start), ptr(record_start), i32(next_level), column,
-                *(i32(b) for b in schur.BOUNDS), stats)  # fmt: skip
+        args = (
+            ptr(kept),
+            ptr(removed),
+            i32(self._p),
+            ptr(start),
+            ptr(record_start),
+            i32(next_level),
+            column,
+            *(i32(b) for b in schur.BOUNDS),
+            stats,
+        )
         self._launch("graph", "scan_rows", (1,), (1024,), args)
 
     def _read_counts(self, level: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.engines import EngineError
+from pycupc.engines.base import EngineError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 KERNEL_DIR = next((d for d in (_PACKAGE / "kernels", _PACKAGE.parent / "kernels") if d.is_dir()), _PACKAGE / "kernels")

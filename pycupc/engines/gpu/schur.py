@@ -120,8 +120,21 @@ def plan_class(
     take = dev.scratch.take
     offsets, chunk, ticket = take(8 * phases * (p + 1)), take(8 * p), take(8)
     s = dev.stream.ptr
-    args = (ptr(start), i32(p), level_binom(level), i32(level.stride), i32(l), i32(leaf), i32(low), i32(high),
-            i32(ptile if tiled else 0), f64(sets_an_item), ptr(offsets), ptr(chunk), ptr(ticket))  # fmt: skip
+    args = (
+        ptr(start),
+        i32(p),
+        level_binom(level),
+        i32(level.stride),
+        i32(l),
+        i32(leaf),
+        i32(low),
+        i32(high),
+        i32(ptile if tiled else 0),
+        f64(sets_an_item),
+        ptr(offsets),
+        ptr(chunk),
+        ptr(ticket),
+    )
     dev.kernel("queue", "plan_phases")((phases,), (1024,), args, stream=s)
     queue = Queue(offsets, chunk, ticket, phases, p)
     own = Level.from_buffer_copy(level)
@@ -143,9 +156,16 @@ def level_binom(level: Level) -> Any:
 
 
 def run_level(
-    dev: Device, graph: Graph, level: Level, start: Any, p: int, rows: list[int], widest: int, sets: float,
+    dev: Device,
+    graph: Graph,
+    level: Level,
+    start: Any,
+    p: int,
+    rows: list[int],
+    widest: int,
+    sets: float,
     singular: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Launch all classes that have rows, side by side."""
     classes = [index for index in range(len(THREADS)) if rows[index]]
     plans = [plan_class(dev, graph, level, start, p, index, widest, sets, singular) for index in classes]

@@ -79,9 +79,14 @@ def _reference(
 
 
 def _pcalg(
-    w: workloads.Workload, method: str, threads: int, answer: workloads.Answer, row: dict[str, Any],
-    result: dict[str, Any], args: Any,
-) -> dict[str, Any]:  # fmt: skip
+    w: workloads.Workload,
+    method: str,
+    threads: int,
+    answer: workloads.Answer,
+    row: dict[str, Any],
+    result: dict[str, Any],
+    args: Any,
+) -> dict[str, Any]:
     """A live pcalg; its answer must be ours, edge for edge (and test for test with `stable`)."""
     if too_long := predicted(method, row, result, args.limit):
         return too_long
@@ -97,8 +102,9 @@ def predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: floa
     """Not to be started: what it cost a test on the sets so far says that it would pass the limit."""
     rates = [
         (np.median(_seconds(r["runs"][who])) / r["tests"])
-        for r in result["rows"] if r is not row and who in r["runs"] and _seconds(r["runs"][who])
-    ]  # fmt: skip
+        for r in result["rows"]
+        if r is not row and who in r["runs"] and _seconds(r["runs"][who])
+    ]
     if not rates or min(rates) * row["tests"] <= limit:
         return None
     return {"not_started": limit, "seconds_at_measured_rate": min(rates) * row["tests"], "rate": min(rates)}

@@ -125,9 +125,16 @@ def rival(args: Any, clock: Clock) -> None:
         if args.peer_path is not None:
             X, _ = workloads.observations(row["set"], args.data)
             out = peers.python_peer(
-                "gpucsl", X, w.alpha, Path(sys.executable), repeats=3, budget=20, limit=limit, warm_up=True,
+                "gpucsl",
+                X,
+                w.alpha,
+                Path(sys.executable),
+                repeats=3,
+                budget=20,
+                limit=limit,
+                warm_up=True,
                 path=args.peer_path.resolve(),
-            )  # fmt: skip
+            )
             row["runs"]["gpucsl"] = peers.summary(out, fit.skeleton)
         for who in ("gpucsl", "cuPC-library"):
             if who in row["runs"]:
@@ -172,10 +179,15 @@ def configurations(args: Any, clock: Clock) -> None:
                 continue
             out = measure(w, engine, check, least=3, budget=1.0, limit=5.0, **options)
             check = _keep_check(out, check, w)
-            row["cells"].append({
-                "engine": engine, **options, "differs": out.get("differs"), "too_slow": out.get("too_slow"),
-                "seconds": [r["engine"] for r in out["repeats"]],
-            })  # fmt: skip
+            row["cells"].append(
+                {
+                    "engine": engine,
+                    **options,
+                    "differs": out.get("differs"),
+                    "too_slow": out.get("too_slow"),
+                    "seconds": [r["engine"] for r in out["repeats"]],
+                }
+            )
         record.say(f"configurations {name}: {len(row['cells'])} cells, {clock.left():.0f} s left")
         record.write(result, args.out)
 
@@ -186,7 +198,7 @@ def _sets(args: Any, default: tuple[str, ...]) -> list[str]:
 
 def measure(w: workloads.Workload, engine: str, check: Any, **how: Any) -> dict[str, Any]:
     """`runs.repeat` that turns an engine's failure into a row that says so."""
-    from pycupc.engines import EngineError
+    from pycupc.engines.base import EngineError
 
     timing = {k: how.pop(k) for k in ("least", "budget", "limit")}
     try:

@@ -74,10 +74,15 @@ def scaling(args: Any, clock: Clock) -> None:
             for p, density, n in points:
                 point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
                 row = next((r for r in rows if point.items() <= r.items()), None)
-                left = [] if row and _stopped(row, limit) else [
-                    e for e in engines
-                    if not (row and row["seconds"].get(e)) and not _hopeless(rows, point, e, limit)
-                ]  # fmt: skip
+                left = (
+                    []
+                    if row and _stopped(row, limit)
+                    else [
+                        e
+                        for e in engines
+                        if not (row and row["seconds"].get(e)) and not _hopeless(rows, point, e, limit)
+                    ]
+                )
                 if left and clock.left() < len(left) * limit:
                     record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
                     return

@@ -31,10 +31,17 @@ def sharing(args: Any) -> None:
         served = degrees[degrees > 2]
         local = np.zeros(int(served.max(initial=2)) - 1, dtype=np.int64)  # [k] sets that serve k edges of one row
         np.add.at(local, served - 2, served * (served - 1) // 2)
-        result["rows"].append({
-            "set": name, "p": w.p, "alpha": w.alpha, "edges_after_level_1": int(degrees.sum() // 2),
-            "sets": int(histogram.sum()), "rows_sharing": histogram.tolist(), "edges_served": local.tolist(),
-        })  # fmt: skip
+        result["rows"].append(
+            {
+                "set": name,
+                "p": w.p,
+                "alpha": w.alpha,
+                "edges_after_level_1": int(degrees.sum() // 2),
+                "sets": int(histogram.sum()),
+                "rows_sharing": histogram.tolist(),
+                "edges_served": local.tolist(),
+            }
+        )
         few = histogram[:3].sum() / max(1, histogram.sum())
         record.say(f"sharing {name}: {histogram.sum()} sets, {few:.0%} in 1 or 2 rows")
         record.write(result, args.out)
@@ -84,6 +91,9 @@ def measures(graph: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     hits = int((found & true).sum())
     differ = np.triu((g != t) | (g != t).T, 1)
     return {
-        "tdr": hits / max(1, int(found.sum())), "tpr": hits / max(1, int(true.sum())), "shd": int(differ.sum()),
-        "edges": int(found.sum()), "true_edges": int(true.sum()),
-    }  # fmt: skip
+        "tdr": hits / max(1, int(found.sum())),
+        "tpr": hits / max(1, int(true.sum())),
+        "shd": int(differ.sum()),
+        "edges": int(found.sum()),
+        "true_edges": int(true.sum()),
+    }

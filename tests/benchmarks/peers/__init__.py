@@ -28,9 +28,16 @@ CUPC_LEVELS = 14
 
 
 def pcalg(
-    w: Workload, method: str, threads: int, *, repeats: int = 3, budget: float = 120.0, limit: float = 600.0,
-    orient: bool = False, library: Path | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    w: Workload,
+    method: str,
+    threads: int,
+    *,
+    repeats: int = 3,
+    budget: float = 120.0,
+    limit: float = 600.0,
+    orient: bool = False,
+    library: Path | None = None,
+) -> dict[str, Any]:
     """pcalg's skeleton (or relaxed CPDAG) on the same correlations; `budget` seconds of repeats, killed at `limit`.
 
     `method` "pc" is a whole call of pc(), with stable.fast, "cu_pc" one of pycupc from R. `library` is an R library
@@ -43,9 +50,11 @@ def pcalg(
         "absent", "too_slow", "failed".
     """
     environment = {
-        **os.environ, "OMP_NUM_THREADS": str(threads), "RETICULATE_PYTHON": sys.executable,
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "RETICULATE_PYTHON": sys.executable,
         "PYCUPC_CU_PC": str(record.ROOT / "r_wrapper" / "R" / "cu_pc.R"),
-    }  # fmt: skip
+    }
     if library is not None:
         folders = [str(library.resolve()), environment.get("R_LIBS", "")]
         environment["R_LIBS"] = os.pathsep.join(folders).strip(os.pathsep)
@@ -58,9 +67,12 @@ def pcalg(
         (folder / "job.txt").write_text("\n".join(map(str, job)) + "\n")
         try:
             done = subprocess.run(
-                ["Rscript", "--vanilla", str(HERE / "pcalg.R"), str(folder)], capture_output=True, text=True,
-                timeout=limit, env=environment,
-            )  # fmt: skip
+                ["Rscript", "--vanilla", str(HERE / "pcalg.R"), str(folder)],
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                env=environment,
+            )
         except subprocess.TimeoutExpired:
             return {"too_slow": limit}
         if done.returncode:
@@ -108,9 +120,17 @@ def environment(cache: Path, offline: bool = False) -> Path | str:
 
 
 def python_peer(
-    peer: str, X: np.ndarray, alpha: float, python: Path | str, *, repeats: int = 3, budget: float = 60.0,
-    limit: float = 300.0, warm_up: bool = False, path: Path | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    peer: str,
+    X: np.ndarray,
+    alpha: float,
+    python: Path | str,
+    *,
+    repeats: int = 3,
+    budget: float = 60.0,
+    limit: float = 300.0,
+    warm_up: bool = False,
+    path: Path | None = None,
+) -> dict[str, Any]:
     """Run causal-learn, pgmpy or gpucsl on data in its own process.
 
     Returns
@@ -125,9 +145,14 @@ def python_peer(
     job = {"peer": peer, "alpha": alpha, "repeats": repeats, "budget": budget, "warm_up": warm_up}
     extra = {"PYTHONPATH": str(path)} if path is not None else {}
     out = in_process(
-        [str(HERE / "worker.py")], Workload(peer, np.empty((0, 0)), len(X), alpha, ""), job, limit, str(python),
-        {"OMP_NUM_THREADS": str(os.cpu_count() or 1), **extra}, lambda folder: np.save(folder / "X.npy", X),
-    )  # fmt: skip
+        [str(HERE / "worker.py")],
+        Workload(peer, np.empty((0, 0)), len(X), alpha, ""),
+        job,
+        limit,
+        str(python),
+        {"OMP_NUM_THREADS": str(os.cpu_count() or 1), **extra},
+        lambda folder: np.save(folder / "X.npy", X),
+    )
     if "arrays" in out:
         out["graph"] = out.pop("arrays")["graph"]
     elif "No module named" in out.get("failed", ""):
@@ -142,15 +167,18 @@ def cupc_library(
 
     In a process of its own: the library ends its process on a CUDA error.
     """
-    from pycupc.citest import cutoff
+    from pycupc.gaussian.fisher_z import cutoff
 
     from ..runs import in_process
 
     last = min(CUPC_LEVELS, w.n - 4)
     job = {
-        "library": str(path.resolve()), "repeats": repeats, "budget": budget, "room": CUPC_LEVELS,
+        "library": str(path.resolve()),
+        "repeats": repeats,
+        "budget": budget,
+        "room": CUPC_LEVELS,
         "thresholds": [math.atanh(cutoff(w.alpha, w.n, level)) for level in range(last + 1)],
-    }  # fmt: skip
+    }
     out = in_process([str(HERE / "cupc_worker.py")], w, job, limit)
     if "arrays" in out:
         out["graph"] = out.pop("arrays")["graph"]

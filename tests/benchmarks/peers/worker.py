@@ -41,9 +41,13 @@ def pgmpy(X, alpha):
     def run():
         # "stable" in one process; the default ("parallel") starts processes. No limit on the conditioning sets.
         return PC(
-            variant="stable", ci_test="fisher_z", return_type="pdag", significance_level=alpha,
-            max_cond_vars=X.shape[1], show_progress=False,
-        ).fit(data)  # fmt: skip
+            variant="stable",
+            ci_test="fisher_z",
+            return_type="pdag",
+            significance_level=alpha,
+            max_cond_vars=X.shape[1],
+            show_progress=False,
+        ).fit(data)
 
     def graph(out):
         g = np.zeros((len(names), len(names)), dtype=np.int8)

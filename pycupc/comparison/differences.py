@@ -1,4 +1,4 @@
-"""Where two results part: edges by level, the test of each, the first triple. `pycupc.compare` puts it into words.
+"""Where two results differ: edges by level, the test of each, the first triple. `pycupc.comparison.report` words it.
 
 A result tells at which level each pair was removed (the size of its separating set), so no run has to be watched:
 the first parting is the lowest level at which one result removed what the other still had afterwards.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
+    from pycupc.results.pcalgo import PcAlgo
 
 #: A test is called singular when the condition number of the correlation matrix of its variables is above this.
 SINGULAR = 1e12
@@ -138,7 +138,7 @@ def _look(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> d
     """The test again, literally as pcalg does it, and the matrix it inverts."""
     if C is None:
         return {}
-    from pycupc.citest import gaussCItest
+    from pycupc.gaussian.gauss_ci_test import gaussCItest
 
     among = [x, y, *S]
     matrix = C[np.ix_(among, among)]

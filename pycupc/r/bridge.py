@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.rbridge_convert import Converter, RCall
+from pycupc.r.convert import Converter, RCall
 
 if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
-    from pycupc.suffstat import SuffStat
+    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.results.pcalgo import PcAlgo
 
 __all__ = ["RBridgeError", "RCall", "from_r", "pcalg_pc", "pcalg_skeleton", "to_r"]
 
@@ -151,8 +151,8 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
     RBridgeError
         If R, rpy2, pcalg or graph is missing.
     """
-    from pycupc.result import PcAlgo
-    from pycupc.suffstat import SuffStat
+    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.results.pcalgo import PcAlgo
 
     with _r_session() as robjects:
         if isinstance(fit, SuffStat):
@@ -204,7 +204,7 @@ _OPTIONS = {
 
 
 def _run_pcalg(what: str, suffStat: Any, alpha: float, labels: Sequence[str] | None, options: dict[str, Any]) -> PcAlgo:
-    from pycupc.suffstat import as_suff_stat
+    from pycupc.gaussian.suffstat import as_suff_stat
 
     unknown = sorted(options.keys() - _OPTIONS[what])
     if unknown:

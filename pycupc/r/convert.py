@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.flat import from_arrays, to_arrays
-from pycupc.rbridge_code import R_CODE
+from pycupc.r.code import R_CODE
+from pycupc.results.arrays import from_arrays, to_arrays
 
 if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
-    from pycupc.suffstat import SuffStat
+    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.results.pcalgo import PcAlgo
 
 
 class RCall(str):
@@ -106,7 +106,7 @@ class Converter:
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat."""
-        from pycupc.suffstat import SuffStat
+        from pycupc.gaussian.suffstat import SuffStat
 
         fields = _named(robject) if len(robject) and robject.names != self._r.NULL else {}
         for name in ("C", "n"):

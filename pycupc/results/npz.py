@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.evidence import LevelSummary, Removals
-from pycupc.result import PcAlgo
-from pycupc.sepset import SepSets
+from pycupc.results.evidence import LevelSummary, Removals
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.sepset import SepSets
 
 FORMAT = "pycupc-result-1"
 
@@ -117,11 +117,23 @@ def load(path: str | PathLike) -> PcAlgo:
         removals = Removals(tuple(data[f"removed_{k}"] for k in ("x", "y", "level", "r")))
     kept = (data["kept_x"], data["kept_y"], data["kept_p"]) if "kept_x" in data else None
     return PcAlgo(
-        labels=meta["labels"], graph=graph, sepset=sepset, n_edgetests=meta["n_edgetests"], max_ord=meta["max_ord"],
-        call=meta["call"], n=meta["n"], alpha=meta["alpha"], levels=[LevelSummary(**s) for s in meta["levels"]],
-        engine=meta["engine"], removals=removals, kept=kept, gaps=gaps, notes=meta["notes"],
-        trace={(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}, **matrices,
-    )  # fmt: skip
+        labels=meta["labels"],
+        graph=graph,
+        sepset=sepset,
+        n_edgetests=meta["n_edgetests"],
+        max_ord=meta["max_ord"],
+        call=meta["call"],
+        n=meta["n"],
+        alpha=meta["alpha"],
+        levels=[LevelSummary(**s) for s in meta["levels"]],
+        engine=meta["engine"],
+        removals=removals,
+        kept=kept,
+        gaps=gaps,
+        notes=meta["notes"],
+        trace={(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]},
+        **matrices,
+    )
 
 
 def _cells(name: str, sepset: SepSets) -> dict[str, np.ndarray]:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.citest import cutoff
+from pycupc.gaussian.fisher_z import cutoff
 from pycupc.orientation.colliders import Triple
-from pycupc.orientation.graph import neighbour_sets
+from pycupc.orientation.mixed_graph import neighbour_sets
 
 #: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
 MAX_SUBSETS = 2**30
@@ -214,7 +214,7 @@ def _count_gaussian(
     """The same by the built-in test, in batches of jobs over threads; also the number of careful tests."""
     if not middles:
         return {}, 0
-    from pycupc.orientation.walk import count_separating  # loads Numba
+    from pycupc.orientation.all_subsets import count_separating  # loads Numba
 
     degree = [len(s) for s in adjacent]
     starts = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)

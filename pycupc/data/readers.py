@@ -322,13 +322,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _explain(
-    path: Path,
-    text: Any,
-    delimiter: str,
-    has_header: bool,
-    names: list[str],
-    named_rows: bool,
-    drop: Sequence[str],
+    path: Path, text: Any, delimiter: str, has_header: bool, names: list[str], named_rows: bool, drop: Sequence[str]
 ) -> None:
     """Walk the file and raise for the first row of a wrong length or cell that is not a finite number, if any."""
     text.seek(0)

@@ -1,4 +1,4 @@
-"""What `pycupc.compare` found, in words."""
+"""What `pycupc.comparison.compare` found, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.parting import GAP, KEPT, Parting, Side
+from pycupc.comparison.differences import GAP, KEPT, Parting, Side
 
 #: How many pairs a report lists.
 LISTED = 20

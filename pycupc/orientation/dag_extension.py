@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from pycupc.orientation.colliders import conflicts, orient_colliders
-from pycupc.orientation.graph import MixedGraph
 from pycupc.orientation.meek import MeekRules
+from pycupc.orientation.mixed_graph import MixedGraph
 
 #: "retry" gives up after this many sets of turned edges.
 MAX_TRIES = 100

@@ -1,15 +1,13 @@
-"""The Gaussian conditional-independence test of pcalg: correlations to p-values, significance level to cutoff.
+"""Fisher's z: partial correlations to p-values, and the significance level to a cutoff on the correlation.
 
-One place for the numerical rules that every engine shares. Source: the contract of pcalg's ``gaussCItest``
-(Kalisch et al. 2012, J. Stat. Softw. 47(11)): Fisher's z of the partial correlation, two-sided.
+The one place for the numerical rules that every engine shares. Source: section 2 of ``tests/CONTRACT.md``, and Kalisch
+et al. (2012), J. Stat. Softw. 47(11): the two-sided test of Fisher's z of the partial correlation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +31,7 @@ PINV_PIVOT = 1e-11
 EPS = 2.220446049250313e-16
 
 
-def _p_value(r: float, df: int) -> float:
+def p_value_of(r: float, df: int) -> float:
     """Two-sided p-value of one correlation, `df` = n - level - 3."""
     if df <= 0 or math.isnan(r):
         return 1.0
@@ -66,27 +64,27 @@ def cutoff(alpha: float, n: int, level: int) -> float:
     comparison of p-values can never differ (contract, section 2).
     """
     df = n - level - 3
-    if df <= 0 or alpha <= 0 or _p_value(R_MAX, df) >= alpha:
+    if df <= 0 or alpha <= 0 or p_value_of(R_MAX, df) >= alpha:
         return math.inf
     low, high = 0.0, R_MAX  # p(low) = 1 >= alpha > p(high): bisect to neighbouring floats, starting close by
     if alpha < 1:
         guess = math.tanh(-NormalDist().inv_cdf(alpha / 2) / math.sqrt(df)) if alpha > 1e-300 else 0.5
         for width in (1e-14, 1e-9, 1e-3):
             a, b = guess * (1 - width), min(guess * (1 + width), R_MAX)
-            if _p_value(a, df) >= alpha > _p_value(b, df):
+            if p_value_of(a, df) >= alpha > p_value_of(b, df):
                 low, high = a, b
                 break
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             return low
-        if _p_value(middle, df) >= alpha:
+        if p_value_of(middle, df) >= alpha:
             low = middle
         else:
             high = middle
 
 
-def fisher_z(r: np.ndarray | float, n: int, level: int) -> np.ndarray:
+def z_score(r: np.ndarray | float, n: int, level: int) -> np.ndarray:
     """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped, NaN and df <= 0 give 0."""
     df = n - level - 3
     r = np.abs(np.asarray(r, dtype=np.float64))
@@ -105,56 +103,4 @@ def z_to_p(z: np.ndarray | float) -> np.ndarray:
 
 def p_value(r: np.ndarray | float, n: int, level: int) -> np.ndarray:
     """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
-    return z_to_p(fisher_z(r, n, level))
-
-
-def partial_correlation(C: np.ndarray, x: int, y: int, S: Sequence[int]) -> float:
-    """Partial correlation of x and y given S, literally as pcalg computes it (contract, section 2).
-
-    Closed formulas for up to one conditioning variable, the pseudoinverse of ``C[{x, y, S}]`` beyond. NaN becomes 0
-    and the result lies in [-0.9999999, 0.9999999].
-    """
-    S = list(S)
-    with np.errstate(all="ignore"):
-        if not S:
-            r = C[x, y]
-        elif len(S) == 1:
-            k = S[0]
-            r = (C[x, y] - C[x, k] * C[y, k]) / np.sqrt((1 - C[y, k] ** 2) * (1 - C[x, k] ** 2))
-        else:
-            index = [x, y, *S]
-            sub = C[np.ix_(index, index)]
-            if not np.isfinite(sub).all():
-                return 0.0
-            u, sv, vt = np.linalg.svd(sub)
-            keep = sv > len(index) * sv[0] * EPS
-            P = (vt[keep].T / sv[keep]) @ u[:, keep].T
-            r = -P[0, 1] / np.sqrt(P[0, 0] * P[1, 1])
-    return 0.0 if np.isnan(r) else float(min(max(r, -R_MAX), R_MAX))
-
-
-def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
-    """p-value of pcalg's ``gaussCItest``: are x and y independent given S in a Gaussian model?
-
-    Parameters
-    ----------
-    x, y : int
-        0-based, different variables.
-    S : sequence of int
-        Conditioning set, 0-based, without x and y; may be empty.
-    suffStat : SuffStat or mapping with keys "C" and "n"
-        Correlation matrix, float64 of shape (p, p), and number of observations.
-
-    Returns
-    -------
-    float in [0, 1]
-
-    Notes
-    -----
-    Given as `indepTest` to `pc` or `skeleton` it is recognised, and the engines run it in their own way.
-    """
-    if isinstance(suffStat, dict):
-        C, n = np.asarray(suffStat["C"], dtype=np.float64), int(suffStat["n"])
-    else:
-        C, n = suffStat.C, suffStat.n
-    return _p_value(partial_correlation(C, x, y, S), n - len(S) - 3)
+    return z_to_p(z_score(r, n, level))

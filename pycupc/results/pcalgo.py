@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc import citest, exports
-from pycupc.evidence import LevelSummary, Removals, Why
-from pycupc.sepset import SepSets
+from pycupc.gaussian import fisher_z
+from pycupc.results import exports
+from pycupc.results.evidence import LevelSummary, Removals, Why
+from pycupc.results.sepset import SepSets
 
 if TYPE_CHECKING:
     import networkx
@@ -97,14 +98,14 @@ class PcAlgo:
             raise ValueError("this result was made without p-values")
         out = np.empty_like(self._C)
         for i in range(self.p):  # a row at a time: one p x p matrix is enough
-            out[i, i:] = citest.p_value(self._C[i, i:], self.n, 0)
+            out[i, i:] = fisher_z.p_value(self._C[i, i:], self.n, 0)
             out[i:, i] = out[i, i:]
         if self._gaps is not None:
             out[self._gaps & ~self.skeleton] = -np.inf
         gone = self.removals
         for level in np.unique(gone.level).tolist():
             at = gone.level == level
-            p = citest.p_value(gone.r[at], self.n, level)
+            p = fisher_z.p_value(gone.r[at], self.n, level)
             out[gone.x[at], gone.y[at]] = out[gone.y[at], gone.x[at]] = p
         x, y, p = self._kept
         out[x, y] = out[y, x] = p
@@ -211,10 +212,10 @@ class PcAlgo:
         side = "A" if i < j else "B"
         if self._C is None:
             return Why(name(i), name(j), "removed", level, side, S, p=float(self.pMax[i, j]))
-        r = 0.0 if math.isnan(r) else min(max(r, -citest.R_MAX), citest.R_MAX)
-        z = float(citest.fisher_z(r, self.n, level))
-        cutoff = citest.cutoff(self.alpha, self.n, level)
-        p = float(citest.z_to_p(z))
+        r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
+        z = float(fisher_z.z_score(r, self.n, level))
+        cutoff = fisher_z.cutoff(self.alpha, self.n, level)
+        p = float(fisher_z.z_to_p(z))
         return Why(name(i), name(j), "removed", level, side, S, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
 
     # -- exports ----------------------------------------------------------------------------------------------------
@@ -264,16 +265,16 @@ class PcAlgo:
         return exports.to_json(self.graph, self.labels, self.edge_attributes())
 
     def plot(self, *args: Any, **kwargs: Any) -> Any:
-        """Draw the graph: see `pycupc.plot.plot`."""
-        from pycupc import plot
+        """Draw the graph: see `pycupc.plotting.plot`."""
+        from pycupc import plotting
 
-        return plot.plot(self, *args, **kwargs)
+        return plotting.plot(self, *args, **kwargs)
 
     # -- files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike) -> None:
-        """Write everything into one .npz file (no pickle). See `pycupc.storage` for the fields."""
-        from pycupc import storage
+        """Write everything into one .npz file (no pickle). See `pycupc.results.npz` for the fields."""
+        from pycupc.results import npz as storage
 
         storage.save(self, path)
 
@@ -286,6 +287,6 @@ class PcAlgo:
         FileNotFoundError, ValueError
             If there is no such file, or it is not a saved result.
         """
-        from pycupc import storage
+        from pycupc.results import npz as storage
 
         return storage.load(path)

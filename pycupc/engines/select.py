@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
-from pycupc.engines import Engine, EngineError
+from pycupc.engines.base import Engine, EngineError
+from pycupc.machine import gpu_works
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 
@@ -68,15 +68,6 @@ def make_engine(
 
 
 def _cpu(numCores: int | None) -> Engine:
-    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.engine import CpuEngine
 
     return CpuEngine(numCores)
-
-
-def gpu_works(device: int = 0) -> tuple[bool, str]:
-    """Can the GPU engine run here, and why (not)? Never raises; asks no device where CuPy is not installed."""
-    if importlib.util.find_spec("cupy") is None:
-        return False, "CuPy is not installed (pip install 'pycupc[gpu]')"
-    from pycupc.engines.gpu import probe
-
-    return probe(device)

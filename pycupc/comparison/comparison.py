@@ -1,9 +1,5 @@
 """Two results side by side: are they equal, and if not, at which test, triple or rule did they part?
 
-    compare(a, b)                        two PcAlgo objects
-    run("pcalg-stable", ...)             a result by the name of its method, or from a file
-    add_arguments(parser), main(args)    `pycupc compare A B`; exit code 0 equal, 1 different
-
 Results part at the first level at which one removed an edge that the other kept. Everything later may only follow from
 that, so the first one is explained in full: the test, both p-values, the conditioning of its matrix, and the exactly
 collinear columns among its variables, which are the usual reason.
@@ -11,26 +7,20 @@ collinear columns among its variables, which are the usual reason.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.compare_report import Report
-from pycupc.flat import same_sets
-from pycupc.parting import Parting, Side, collinear_pairs, first_triple, partings
+from pycupc.comparison.differences import Parting, Side, collinear_pairs, first_triple, partings
+from pycupc.comparison.report import Report
+from pycupc.results.arrays import same_sets
 
 if TYPE_CHECKING:
-    import argparse
+    from pycupc.results.pcalgo import PcAlgo
 
-    from pycupc.result import PcAlgo
-
-__all__ = ["METHODS", "Comparison", "Parting", "add_arguments", "compare", "main", "run"]
-
-METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
+__all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True)
@@ -144,97 +134,3 @@ def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, int]:
     if C.shape != (p, p):
         raise ValueError(f"suffStat C must have shape ({p}, {p}) to match the results, got {C.shape}")
     return C, int(n)
-
-
-def run(
-    source: str | Path,
-    suffStat: Any = None,
-    alpha: float | None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    skeleton: bool = False,
-    **options: Any,
-) -> PcAlgo:
-    """A result: loaded from a file, or computed by the method of this name.
-
-    Parameters
-    ----------
-    source : str or Path
-        One of `METHODS`, a file that ``PcAlgo.save`` wrote, or a folder that ``pycupc run`` wrote.
-    suffStat, alpha, labels
-        As for `pycupc.pc`; needed unless `source` is a file.
-    skeleton : bool
-        Stop before the edges are directed.
-    **options
-        Further arguments of `pycupc.pc`, which pcalg's ``pc`` has too.
-
-    Returns
-    -------
-    PcAlgo
-
-    Raises
-    ------
-    ValueError
-        If `source` is neither, or there are no data for a method.
-    RBridgeError
-        If pcalg is asked for and R, pcalg or rpy2 is missing.
-    """
-    if str(source) not in METHODS:
-        path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
-        if not path.is_file():
-            raise ValueError(
-                f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
-                f"{', '.join(METHODS)}"
-            )
-        from pycupc.result import PcAlgo
-
-        return PcAlgo.load(path)
-    if suffStat is None or alpha is None:
-        raise ValueError(f"the method {source} needs data and alpha")
-    if source == "pycupc":
-        import pycupc
-
-        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, labels=labels, **options)
-    from pycupc.rbridge import pcalg_pc, pcalg_skeleton
-
-    method = str(source).removeprefix("pcalg-")
-    chosen = {"method": method} if skeleton else {"skel_method": method}
-    return (pcalg_skeleton if skeleton else pcalg_pc)(suffStat, alpha=alpha, labels=labels, **chosen, **options)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `pycupc compare`."""
-    parser.add_argument("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
-    parser.add_argument("b", metavar="B", help="the same")
-    parser.add_argument("--data", metavar="FILE", help="observations: for a method, and to look into a difference")
-    parser.add_argument("--alpha", type=float, help="significance level of the tests, needed by a method")
-    parser.add_argument("--m-max", type=float, default=np.inf, metavar="L", help="largest conditioning set")
-    parser.add_argument("--skeleton", action="store_true", help="methods stop before the edges are directed")
-    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
-
-
-def main(args: argparse.Namespace) -> int:
-    """Run `pycupc compare`; 0: equal, 1: different, 2: wrong usage, 3: something wrong with the data."""
-    from pycupc.rbridge import RBridgeError
-    from pycupc.readers import DataError, read_data
-    from pycupc.suffstat import SuffStat
-
-    try:
-        suffStat = SuffStat.from_data(read_data(args.data)) if args.data else None
-        labels = None if suffStat is None else suffStat.labels
-        fits = [
-            run(source, suffStat, args.alpha, labels=labels, skeleton=args.skeleton, m_max=args.m_max)
-            for source in (args.a, args.b)
-        ]
-        names = [Path(s).name if s not in METHODS else s for s in (args.a, args.b)]
-        if names[0] == names[1]:
-            names = [f"A ({args.a})", f"B ({args.b})"]
-        found = compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
-    except DataError as error:
-        sys.stderr.write(f"pycupc compare: {error}\n")
-        return 3
-    except (ValueError, OSError, RBridgeError) as error:
-        sys.stderr.write(f"pycupc compare: {error}\n")
-        return 2
-    sys.stdout.write(found.text)
-    return 0 if found else 1

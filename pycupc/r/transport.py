@@ -7,7 +7,7 @@ NumPy 2, knows no ints beyond 32 bits and must not meet rpy2. What travels:
     C                  double, column-major      float64 (p, p), symmetric   -
     fixedGaps,
     fixedEdges         logical -> raw            uint8 -> bool (p, p)        -
-    a result           see `pycupc.flat`                                     0 (R adds 1)
+    a result           see `pycupc.results.arrays`                                     0 (R adds 1)
 
 A failure is an answer too: the reply then holds `error` (the name of the exception) and `message`.
 """
@@ -20,15 +20,16 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc import __version__ as VERSION
-from pycupc.flat import CELLS, from_arrays, to_arrays
+from pycupc.results.arrays import CELLS, from_arrays, to_arrays
+from pycupc.version import __version__ as VERSION
 
 if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
+    from pycupc.results.pcalgo import PcAlgo
 
 #: Must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 1
@@ -140,7 +141,7 @@ class Job:
     def compare(self, options: dict[str, Any]) -> dict:
         """Compare the results put as "a_..." and "b_..."; plain values back, never an exception."""
         with _caught() as reply:
-            from pycupc.compare import compare
+            from pycupc.comparison import compare
 
             fits = [self._fit(side, options) for side in ("a_", "b_")]
             data = {"C": self._square("C", fits[0].p), "n": options["n"]} if "C" in self._in else None
@@ -240,7 +241,7 @@ def situation() -> dict[str, str]:
 
     facts = {
         "Python": f"{platform.python_version()} ({sys.executable})",
-        "pycupc": f"{VERSION} ({__file__.rsplit('rtransport', 1)[0]})",
+        "pycupc": f"{VERSION} ({Path(__file__).parents[1]})",
     }
     for package in ("numpy", "numba", "scipy", "pandas"):
         try:

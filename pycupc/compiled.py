@@ -14,8 +14,8 @@ _HERE = Path(__file__).resolve().parent
 
 
 #: Folders with compiled functions, and a file whose constants are compiled into them.
-FOLDERS = (_HERE, _HERE / "cpu", _HERE.parent / "orientation")
-CONSTANTS = _HERE.parent / "citest.py"
+FOLDERS = (_HERE / "gaussian", _HERE / "engines" / "cpu", _HERE / "orientation")
+CONSTANTS = _HERE / "gaussian" / "fisher_z.py"
 
 
 def forget_stale(folders: tuple[Path, ...] = FOLDERS, constants: Path = CONSTANTS) -> int:
@@ -28,9 +28,11 @@ def forget_stale(folders: tuple[Path, ...] = FOLDERS, constants: Path = CONSTANT
         sources = [constants, *(file for folder in folders for file in folder.glob("*.py"))]
         newest = max(file.stat().st_mtime_ns for file in sources)
         stale = [
-            file for folder in folders for file in (folder / "__pycache__").glob("*.nbi")
+            file
+            for folder in folders
+            for file in (folder / "__pycache__").glob("*.nbi")
             if file.stat().st_mtime_ns < newest
-        ]  # fmt: skip
+        ]
         for file in stale:
             file.unlink(missing_ok=True)
         return len(stale)

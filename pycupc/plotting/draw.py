@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.exports import BIDIRECTED, DIRECTED, UNDIRECTED, edge_list
-from pycupc.layout import layout
+from pycupc.plotting.layout import layout
+from pycupc.results.exports import BIDIRECTED, DIRECTED, UNDIRECTED, edge_list
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pycupc.result import PcAlgo
+    from pycupc.results.pcalgo import PcAlgo
 
 #: Most variables drawn with labels.
 MAX_LABELLED = 60
@@ -165,25 +165,48 @@ def _draw_labelled(tail, head, kind, labels, ax, title) -> Axes:
         edge = "#5b6b7a" if d else "#b8bfc6"
         boxes.append(
             FancyBboxPatch(
-                (x - w / 2, y - h / 2), w, h, boxstyle="round,pad=0,rounding_size=0.08",
-                facecolor="#f3f6f9" if d else "white", edgecolor=edge, linewidth=0.9 * scale, zorder=3,
+                (x - w / 2, y - h / 2),
+                w,
+                h,
+                boxstyle="round,pad=0,rounding_size=0.08",
+                facecolor="#f3f6f9" if d else "white",
+                edgecolor=edge,
+                linewidth=0.9 * scale,
+                zorder=3,
             )
-        )  # fmt: skip
+        )
         ax.add_patch(boxes[-1])
         ax.text(
-            x, y - 0.01, label, ha="center", va="center", fontsize=_FONT_POINTS * scale, zorder=4, color="#10202e",
+            x,
+            y - 0.01,
+            label,
+            ha="center",
+            va="center",
+            fontsize=_FONT_POINTS * scale,
+            zorder=4,
+            color="#10202e",
             parse_math=False,
-        )  # fmt: skip
+        )
     for u, v, k in zip(tail, head, kind.tolist(), strict=True):
         style = _STYLE[k]
         ax.add_patch(
             FancyArrowPatch(
-                xy[u], xy[v], patchA=boxes[u], patchB=boxes[v], shrinkA=1.0, shrinkB=1.0, zorder=2,
-                connectionstyle=f"arc3,rad={_bend(u, v, xy, sizes)}", arrowstyle=style["arrowstyle"],
-                mutation_scale=11 * scale, color=style["color"], linewidth=style["linewidth"] * scale,
-                linestyle=style["linestyle"], joinstyle="miter",
+                xy[u],
+                xy[v],
+                patchA=boxes[u],
+                patchB=boxes[v],
+                shrinkA=1.0,
+                shrinkB=1.0,
+                zorder=2,
+                connectionstyle=f"arc3,rad={_bend(u, v, xy, sizes)}",
+                arrowstyle=style["arrowstyle"],
+                mutation_scale=11 * scale,
+                color=style["color"],
+                linewidth=style["linewidth"] * scale,
+                linestyle=style["linestyle"],
+                joinstyle="miter",
             )
-        )  # fmt: skip
+        )
     ax.text(low[0] + 0.1, high[1] - 0.18, title, fontsize=10 * scale, va="center", color="#10202e")
     _legend(ax, low, kind, scale)
     return ax
@@ -222,10 +245,17 @@ def _legend(ax: Axes, low: np.ndarray, kind: np.ndarray, scale: float) -> None:
         style = _STYLE[k]
         ax.add_patch(
             FancyArrowPatch(
-                (x, y), (x + 0.5, y), arrowstyle=style["arrowstyle"], mutation_scale=11 * scale, shrinkA=0, shrinkB=0,
-                color=style["color"], linewidth=style["linewidth"] * scale, linestyle=style["linestyle"],
+                (x, y),
+                (x + 0.5, y),
+                arrowstyle=style["arrowstyle"],
+                mutation_scale=11 * scale,
+                shrinkA=0,
+                shrinkB=0,
+                color=style["color"],
+                linewidth=style["linewidth"] * scale,
+                linestyle=style["linestyle"],
             )
-        )  # fmt: skip
+        )
         ax.text(x + 0.58, y, k, fontsize=8.5 * scale, va="center", color="#33424f")
         x += 1.45
 
@@ -262,10 +292,14 @@ def _draw_network(tail, head, kind, labels, degree, connected, ax, title) -> Axe
         segments = np.stack([xy[local[tail[chosen]]], xy[local[head[chosen]]]], axis=1)
         ax.add_collection(
             LineCollection(
-                segments, colors=style["color"], linewidths=0.45 * style["linewidth"] * scale, alpha=0.55, zorder=1,
+                segments,
+                colors=style["color"],
+                linewidths=0.45 * style["linewidth"] * scale,
+                alpha=0.55,
+                zorder=1,
                 linestyles=style["linestyle"],
             )
-        )  # fmt: skip
+        )
         tips = [(local[head[chosen]], local[tail[chosen]])] if k != UNDIRECTED else []
         tips += [(local[tail[chosen]], local[head[chosen]])] if k == BIDIRECTED else []
         for at, far in tips:
@@ -280,9 +314,16 @@ def _draw_network(tail, head, kind, labels, degree, connected, ax, title) -> Axe
     for i in hubs:
         above = xy[i] + (0, radius[i] + 0.1 * text / scale)
         ax.annotate(
-            _short(labels[connected[i]]), above, fontsize=8 * text, ha="center", va="center", zorder=5, color="#10202e",
-            parse_math=False, bbox=box,
-        )  # fmt: skip
+            _short(labels[connected[i]]),
+            above,
+            fontsize=8 * text,
+            ha="center",
+            va="center",
+            zorder=5,
+            color="#10202e",
+            parse_math=False,
+            bbox=box,
+        )
     note = "named: the variables with most neighbours"
     note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
     note += "; thick, two arrowheads: bidirected" if (kind == BIDIRECTED).any() else ""

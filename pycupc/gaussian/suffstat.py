@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pycupc.engines import Engine, MatrixFacts
+from pycupc.gaussian.correlation import CorrelationEngine, correlation
+
+
+@dataclass(frozen=True)
+class MatrixFacts:
+    """What one pass over C found; `SuffStat.check` turns it into errors and warnings.
+
+    Attributes
+    ----------
+    nan_count : int64 (p,)
+        NaN entries in each row.
+    asymmetric, out_of_range : tuple (i, j) or None
+        An entry that differs from its mirror by more than 1e-8 (or is NaN where its mirror is not); one beyond +-1.
+    bad_diagonal : int or None
+        A diagonal entry that is neither NaN nor within 1e-10 of 1.
+    """
+
+    nan_count: np.ndarray
+    asymmetric: tuple[int, int] | None
+    out_of_range: tuple[int, int] | None
+    bad_diagonal: int | None
 
 
 class SuffStat:
@@ -60,7 +80,9 @@ class SuffStat:
         return f"SuffStat(p={self.p}, n={self.n})"
 
     @classmethod
-    def from_data(cls, data: Any, labels: Sequence[str] | None = None, *, engine: Engine | None = None) -> SuffStat:
+    def from_data(
+        cls, data: Any, labels: Sequence[str] | None = None, *, engine: CorrelationEngine | None = None
+    ) -> SuffStat:
         """Correlations of a table of observations.
 
         Parameters
@@ -152,14 +174,6 @@ class SuffStat:
                 stacklevel=4,
             )
         self._checked = True
-
-
-def correlation(X: np.ndarray) -> np.ndarray:
-    """Correlation matrix of float64 data (n, p), columns centred before products are taken; agrees with R's ``cor``."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        C = np.corrcoef(X, rowvar=False)
-    np.fill_diagonal(C, 1.0)
-    return np.ascontiguousarray(C)
 
 
 def _array(data: Any) -> np.ndarray:

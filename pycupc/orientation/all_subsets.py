@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
-from pycupc.citest import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.engines.canonical import partial_correlation
+from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.gaussian.partial_correlation import partial_correlation
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -40,7 +40,7 @@ def count_separating(C, cut, jobs, starts, columns, found, containing):
     ----------
     C : float64 (p, p)
     cut : float64, one per level
-        `citest.cutoff`.
+        `fisher_z.cutoff`.
     jobs : int64 (m, 6)
         a, c, the node whose neighbours the subsets are of, how many of the first neighbours are settled, which of these
         are in S (bits), and where in `containing` this job's counts go.

@@ -1,9 +1,9 @@
 """The one definition of a partial correlation by which every engine decides a doubtful test.
 
 Fast tests differ in rounding from engine to engine. So an engine lets its fast test decide only where rounding cannot
-matter (`citest.PIVOT_FLOOR`, `citest.CUTOFF_BAND`) and asks this function otherwise, and for the r of every removal.
-It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA twin in
-``kernels/canonical.cuh`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
+matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`) and asks this function otherwise, and for the r of every
+removal. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA twin
+in ``kernels/canonical.cuh`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
 halves differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
@@ -18,8 +18,8 @@ import math
 import numpy as np
 from numba import njit
 
-from pycupc.citest import EPS, PINV_PIVOT, R_MAX
-from pycupc.engines.compiled import forget_stale
+from pycupc.compiled import forget_stale
+from pycupc.gaussian.fisher_z import EPS, PINV_PIVOT, R_MAX
 
 forget_stale()  # before anything compiled is loaded: all compiled modules import this one
 

@@ -1,4 +1,4 @@
-"""The R functions that `pycupc.rbridge` works with, as text: one evaluation gives a list of them."""
+"""The R functions that `pycupc.r.bridge` works with, as text: one evaluation gives a list of them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pycupc.result import PcAlgo
+    from pycupc.results.pcalgo import PcAlgo
 
 #: The int32 arrays that a result is rebuilt from.
 CELLS = ("graph_from", "graph_to", "graph_mark", "sepset_x", "sepset_y", "sepset_len", "sepset_members")
@@ -89,8 +89,8 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, labels: Sequence[str], max_
     -------
     PcAlgo
     """
-    from pycupc.result import PcAlgo
-    from pycupc.sepset import SepSets
+    from pycupc.results.pcalgo import PcAlgo
+    from pycupc.results.sepset import SepSets
 
     p = len(labels)
     graph = np.zeros((p, p), dtype=np.int8)

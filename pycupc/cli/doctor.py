@@ -62,7 +62,7 @@ def version_of(distribution: str) -> str | None:
 def _system() -> dict[str, Any]:
     return {
         "pycupc": version_of("pycupc") or "not installed (running from a checkout)",
-        "location": str(Path(__file__).parent),
+        "location": str(Path(__file__).parents[1]),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "processor": _processor(),
@@ -94,7 +94,7 @@ def _packages() -> dict[str, dict[str, str | None]]:
 
 
 def _kernels() -> dict[str, Any]:
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     for folder in (here / "kernels", here.parent / "kernels"):
         if files := sorted(f.name for f in folder.glob("*.cu*")):
             return {"folder": str(folder), "files": files}

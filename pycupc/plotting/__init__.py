@@ -1,0 +1,7 @@
+"""Pictures of a graph."""
+
+from __future__ import annotations
+
+from pycupc.plotting.draw import plot, save
+
+__all__ = ["plot", "save"]

@@ -1,103 +1,177 @@
-"""The arguments of `pc` and `skeleton`, checked before anything runs."""
+"""The arguments of `pc` and `skeleton`, checked before anything runs (tests/CONTRACT.md, section 3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.engines.base import Engine
-from pycupc.engines.reference import ReferenceEngine
+from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
+from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat, check_labels
 
 Method = Literal["stable", "stable.fast"]
 
+_NUMBER = (int, float, np.integer, np.floating)
 
-@dataclass
-class Problem:
-    """Checked arguments of one run."""
 
-    suff_stat: SuffStat | None  # None with a callable test
-    raw_suff_stat: Any
-    indep_test: Callable | None
+@dataclass(frozen=True)
+class Options:
+    """The arguments that say how to test; they check themselves.
+
+    Attributes
+    ----------
+    alpha : float in [0, 1]
+    m_max : whole number from 0 on, or inf
+    method : {"stable", "stable.fast"}
+    NAdelete : bool
+    numCores : int from 1 on, or None for all
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message names the argument, what was expected and what came.
+    """
+
     alpha: float
-    labels: tuple[str, ...]
     m_max: float
-    gaps: np.ndarray | None
-    fixed: np.ndarray | None
+    method: str
     NAdelete: bool
-    engine: Engine
-    engine_note: str
     numCores: int | None
-    call: str
-    progress: Callable | None
-    verbose: bool
+
+    def __post_init__(self) -> None:
+        if self.method == "original":
+            raise ValueError(
+                "method 'original' depends on the order of the variables and is not offered; call pcalg::pc() for it, "
+                "or use 'stable'"
+            )
+        if self.method not in ("stable", "stable.fast"):
+            raise ValueError(f"method must be 'stable' or 'stable.fast', got {self.method!r}")
+        _check_number("alpha", "a number in [0, 1]", self.alpha)
+        if not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
+        _check_number("m_max", "a whole number from 0 on, or inf", self.m_max)
+        if not (self.m_max == math.inf or (self.m_max >= 0 and self.m_max == int(self.m_max))):
+            raise ValueError(f"m_max must be a whole number from 0 on, or inf, got {self.m_max!r}")
+        cores = self.numCores
+        if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
+            raise ValueError(f"numCores must be a whole number from 1 on, or None for all, got {cores!r}")
+
+
+def _check_number(name: str, expected: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, _NUMBER):
+        raise TypeError(f"{name} must be {expected}, got {value!r}")
+    if math.isnan(value):
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The arguments that say what is tested, as they came; `check_arguments` checks them."""
+
+    suffStat: Any
+    indepTest: IndepTest | None = None
+    labels: Sequence[str] | None = None
+    p: int | None = None
+    fixedGaps: Any = None
+    fixedEdges: Any = None
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """The arguments that say where the tests run, as they came; `check_arguments` checks them."""
+
+    engine: str | Engine = "auto"
+    options: Mapping[str, Any] | None = None
 
     @property
-    def C(self) -> np.ndarray:
-        """Correlations; with a callable test a stand-in that only has the right shape."""
+    def name(self) -> str:
+        return self.engine if isinstance(self.engine, str) else self.engine.name
+
+
+@dataclass(frozen=True)
+class CustomTest:
+    """A user's own conditional-independence test, and what it is to be given."""
+
+    indep_test: IndepTest
+    suff_stat: Any
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One run, all of it checked. Either `suff_stat` (the Gaussian test) or `custom` is there, never both."""
+
+    labels: tuple[str, ...]
+    suff_stat: SuffStat | None
+    custom: CustomTest | None
+    options: Options
+    gaps: Mask | None
+    fixed: Mask | None
+    engine: Engine
+    engine_note: str
+    call: str
+    progress: ProgressHook | None
+
+    @property
+    def C(self) -> Floats:
+        """Correlations; with a custom test, which needs none, NaN of the same shape that takes no memory."""
         p = len(self.labels)
         return self.suff_stat.C if self.suff_stat is not None else np.broadcast_to(np.nan, (p, p))
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
+        """Number of observations; 0 with a custom test."""
         return self.suff_stat.n if self.suff_stat is not None else 0
 
 
 def check_arguments(
-    suffStat,
-    indepTest,
-    alpha,
-    labels,
-    p,
-    method,
-    m_max,
-    fixedGaps,
-    fixedEdges,
-    NAdelete,
-    numCores,
-    verbose,
-    *,
-    engine,
-    engine_options,
-    progress,
-    function,
+    function: str, variables: Variables, options: Options, choice: EngineChoice, progress: ProgressHook | None = None
 ) -> Problem:
-    """Check everything before anything runs; errors as pcalg has them (contract, section 3), and more."""
-    if method == "original":
-        raise ValueError(
-            "method 'original' depends on the order of the variables and is not offered; call pcalg::pc() for it, or "
-            "use 'stable'"
-        )
-    if method not in ("stable", "stable.fast"):
-        raise ValueError(f"method must be 'stable' or 'stable.fast', got {method!r}")
-    if isinstance(alpha, (bool, str)) or not isinstance(alpha, (int, float, np.integer, np.floating)):
-        raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha must be in [0, 1], got {alpha!r}")
-    if isinstance(m_max, (bool, str)) or not isinstance(m_max, (int, float, np.integer, np.floating)):
-        raise TypeError(f"m_max must be a whole number from 0 on, or inf, got {m_max!r}")
-    if math.isnan(m_max) or m_max < 0 or (m_max != math.inf and m_max != int(m_max)):
-        raise ValueError(f"m_max must be a whole number from 0 on, or inf, got {m_max!r}")
-    if numCores is not None and (not isinstance(numCores, (int, np.integer)) or numCores < 1):
-        raise ValueError(f"numCores must be a whole number from 1 on, or None for all, got {numCores!r}")
-    if indepTest is not None and not callable(indepTest):
-        raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {indepTest!r}")
+    """Check everything before anything runs, and make the engine.
 
-    gaussian = indepTest is None or indepTest is gaussCItest
-    if not gaussian and engine not in ("auto", "reference"):
+    Parameters
+    ----------
+    function : {"pc", "skeleton"}
+        Which function was called, for the record of the call.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not what it should be; the message names it.
+    EngineError
+        The engine cannot run here.
+    """
+    test, engine = variables.indepTest, choice.engine
+    if test is not None and not callable(test):
+        raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
+    custom = None if test is None or test is gaussCItest else CustomTest(test, variables.suffStat)
+    if custom is not None and engine not in ("auto", "reference"):
         raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
-    suff_stat = as_suff_stat(suffStat) if gaussian else None
-    known = suff_stat.p if suff_stat is not None else p
+    suff_stat = as_suff_stat(variables.suffStat) if custom is None else None
+    labels = _checked_labels(variables, suff_stat)
+    gaps = _pairs(variables.fixedGaps, "fixedGaps", len(labels))
+    fixed = _pairs(variables.fixedEdges, "fixedEdges", len(labels))
+    if custom is None:
+        chosen, note = make_engine(
+            engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
+        )
+    else:
+        chosen = ReferenceEngine(custom.indep_test, custom.suff_stat, float(options.alpha), bool(options.NAdelete))
+        note = "reference (custom indepTest)"
+    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
+    return Problem(labels, suff_stat, custom, options, gaps, fixed, chosen, note, call, progress)
+
+
+def _checked_labels(variables: Variables, suff_stat: SuffStat | None) -> tuple[str, ...]:
+    """The names of the variables, from whichever argument tells them; all that do must agree."""
+    labels, p = variables.labels, variables.p
     if labels is None and suff_stat is not None:
         labels = suff_stat.labels
-    if known is None and labels is None:
-        raise ValueError("either labels or p must be given with a custom indepTest")
     if p is not None:
         if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
             raise TypeError(f"p must be the number of variables, got {p!r}")
@@ -107,37 +181,16 @@ def check_arguments(
             raise ValueError(f"p must equal the number of variables of suffStat, {suff_stat.p}, got {p}")
         if p < 2:
             raise ValueError(f"p must be at least 2, got {p}")
-    known = len(labels) if known is None else known
-    labels = tuple(str(i + 1) for i in range(known)) if labels is None else check_labels(labels, known)
-    gaps, fixed = _pairs(fixedGaps, "fixedGaps", known), _pairs(fixedEdges, "fixedEdges", known)
-
-    if gaussian:
-        chosen, note = make_engine(engine, known, numCores=numCores, options=engine_options)
-    else:
-        chosen = ReferenceEngine(indepTest, suffStat, float(alpha), bool(NAdelete))
-        note = "reference (custom indepTest)"
-    name = engine if isinstance(engine, str) else engine.name
-    call = f"{function}(alpha={float(alpha):g}, m_max={m_max}, engine={name!r})"
-    return Problem(
-        suff_stat,
-        suffStat,
-        None if gaussian else indepTest,
-        float(alpha),
-        labels,
-        m_max,
-        gaps,
-        fixed,
-        bool(NAdelete),
-        chosen,
-        note,
-        numCores,
-        call,
-        progress,
-        bool(verbose),
-    )
+    elif labels is None and suff_stat is None:
+        raise ValueError("either labels or p must be given with a custom indepTest")
+    number = suff_stat.p if suff_stat is not None else p
+    if labels is None:
+        return tuple(str(i + 1) for i in range(number or 0))
+    return check_labels(labels, len(labels) if number is None else number)
 
 
-def _pairs(value: Any, name: str, p: int) -> np.ndarray | None:
+def _pairs(value: Any, name: str, p: int) -> Mask | None:
+    """A symmetric bool matrix with an empty diagonal, None if it holds no pair."""
     if value is None:
         return None
     matrix = np.asarray(value)
@@ -150,3 +203,20 @@ def _pairs(value: Any, name: str, p: int) -> np.ndarray | None:
         raise ValueError(f"{name} must be symmetric")
     matrix[np.diag_indices(p)] = False  # the diagonal means nothing
     return matrix if matrix.any() else None
+
+
+def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
+    """Check the arguments of `pc` that say how edges are oriented; errors as pcalg has them.
+
+    Raises
+    ------
+    ValueError
+        If `u2pd` is unknown, or two of the arguments exclude each other.
+    """
+    if u2pd not in ("relaxed", "rand", "retry"):
+        raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
+    for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
+        if value and u2pd != "relaxed":
+            raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
+    if conservative and maj_rule:
+        raise ValueError("choose one of conservative=True and maj_rule=True, got both")

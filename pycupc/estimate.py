@@ -137,7 +137,9 @@ def run_stages(
             degrees = engine.degrees()
             free_targets = degrees
             if fixed is not None:
-                free_targets = (engine.adjacency() & ~fixed).sum(axis=1)
+                x, y, _ = engine.edges()
+                tested = ~fixed[x, y]
+                free_targets = np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
             removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
             stages.append(_stage(level, degrees, free_targets, labels, result.n_tests, seconds, m_max, removed))
     finally:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import Method, Problem, check_arguments
-from pycupc.engines.base import Engine
+from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.reference import IndepTest
+from pycupc.orientation import U2pd, check_triples, orient
+from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.skeleton import find_skeleton, heard
+from pycupc.skeleton import find_skeleton, level_log
 
 
-def pc(
+def pc(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
-    indepTest: Callable | None = None,
+    indepTest: IndepTest | None = None,
     alpha: float = 0.05,
     labels: Sequence[str] | None = None,
     p: int | None = None,
@@ -24,7 +28,7 @@ def pc(
     fixedEdges: Any = None,
     NAdelete: bool = True,
     m_max: float = math.inf,
-    u2pd: Literal["relaxed", "rand", "retry"] = "relaxed",
+    u2pd: U2pd = "relaxed",
     skel_method: Method = "stable",
     conservative: bool = False,
     maj_rule: bool = False,
@@ -34,7 +38,7 @@ def pc(
     *,
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
-    progress: Callable[[int, int, int, int], None] | None = None,
+    progress: ProgressHook | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
@@ -88,64 +92,51 @@ def pc(
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
-    if u2pd not in ("relaxed", "rand", "retry"):
-        raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
-    for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
-        if value and u2pd != "relaxed":
-            raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    if conservative and maj_rule:
-        raise ValueError("choose one of conservative=True and maj_rule=True, got both")
+    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
     problem = check_arguments(
-        suffStat,
-        indepTest,
-        alpha,
-        labels,
-        p,
-        skel_method,
-        m_max,
-        fixedGaps,
-        fixedEdges,
-        NAdelete,
-        numCores,
-        verbose,
-        engine=engine,
-        engine_options=engine_options,
-        progress=progress,
-        function="pc",
+        "pc",
+        Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
+        Options(alpha, m_max, skel_method, NAdelete, numCores),
+        EngineChoice(engine, engine_options),
+        progress,
     )
-    with heard(verbose):
+    with level_log(verbose):
         fit = find_skeleton(problem)
-        return _oriented(fit, problem, u2pd, conservative, maj_rule, solve_confl, random_state)
+        if not len(fit.sparse_graph):
+            return fit
+        ambiguous: frozenset[tuple[int, int, int]] = frozenset()
+        if conservative or maj_rule:
+            fit, ambiguous = _checked_triples(fit, problem, maj_rule)
+        return _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
+
+
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, frozenset[tuple[int, int, int]]]:
+    """`fit` with the separating sets as the conservative or majority rule leaves them, and the ambiguous triples."""
+    test: TripleTest
+    if problem.custom is not None:
+        test = CallableTest(problem.custom.indep_test, problem.custom.suff_stat, problem.options.alpha)
+    else:
+        test = GaussianTest(problem.C, problem.n, problem.options.alpha, problem.options.numCores)
+    check = check_triples(fit.sparse_graph, fit.sepset, test, maj_rule=maj_rule)
+    changed = fit.sepset.changed(check.sepset_changes)
+    notes = {**fit.notes, "ambiguous_triples": len(check.ambiguous)}
+    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.ambiguous
 
 
 def _oriented(
-    fit: PcAlgo, problem: Problem, u2pd: str, conservative: bool, maj_rule: bool, solve_confl: bool, random_state: Any
+    fit: PcAlgo,
+    u2pd: U2pd,
+    solve_confl: bool,
+    ambiguous: frozenset[tuple[int, int, int]],
+    random_state: int | np.random.Generator | None,
 ) -> PcAlgo:
     """`fit` with its edges oriented."""
-    from pycupc.orientation import check_triples, orient
-
-    if not fit.skeleton.any():
-        return fit
-    ambiguous = None
-    if conservative or maj_rule:
-        check = check_triples(
-            fit.skeleton,
-            fit.sepset,
-            None if problem.suff_stat is None else problem.C,
-            problem.n,
-            problem.alpha,
-            maj_rule=maj_rule,
-            indep_test=problem.indep_test,
-            suff_stat=problem.raw_suff_stat,
-            n_threads=problem.numCores,
-        )
-        ambiguous = check.ambiguous
-        fit.sepset = fit.sepset.changed(check.sepset_changes)
-        fit.notes["ambiguous_triples"] = len(ambiguous)
     oriented = orient(
-        fit.skeleton, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
+        fit.sparse_graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
     )
-    fit.graph, fit.trace = oriented.graph, oriented.trace
+    notes = dict(fit.notes)
     if u2pd != "relaxed":
-        fit.notes["orientation"] = f"{u2pd}: {oriented.status}"
-    return fit
+        notes["orientation"] = f"{u2pd}: {oriented.status}"
+        if oriented.n_tries:
+            notes["orientations_tried"] = oriented.n_tries
+    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)

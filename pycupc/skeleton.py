@@ -5,18 +5,20 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import Method, Problem, check_arguments
-from pycupc.engines.base import Engine, EngineError, LevelResult
+from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments
+from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
+from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.gaussian import fisher_z
-from pycupc.results.evidence import LevelSummary, Removals
+from pycupc.results.evidence import GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.sepset import SepSets
+from pycupc.sparse_graph import SparseGraph
 
 logger = logging.getLogger("pycupc")
 
@@ -36,9 +38,9 @@ class Interrupted(KeyboardInterrupt):
         self.partial = partial
 
 
-def skeleton(
+def skeleton(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
-    indepTest: Callable | None = None,
+    indepTest: IndepTest | None = None,
     alpha: float = 0.05,
     labels: Sequence[str] | None = None,
     p: int | None = None,
@@ -52,7 +54,7 @@ def skeleton(
     *,
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
-    progress: Callable[[int, int, int, int], None] | None = None,
+    progress: ProgressHook | None = None,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
@@ -62,7 +64,7 @@ def skeleton(
         Correlation matrix (p, p) and number of observations, or data. With another `indepTest`, whatever it takes.
     indepTest : callable ``(x, y, S, suffStat) -> p``, optional
         Conditional-independence test, S a tuple of 0-based indices. The default (None or `gaussCItest`) is the
-        Gaussian test on the engines; anything else runs on the reference engine, one call a test.
+        Gaussian test on the engines; anything else runs on the reference engine, one call per test.
     alpha : float in [0, 1], default 0.05
         Level of each test; larger keeps more edges.
     labels : sequence of str, optional
@@ -80,12 +82,13 @@ def skeleton(
     numCores : int, optional
         Threads of the cpu engine; all by default. The answer does not depend on it.
     verbose : bool, default False
-        Say on the ``pycupc`` logger, and on stderr if it has no handler, what each level did.
-    engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"}, default "auto"
-        "auto" takes the GPU when one works and the problem is large enough to gain by it.
+        Log what each level did on the ``pycupc`` logger, and on stderr if nobody has set up logging.
+    engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine, default "auto"
+        "auto" takes the GPU when one works and the problem is large enough to gain from it.
     engine_options : dict, optional
-        Arguments of the GPU engine: device, beta, gamma, theta, delta.
+        Arguments of the GPU engines: device; beta, gamma (cupc-e); theta, delta (cupc-s).
     progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
+        Called several times per second while a level runs; must be quick.
 
     Returns
     -------
@@ -107,127 +110,103 @@ def skeleton(
 
     References
     ----------
-    Colombo and Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15.
-    Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE TPDS 31.
+    Colombo and Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
+    Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
+    TPDS 31(3), 530-542.
     """
     problem = check_arguments(
-        suffStat,
-        indepTest,
-        alpha,
-        labels,
-        p,
-        method,
-        m_max,
-        fixedGaps,
-        fixedEdges,
-        NAdelete,
-        numCores,
-        verbose,
-        engine=engine,
-        engine_options=engine_options,
-        progress=progress,
-        function="skeleton",
+        "skeleton",
+        Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
+        Options(alpha, m_max, method, NAdelete, numCores),
+        EngineChoice(engine, engine_options),
+        progress,
     )
-    with heard(verbose):
+    with level_log(verbose):
         return find_skeleton(problem)
 
 
 def find_skeleton(problem: Problem) -> PcAlgo:
     """Run the level loop on checked arguments."""
-    engine, p = problem.engine, len(problem.labels)
-    n = problem.n
-    levels: list[LevelSummary] = []
+    engine = problem.engine
+    summaries: list[LevelSummary] = []
     results: list[LevelResult] = []
-    level = 0
     try:
         if problem.suff_stat is not None:
             problem.suff_stat.check(engine.inspect(problem.C), problem.labels)
         _check_memory(problem)
-        logger.info("%d variables, alpha %g, engine %s", p, problem.alpha, problem.engine_note)
-        engine.start(problem.C, n, gaps=problem.gaps, fixed=problem.fixed, progress=problem.progress)
+        logger.info(
+            "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
+        )
+        engine.start(problem.C, problem.n, gaps=problem.gaps, fixed=problem.fixed, progress=problem.progress)
         edges = int(engine.degrees().sum()) // 2
-        if not edges:
-            return _nothing_to_test(problem)
-        more = True
-        while more and edges and level <= problem.m_max:
-            start = time.perf_counter()
-            cutoff = fisher_z.cutoff(problem.alpha, n, level) if problem.suff_stat is not None else math.nan
-            result = engine.run_level(level, cutoff)
+        more = edges > 0
+        while more and edges and len(results) <= problem.options.m_max:
+            result, seconds = _run_level(problem, len(results))
             edges -= result.n_removed
-            seconds = time.perf_counter() - start
             results.append(result)
-            levels.append(LevelSummary(level, result.n_tests, result.n_removed, edges, result.n_careful, seconds))
+            summaries.append(
+                LevelSummary(result.level, result.n_tests, result.n_removed, edges, result.n_careful, seconds)
+            )
             logger.info(
                 "level %d: %d tests, %d edges removed, %d left, %.3f s",
-                level,
-                result.n_tests,
-                result.n_removed,
-                edges,
-                seconds,
-            )
+                result.level, result.n_tests, result.n_removed, edges, seconds,
+            )  # fmt: skip
             more = result.more
-            level += 1
-        return _assemble(problem, levels, results)
+        return _assemble(problem, summaries, results)
     except KeyboardInterrupt:
-        partial = _assemble(problem, levels, results) if levels else None
-        raise Interrupted(level, partial) from None
+        partial = _assemble(problem, summaries, results) if results else None
+        raise Interrupted(len(results), partial) from None
     finally:
         engine.close()
 
 
-def _nothing_to_test(problem: Problem) -> PcAlgo:
-    """fixedGaps leaves no pair: pcalg's answer then has max.ord -1 and one count, 0."""
+def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
+    """What the level did, and its seconds: those of the tests, not of compiling for them."""
+    problem.engine.compile(level)
+    start = time.perf_counter()
+    gaussian = problem.suff_stat is not None
+    cutoff = fisher_z.cutoff(problem.options.alpha, problem.n, level) if gaussian else math.nan
+    result = problem.engine.run_level(level, cutoff)
+    return result, time.perf_counter() - start
+
+
+def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
     p = len(problem.labels)
-    adjacency = np.zeros((p, p), dtype=np.bool_)
-    p_max = np.where(np.eye(p, dtype=bool), 1.0, -np.inf)
-    return PcAlgo(
-        labels=problem.labels,
-        graph=adjacency.astype(np.int8),
-        skeleton=adjacency,
-        sepset=SepSets.from_levels(adjacency, [], problem.gaps),
-        n_edgetests=[0],
-        max_ord=-1,
-        call=problem.call,
-        n=problem.n if problem.suff_stat is not None else None,
-        alpha=problem.alpha,
-        engine=problem.engine_note,
-        pMax=p_max,
-        gaps=problem.gaps,
-    )
-
-
-def _assemble(problem: Problem, levels: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
-    engine = problem.engine
-    adjacency = engine.adjacency()
-    graph = np.zeros(adjacency.shape, dtype=np.int8)  # zeros are free until written: most pages never are
+    x, y, z = problem.engine.edges() if results else _no_edges()
+    graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
-    evidence: dict[str, Any]
-    if problem.suff_stat is not None:
-        x, y, z = engine.kept()
-        graph[x, y] = graph[y, x] = 1
-        p_kept = np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
-        evidence = {"C": problem.C, "kept": (x, y, p_kept)}
-    else:
-        graph[adjacency] = 1
-        p_max = np.maximum(engine.p_max, engine.p_max.T)  # type: ignore[attr-defined]
-        np.fill_diagonal(p_max, 1.0)
-        evidence = {"pMax": p_max}
+    removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in later], _gap_keys(problem))
     return PcAlgo(
         labels=problem.labels,
-        graph=graph,
-        skeleton=adjacency,
-        sepset=SepSets.from_levels(adjacency, [(r.x, r.y, r.S) for r in later], problem.gaps),
-        n_edgetests=[s.n_tests for s in levels],
-        max_ord=len(levels) - 1,
+        sparse_graph=graph,
+        sepset=sepset,
+        p_values=_p_values(problem, graph, z, removals, sepset),
+        n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
+        max_ord=len(summaries) - 1,
         call=problem.call,
         n=problem.n if problem.suff_stat is not None else None,
-        alpha=problem.alpha,
-        levels=levels,
+        alpha=problem.options.alpha,
         engine=problem.engine_note,
-        removals=Removals(*((r.x, r.y, r.level, r.r) for r in later)),
-        gaps=problem.gaps,
-        **evidence,
+        levels=tuple(summaries),
+        removals=removals,
     )
+
+
+def _no_edges() -> tuple[Any, Any, Any]:
+    return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+
+
+def _gap_keys(problem: Problem) -> Any:
+    return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
+
+
+def _p_values(problem: Problem, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
+    if problem.suff_stat is None:
+        assert isinstance(problem.engine, ReferenceEngine)  # the only one that runs a custom test
+        return RecordedPValues(problem.engine.largest_p_values())
+    largest = np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
+    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), problem.C)
 
 
 def _check_memory(problem: Problem) -> None:
@@ -241,8 +220,8 @@ def _check_memory(problem: Problem) -> None:
 
 
 @contextmanager
-def heard(verbose: bool):
-    """With `verbose`, let the package's log lines be seen, even where nobody has set up logging."""
+def level_log(verbose: bool) -> Iterator[None]:
+    """With `verbose`, show the package's log lines, even where nobody has set up logging."""
     if not verbose:
         yield
         return

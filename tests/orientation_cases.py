@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
+
+from pycupc.orientation import check_triples, orient
+from pycupc.orientation.conservative import CallableTest, GaussianTest
+from pycupc.sparse_graph import SparseGraph
 
 
 class Cells:
@@ -18,6 +23,29 @@ class Cells:
 
     def contains(self, x: int, z: int, b: int) -> bool:
         return b in self.cells.get((x, z), ())
+
+    def contains_many(self, x, z, b) -> np.ndarray:
+        return np.array([self.contains(*cell) for cell in zip(x.tolist(), z.tolist(), b.tolist(), strict=True)], bool)
+
+    def changed(self, cells: dict[tuple[int, int], tuple[int, ...]]) -> Cells:
+        return Cells(self.cells | cells)
+
+
+def sparse(skeleton) -> SparseGraph:
+    """A dense skeleton as the orientation takes it."""
+    return SparseGraph.from_dense(np.asarray(skeleton) != 0)
+
+
+def orient_dense(skeleton, sepset, **options) -> SimpleNamespace:
+    """`orient` on a dense skeleton, with a dense graph in the answer."""
+    got = orient(sparse(skeleton), sepset, **options)
+    return SimpleNamespace(graph=got.graph.dense(), trace=got.trace, status=got.status, n_tries=got.n_tries)
+
+
+def check_dense(skeleton, sepset, C, n, alpha, *, maj_rule, indep_test=None, suff_stat=None, n_threads=None):
+    """`check_triples` on a dense skeleton, with the built-in test or with `indep_test`."""
+    test = GaussianTest(C, n, alpha, n_threads) if indep_test is None else CallableTest(indep_test, suff_stat, alpha)
+    return check_triples(sparse(skeleton), sepset, test, maj_rule=maj_rule)
 
 
 def random_case(rng: np.random.Generator, p_max: int = 12):

@@ -52,7 +52,7 @@ def test_cpu_engine_is_exact(shared, key):
     np.testing.assert_array_equal(fit.skeleton, skeleton)
     assert fit.n_edgetests == want.n_edgetests.tolist()
     assert fit.max_ord == want.max_ord
-    x, y, length, members = fit.sepset.arrays()
+    x, y, length, members = fit.sepset.flat()
     later = want.sepset_len > 0  # the sets of level 0 are implied
     np.testing.assert_array_equal(x, want.sepset_x[later])
     np.testing.assert_array_equal(y, want.sepset_y[later])

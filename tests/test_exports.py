@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pycupc.results import exports
+from pycupc.sparse_graph import SparseGraph
 
 LABELS = ["a", "b", "c", "d", "e"]
 
@@ -23,7 +24,7 @@ def graph():
     g[2, 1] = 1
     g[2, 3] = g[3, 2] = 1
     g[0, 3] = g[3, 0] = 2
-    return g
+    return SparseGraph.from_dense(g)
 
 
 def graph_of_edges(edges, labels=LABELS):
@@ -38,7 +39,7 @@ def graph_of_edges(edges, labels=LABELS):
 
 
 def test_edge_list_is_sorted_and_points_from_tail_to_head(graph):
-    tail, head, kind = exports.edge_list(graph)
+    tail, head, kind = graph.edge_list()
     assert list(zip(tail, head, kind, strict=True)) == [
         (0, 1, "directed"),
         (0, 3, "bidirected"),
@@ -52,7 +53,7 @@ def test_edge_list_refuses_unknown_codes(a, b):
     g = np.zeros((3, 3), np.int8)
     g[0, 2], g[2, 0] = a, b
     with pytest.raises(ValueError, match=rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge"):
-        exports.edge_list(g)
+        SparseGraph.from_dense(g)
 
 
 def test_matrices_state_their_direction(graph):
@@ -68,7 +69,7 @@ def test_matrices_state_their_direction(graph):
 def test_edges_table_round_trips(graph):
     table = exports.edges(graph, LABELS, {"z_min": np.arange(4.0)})
     assert list(table.columns) == ["from", "to", "type", "z_min"]
-    np.testing.assert_array_equal(graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)), graph)
+    np.testing.assert_array_equal(graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)), graph.dense())
 
 
 def test_attributes_must_fit_the_edges(graph):
@@ -81,7 +82,7 @@ def test_networkx_round_trips(graph):
     assert sorted(g) == LABELS
     assert g.edges["a", "b"] == {"type": "directed", "z_min": 0.0}
     assert not g.has_edge("b", "a")
-    np.testing.assert_array_equal(graph_of_edges((u, v, d["type"]) for u, v, d in g.edges(data=True)), graph)
+    np.testing.assert_array_equal(graph_of_edges((u, v, d["type"]) for u, v, d in g.edges(data=True)), graph.dense())
 
 
 def test_graphml_is_read_back_by_networkx(graph):
@@ -94,7 +95,7 @@ def test_graphml_is_read_back_by_networkx(graph):
     names = [g.nodes[f"n{i}"]["label"] for i in range(5)]
     assert names == ["a", 'b "<&>"', "c?", "d\u00e9", "e e"]
     edges = [(int(u[1:]), int(v[1:]), d["type"]) for u, v, d in g.edges(data=True)]
-    np.testing.assert_array_equal(graph_of_edges(edges, range(5)), graph)
+    np.testing.assert_array_equal(graph_of_edges(edges, range(5)), graph.dense())
     assert g.edges["n2", "n3"] == {"type": "undirected", "z_min": 3.0, "set_by": "collider"}
     assert g.edges["n0", "n3"]["set_by"] == "R1 <a>"
 
@@ -112,19 +113,19 @@ def test_json_round_trips_and_has_no_nan(graph):
     out = json.loads(text, parse_constant=lambda s: pytest.fail(f"{s} is not JSON"))
     assert out["nodes"] == LABELS
     assert out["edges"][1] == {"from": "a", "to": "d", "type": "bidirected", "z_min": None}
-    np.testing.assert_array_equal(graph_of_edges((e["from"], e["to"], e["type"]) for e in out["edges"]), graph)
+    np.testing.assert_array_equal(graph_of_edges((e["from"], e["to"], e["type"]) for e in out["edges"]), graph.dense())
     assert "from --> to" in out["convention"]
 
 
 def test_wrong_shapes_are_named(graph):
     with pytest.raises(ValueError, match=r"square matrix, got shape \(5, 4\)"):
-        exports.row_to_column(graph[:, :4], LABELS)
+        SparseGraph.from_dense(graph.dense()[:, :4])
     with pytest.raises(ValueError, match="name the 5 variables of the graph, got 4 labels"):
         exports.edges(graph, LABELS[:4])
 
 
 def test_empty_graph_exports():
-    empty = np.zeros((2, 2), np.int8)
+    empty = SparseGraph.from_dense(np.zeros((2, 2), np.int8))
     assert len(exports.edges(empty, ["x", "y"])) == 0
     assert exports.to_dict(empty, ["x", "y"])["edges"] == []
     assert exports.to_networkx(empty, ["x", "y"]).number_of_edges() == 0

@@ -14,9 +14,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from pycupc.orientation import check_triples, orient
-
-from orientation_cases import Cells, noise_test, random_case  # isort: skip
+from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case  # isort: skip
 
 pytestmark = pytest.mark.r
 
@@ -147,7 +145,7 @@ def test_contradictory_colliders(pcalg):
             "retry": {"u2pd": "retry"},
             "rand": {"u2pd": "rand"},
         }.items():
-            got = orient(sk, Cells(cells), **options)
+            got = orient_dense(sk, Cells(cells), **options)
             seen.add((what, got.status))
             if got.status != "random":
                 np.testing.assert_array_equal(got.graph, want[what], err_msg=f"case {i}, {what}: {text[i]}")
@@ -163,13 +161,15 @@ def test_noise_for_a_test(pcalg):
     for i, ((sk, cells, seed, alpha), answer) in enumerate(zip(cases, pcalg("noisy", text), strict=True)):
         for maj, name in ((False, "FALSE"), (True, "TRUE")):
             sepset = Cells(cells)
-            check = check_triples(sk, sepset, None, None, alpha, maj_rule=maj, indep_test=noise_test, suff_stat=seed)
+            check = check_dense(sk, sepset, None, None, alpha, maj_rule=maj, indep_test=noise_test, suff_stat=seed)
             decided |= set(check.decisions.values())
             numbers = dict(answer)["ambiguous" + name]
             assert check.ambiguous == {tuple(numbers[k : k + 3]) for k in range(0, len(numbers), 3)}, text[i]
             assert {**cells, **check.sepset_changes} == _cells(answer, "sepset" + name), text[i]
             for confl, name2 in ((False, "FALSE"), (True, "TRUE")):
-                got = orient(sk, check.apply(sepset), ambiguous=check.ambiguous, solve_confl=confl)
+                got = orient_dense(
+                    sk, sepset.changed(check.sepset_changes), ambiguous=check.ambiguous, solve_confl=confl
+                )
                 np.testing.assert_array_equal(got.graph, _array(dict(answer)["graph" + name + name2]), err_msg=text[i])
     assert decided == {"collider", "non-collider", "ambiguous", "unseparated"}
 
@@ -199,14 +199,14 @@ def test_fits_to_small_samples(pcalg):
         for rule in ("none", "conservative", "majority"):
             after, triples, cells = sepset, None, sepset.cells
             if rule != "none":
-                check = check_triples(sk, sepset, C, n, alpha, maj_rule=rule == "majority")
-                after, triples = check.apply(sepset), check.ambiguous
+                check = check_dense(sk, sepset, C, n, alpha, maj_rule=rule == "majority")
+                after, triples = sepset.changed(check.sepset_changes), check.ambiguous
                 cells = {**sepset.cells, **check.sepset_changes}
             for confl, name in ((False, "FALSE"), (True, "TRUE")):
-                got = orient(sk, after, ambiguous=triples, solve_confl=confl)
+                got = orient_dense(sk, after, ambiguous=triples, solve_confl=confl)
                 np.testing.assert_array_equal(got.graph, _array(graphs[rule + name]), err_msg=f"case {i}, {rule}")
                 assert cells == _cells(answer, "sepset" + rule + name), f"case {i}, {rule}"
-        got = orient(sk, sepset, u2pd="retry")
+        got = orient_dense(sk, sepset, u2pd="retry")
         if got.status != "random":
             np.testing.assert_array_equal(got.graph, _array(graphs["retry"]), err_msg=f"case {i}, retry")
 
@@ -227,6 +227,6 @@ def test_rule3_of_both_directions(pcalg):
         cases.append((sk, cells, triples))
     text = [_case(sk, cells, ambiguous=f"list({', '.join(map(_r, t))})") for sk, cells, t in cases]
     for (sk, cells, triples), answer in zip(cases, pcalg("crafted", text), strict=True):
-        got = orient(sk, Cells(cells), ambiguous=triples)
+        got = orient_dense(sk, Cells(cells), ambiguous=triples)
         np.testing.assert_array_equal(got.graph, _array(dict(answer)["relaxed"]))
         assert any(why[0] == "R3" for why in got.trace.values())

@@ -9,6 +9,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from pycupc.plotting import draw as plot
 from pycupc.plotting.layout import layout
+from pycupc.sparse_graph import SparseGraph
 
 
 def random_graph(p, edges, seed, codes=(1, 1, 2)):
@@ -25,12 +26,12 @@ def random_graph(p, edges, seed, codes=(1, 1, 2)):
 
 def drawn(g, labels, **options):
     figure = plot._new_figure()
-    return plot.draw(g, labels, ax=figure.add_axes((0, 0, 1, 1)), **options)
+    return plot.plot(SparseGraph.from_dense(g), labels, ax=figure.add_axes((0, 0, 1, 1)), **options)
 
 
 @pytest.mark.parametrize(("p", "edges"), [(2, 1), (5, 0), (12, 20), (40, 80), (60, 120)])
 def test_boxes_do_not_overlap(p, edges):
-    tail, head, kind = plot.edge_list(random_graph(p, edges, p))
+    tail, head, kind = SparseGraph.from_dense(random_graph(p, edges, p)).edge_list()
     sizes = np.column_stack([np.linspace(0.3, 2.0, p), np.full(p, 0.27)])
     xy = layout(tail, head, kind == "directed", sizes)
     overlap = (sizes[:, None] + sizes[None]) / 2 - np.abs(xy[:, None] - xy[None]) > 1e-6
@@ -41,7 +42,7 @@ def test_boxes_do_not_overlap(p, edges):
 def test_arrows_point_down_on_the_whole():
     g = np.zeros((6, 6), np.int8)
     g[np.arange(5), np.arange(1, 6)] = 1  # a chain 0 -> 1 -> ... -> 5
-    tail, head, kind = plot.edge_list(g)
+    tail, head, kind = SparseGraph.from_dense(g).edge_list()
     xy = layout(tail, head, kind == "directed", np.full((6, 2), 0.3))
     assert (xy[tail, 1] > xy[head, 1]).all()
 
@@ -93,14 +94,16 @@ def test_labels_are_text_and_nothing_else():
 
 @pytest.mark.parametrize("p", [1, 3, 61, 70])
 def test_graphs_without_edges_are_drawn(p, tmp_path):
-    plot.save(np.zeros((p, p), np.int8), [f"v{i}" for i in range(p)], tmp_path / "g.png")
+    plot.save(SparseGraph.from_dense(np.zeros((p, p), np.int8)), [f"v{i}" for i in range(p)], tmp_path / "g.png")
     assert (tmp_path / "g.png").stat().st_size > 1000
 
 
 def test_files_in_every_format_and_the_same_each_time(tmp_path):
     g, labels = random_graph(10, 15, 2), [f"variable {i} & <co>" for i in range(10)]
     for run in "ab":
-        plot.save(g, labels, *[tmp_path / f"{run}.{ending}" for ending in ("png", "svg", "pdf")])
+        plot.save(
+            SparseGraph.from_dense(g), labels, *[tmp_path / f"{run}.{ending}" for ending in ("png", "svg", "pdf")]
+        )
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         first = (tmp_path / f"a.{ending}").read_bytes()
         assert first.startswith(magic)

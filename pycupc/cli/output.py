@@ -45,7 +45,7 @@ def picture_formats(asked: Sequence[str] | None) -> tuple[str, ...]:
 
 def write(fit: Any, folder: Path, pictures: Sequence[str], *, all_sepsets: bool = False) -> dict[str, str]:
     """Write the results of `fit`; returns what each file holds, for the manifest."""
-    graph, labels = fit.graph, fit.labels
+    graph, labels = fit.sparse_graph, fit.labels
     files: dict[str, str] = {}
 
     def text(name: str, content: str, holds: str) -> None:
@@ -53,7 +53,7 @@ def write(fit: Any, folder: Path, pictures: Sequence[str], *, all_sepsets: bool 
         files[name] = holds
 
     text("edges.csv", fit.edges().to_csv(index=False, lineterminator="\n"), exports.EDGE_LIST)
-    if (n_sets := len(fit.sepset.arrays()[0])) <= MAX_SEPSETS or all_sepsets:
+    if (n_sets := len(fit.sepset.flat().x)) <= MAX_SEPSETS or all_sepsets:
         text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
     else:
         warnings.warn(
@@ -91,7 +91,7 @@ def sepsets(fit: Any) -> pd.DataFrame:
     from pycupc.gaussian import fisher_z
 
     gone, names = fit.removals, np.array(fit.labels, dtype=object)
-    x, y, length, members = fit.sepset.original().arrays()
+    x, y, length, members = fit.found_sepset.flat()
     order = np.lexsort((gone.y, gone.x))  # row order, as the cells are in
     r = gone.r[order]
     kept_r = np.clip(np.nan_to_num(r), -fisher_z.R_MAX, fisher_z.R_MAX)

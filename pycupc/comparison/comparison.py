@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pycupc.comparison.differences import Parting, Side, collinear_pairs, first_triple, partings
 from pycupc.comparison.report import Report
-from pycupc.results.arrays import same_sets
-
-if TYPE_CHECKING:
-    from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.pcalgo import PcAlgo
 
 __all__ = ["Comparison", "compare"]
 
@@ -100,7 +97,7 @@ def compare(
     parts = {
         "skeleton": skeleton,
         "graph": np.array_equal(one.graph, two.graph),
-        "separating sets": same_sets(a, b),
+        "separating sets": a.sepset == b.sepset,
         "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
         "last level": int(a.max_ord) == int(b.max_ord),
         "p-values": bool(np.allclose(one.p_max, two.p_max, rtol=rtol, atol=1e-300)),
@@ -109,7 +106,8 @@ def compare(
     triple = edge = None
     if skeleton and not parts["graph"]:
         triple = first_triple(one, two)
-        edge = tuple(sorted(int(v) for v in np.argwhere(one.graph != two.graph)[0]))
+        x, y = (int(v) for v in np.argwhere(one.graph != two.graph)[0])
+        edge = min(x, y), max(x, y)
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
     report = Report(one, two, labels, alpha)
     text = report.text(parts, apart, triple, edge, collinear)

@@ -78,8 +78,8 @@ class Side:
         self.graph = np.asarray(fit.graph)
         self.adjacent = (self.graph + self.graph.T) != 0
         #: The sets as the tests found them, before the conservative or majority rule changed some.
-        self.sepset = fit.sepset.original()
-        self.x, self.y, self.length, _ = self.sepset.arrays()
+        self.sepset = fit.found_sepset
+        self.x, self.y, self.length, _ = self.sepset.flat()
 
     @cached_property
     def level(self) -> np.ndarray:

@@ -1,7 +1,8 @@
 """The reference engine: PC-stable as one reads it, in plain Python. Slow; the oracle of the tests.
 
-It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (contract, section 1). With the Gaussian
-test it uses pcalg's formulas literally, pseudoinverse included (contract, section 2).
+It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (tests/CONTRACT.md, section 1). With the
+Gaussian test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks:
+neither the fast engines nor the canonical formula nor their counting of subsets.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine, LevelResult, ProgressHook
-from pycupc.gaussian import fisher_z
+from pycupc.engines.base import Engine, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.gaussian.gauss_ci_test import partial_correlation
 from pycupc.gaussian.suffstat import MatrixFacts
 from pycupc.machine import free_memory
@@ -45,9 +46,9 @@ class ReferenceEngine(Engine):
     ) -> None:
         self._test, self._suff_stat, self._alpha, self._na_p = indep_test, suff_stat, alpha, float(NAdelete)
 
-    def inspect(self, C: np.ndarray) -> MatrixFacts:
-        def first(bad: np.ndarray) -> tuple[int, int] | None:
-            return tuple(int(v) for v in np.argwhere(bad)[0]) if bad.any() else None
+    def inspect(self, C: Floats) -> MatrixFacts:
+        def first(bad: Mask) -> tuple[int, int] | None:
+            return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
 
         off = ~np.eye(len(C), dtype=bool)
         with np.errstate(invalid="ignore"):
@@ -65,11 +66,11 @@ class ReferenceEngine(Engine):
 
     def start(
         self,
-        C: np.ndarray,
-        n: int,
+        C: Floats,
+        n: float,
         *,
-        gaps: np.ndarray | None = None,
-        fixed: np.ndarray | None = None,
+        gaps: Mask | None = None,
+        fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
         """As `Engine.start`; with an `indep_test` C is only asked for its shape and may be any (p, p) array."""
@@ -80,33 +81,37 @@ class ReferenceEngine(Engine):
             self._graph &= ~gaps
         self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed
         self._z_min = np.full((p, p), math.inf)
-        self.p_max = np.full((p, p), -math.inf)  # of ordered pairs, as pcalg keeps it
+        self._p_max = np.full((p, p), -math.inf)  # of ordered pairs, as pcalg keeps it
 
-    def degrees(self) -> np.ndarray:
-        return self._graph.sum(axis=1)
+    def degrees(self) -> NDArray[np.int64]:
+        return np.asarray(self._graph.sum(axis=1), dtype=np.int64)
 
-    def adjacency(self) -> np.ndarray:
-        return self._graph.copy()
-
-    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edges(self) -> tuple[Ints, Ints, Floats]:
         x, y = np.nonzero(np.triu(self._graph))
-        return x, y, np.minimum(self._z_min[x, y], self._z_min[y, x])
+        return x.astype(np.int32), y.astype(np.int32), np.minimum(self._z_min[x, y], self._z_min[y, x])
 
-    def _run_test(self, x: int, y: int, S: tuple[int, ...], cutoff: float) -> tuple[bool, float, float]:
-        """(independent, r or NaN, p)."""
+    def largest_p_values(self) -> Floats:
+        """pcalg's pMax, float64 (p, p): symmetric, 1 on the diagonal, -inf for pairs that were never tested."""
+        p_max: Floats = np.maximum(self._p_max, self._p_max.T)
+        np.fill_diagonal(p_max, 1.0)
+        return p_max
+
+    def _run_test(self, x: int, y: int, S: tuple[int, ...], cutoff: float) -> tuple[bool, float]:
+        """Is the pair independent given S, and the partial correlation (NaN with an `indep_test`)."""
         if self._test is None:
             r = partial_correlation(self._C, x, y, S)
-            z = float(fisher_z.z_score(r, self._n, len(S)))
-            self._z_min[x, y] = min(self._z_min[x, y], z)
-            return abs(r) <= cutoff, r, float(fisher_z.z_to_p(z))
+            df = max(self._n - len(S) - 3, 0)
+            self._z_min[x, y] = min(self._z_min[x, y], math.sqrt(df) * abs(math.atanh(r)))
+            return abs(r) <= cutoff, r
         p = float(self._test(x, y, S, self._suff_stat))
         if math.isnan(p):
             p = self._na_p
-        return p >= self._alpha, math.nan, p
+        self._p_max[x, y] = max(self._p_max[x, y], p)
+        return p >= self._alpha, math.nan
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         before = self._graph.copy()  # the snapshot that makes it "stable"
-        found: list[tuple[int, int, tuple[int, ...], int, float]] = []
+        found: list[tuple[int, int, tuple[int, ...], float]] = []
         n_tests, more = 0, False
         pairs = np.argwhere(before).tolist()
         for number, (x, y) in enumerate(pairs):
@@ -117,13 +122,12 @@ class ReferenceEngine(Engine):
             if len(candidates) < level:
                 continue
             more = more or len(candidates) > level
-            for rank, S in enumerate(combinations(candidates, level)):
+            for S in combinations(candidates, level):
                 n_tests += 1
-                independent, r, p = self._run_test(x, y, S, cutoff)
-                self.p_max[x, y] = max(self.p_max[x, y], p)
+                independent, r = self._run_test(x, y, S, cutoff)
                 if independent:
                     self._graph[x, y] = self._graph[y, x] = False
-                    found.append((x, y, S, rank, r))
+                    found.append((x, y, S, r))
                     break
             if self._progress is not None and number % 100 == 0:
                 self._progress(level, number, len(pairs), int(self._graph.sum()) // 2)
@@ -133,8 +137,7 @@ class ReferenceEngine(Engine):
             x=np.array([f[0] for f in stored], dtype=np.int32),
             y=np.array([f[1] for f in stored], dtype=np.int32),
             S=np.array([f[2] for f in stored], dtype=np.int32).reshape(len(stored), level),
-            rank=np.array([f[3] for f in stored], dtype=np.int64),
-            r=np.array([f[4] for f in stored], dtype=np.float64),
+            r=np.array([f[3] for f in stored], dtype=np.float64),
             n_tests=n_tests,
             n_removed=len(found),
             n_careful=0,

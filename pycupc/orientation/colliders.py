@@ -1,14 +1,15 @@
-"""Unshielded colliders x -> y <- z: the arrows that the separating sets imply (contract, section 4)."""
+"""Unshielded colliders x -> y <- z: the arrows that the separating sets imply (tests/CONTRACT.md, section 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from pycupc.orientation.mixed_graph import MixedGraph
+from pycupc.orientation.mixed_graph import MixedGraph, Reason
 
 Triple = tuple[int, int, int]
 
@@ -21,7 +22,14 @@ def is_ambiguous(ambiguous: Collection[Triple], a: int, b: int, c: int) -> bool:
     return bool(ambiguous) and ((a, b, c) in ambiguous or (c, b, a) in ambiguous)
 
 
-def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Triple], solve_confl: bool) -> None:
+class ContainsMany(Protocol):
+    """Separating sets, as far as colliders need them: `SepSets`."""
+
+    def contains_many(self, x: ArrayLike, y: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
+        """Is b in the set of cell (x, y)? False where a cell holds no set."""
+
+
+def orient_colliders(graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple], solve_confl: bool) -> None:
     """Set x -> y <- z for every unshielded x - y - z with y in no separating set of x and z.
 
     Nodes y ascending, as pcalg goes: without conflict solving a later collider overwrites the arrow of an earlier one,
@@ -43,14 +51,12 @@ def orient_colliders(graph: MixedGraph, sepset: Any, ambiguous: Collection[Tripl
 
 
 def _candidates(
-    graph: MixedGraph, sepset: Any, ambiguous: Collection[Triple]
+    graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple]
 ) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Each y, ascending, that is a collider somewhere, with each x of x -> y <- z, ascending, and its smallest z."""
-    p = graph.p
-    nodes = [y for y in range(p) if len(graph.adjacent[y]) > 1]
+    nodes = [y for y in range(graph.p) if len(graph.adjacent[y]) > 1]
     if not nodes:
         return
-    keys = np.array(sorted(a * p + b for a in range(p) for b in graph.adjacent[a]), dtype=np.int64)
     chunk: list[int] = []
     size = 0
     for i, y in enumerate(nodes):
@@ -63,10 +69,9 @@ def _candidates(
         x = np.concatenate([row[u[0]] for row, u in zip(pairs, upper, strict=True)])
         z = np.concatenate([row[u[1]] for row, u in zip(pairs, upper, strict=True)])
         at = np.repeat(np.array(chunk, dtype=np.int64), [len(u[0]) for u in upper])
-        edge = x * p + z
-        open_ = keys[np.minimum(keys.searchsorted(edge), len(keys) - 1)] != edge
+        open_ = ~graph.skeleton.adjacent(x, z)
         x, z, at = x[open_], z[open_], at[open_]
-        collider = ~(_contains(sepset, x, z, at) | _contains(sepset, z, x, at))
+        collider = ~(sepset.contains_many(x, z, at) | sepset.contains_many(z, x, at))
         x, z, at = x[collider], z[collider], at[collider]
         if ambiguous:
             triples = zip(x.tolist(), at.tolist(), z.tolist(), strict=True)
@@ -85,22 +90,14 @@ def _candidates(
 
 
 @lru_cache(maxsize=1024)
-def _pairs_of(d: int) -> tuple[np.ndarray, np.ndarray]:
+def _pairs_of(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs i < j of range(d)."""
     return np.triu_indices(d, 1)
 
 
-def _contains(sepset: Any, x: np.ndarray, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    many = getattr(sepset, "contains_many", None)
-    if many is not None:
-        return many(x, z, y)
-    triples = zip(x.tolist(), z.tolist(), y.tolist(), strict=True)
-    return np.fromiter((sepset.contains(*t) for t in triples), dtype=bool, count=len(x))
-
-
-def conflicts(graph: MixedGraph, sepset: Any) -> dict[tuple[int, int], tuple[tuple, tuple]]:
+def conflicts(graph: MixedGraph, sepset: ContainsMany) -> dict[tuple[int, int], tuple[Reason, Reason]]:
     """Edges (a, b), a < b, ascending, that colliders want both ways, with a reason for a -> b and one for b -> a."""
-    heads = MixedGraph(graph.p, graph.adjacent)
+    heads = MixedGraph(graph.skeleton, graph.adjacent)
     orient_colliders(heads, sepset, (), solve_confl=True)
     both = sorted((a, b) for a, b in heads.trace if a < b and (b, a) in heads.trace)
     return {(a, b): (heads.trace[a, b], heads.trace[b, a]) for a, b in both}

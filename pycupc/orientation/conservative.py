@@ -1,4 +1,4 @@
-"""Conservative and majority rule: which unshielded triples are decided (contract, section 6).
+"""Conservative and majority rule: which unshielded triples are decided (tests/CONTRACT.md, section 6).
 
 For a - b - c with a, c not adjacent, every subset of adj(a) and every subset of adj(c) is tested; what matters is how
 many of those that separate a and c hold b. All triples over the same a and c share these tests.
@@ -6,110 +6,101 @@ many of those that separate a and c hold b. All triples over the same a and c sh
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
+from pycupc.machine import available_cores
 from pycupc.orientation.colliders import Triple
 from pycupc.orientation.mixed_graph import neighbour_sets
+from pycupc.sparse_graph import SparseGraph
 
 #: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
 MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
 
-_FREE = 16  # a job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C is heard
+#: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
+_FREE = 16
 _BATCH = 2**17
 
 Pair = tuple[int, int]
+Batch = NDArray[np.int64]
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True)
+class GaussianTest:
+    """The built-in test: correlation matrix float64 (p, p), number of observations, level of each test.
+
+    `n_threads` threads share the work, all cores by default; the answer does not depend on them.
+    """
+
+    C: NDArray[np.float64]
+    n: float
+    alpha: float
+    n_threads: int | None = None
+
+
+@dataclass(frozen=True)
+class CallableTest:
+    """A user's own test ``(a, c, S, suff_stat) -> p``, what it is given, and the level of each test."""
+
+    indep_test: Callable[[int, int, tuple[int, ...], Any], float]
+    suff_stat: Any
+    alpha: float
+
+
+TripleTest = GaussianTest | CallableTest
+
+
+class StoredSets(Protocol):
+    """Separating sets, as far as this module needs them: `SepSets`."""
+
+    def get(self, x: int, y: int) -> tuple[int, ...] | None:
+        """What cell (x, y) holds."""
 
 
 @dataclass(frozen=True)
 class TripleCheck:
-    """Which triples are decided, and the separating sets that say so.
+    """Which triples are decided, and the separating sets that follow from it.
 
     Attributes
     ----------
-    ambiguous : frozenset of (a, b, c), a < c
-        Triples that may not be oriented.
+    decisions : dict of (a, b, c), a < c, to str
+        "collider", "non-collider", "ambiguous", or "unseparated" (no subset separates a and c).
     sepset_changes : dict of (x, y) to tuple of int
         Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
-        collider. As in pcalg, both cells of every pair looked at exist afterwards, empty if need be.
-    decisions : dict of (a, b, c) to str
-        "collider", "non-collider", "ambiguous", or "unseparated" (ambiguous: no subset separates a and c).
-    n_tests : int
-        Subsets looked at (those of both adj(a) and adj(c) count twice, as in pcalg).
-    n_careful : int
-        How many of them needed the careful path of the built-in test.
+        collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
     """
 
-    ambiguous: frozenset[Triple]
-    sepset_changes: dict[Pair, tuple[int, ...]]
     decisions: dict[Triple, str]
-    n_tests: int = 0
-    n_careful: int = 0
+    sepset_changes: dict[Pair, tuple[int, ...]]
 
-    def apply(self, sepset: Any) -> ChangedSepsets:
-        """`sepset` as it looks after the check."""
-        return ChangedSepsets(sepset, self.sepset_changes)
-
-
-class ChangedSepsets:
-    """Separating sets with some cells replaced; the original stays as it is."""
-
-    def __init__(self, original: Any, changes: dict[Pair, tuple[int, ...]]) -> None:
-        self._original, self._changes = original, changes
-
-    def get(self, x: int, y: int) -> tuple[int, ...] | None:
-        """Contents of cell (x, y), None if there is none."""
-        return self._changes[x, y] if (x, y) in self._changes else self._original.get(x, y)
-
-    def contains(self, x: int, z: int, b: int) -> bool:
-        """Is b in cell (x, z)?"""
-        return b in self._changes[x, z] if (x, z) in self._changes else self._original.contains(x, z, b)
+    @property
+    def ambiguous(self) -> frozenset[Triple]:
+        """Triples that may not be oriented: the ambiguous and the unseparated ones."""
+        return frozenset(t for t, decision in self.decisions.items() if decision in ("ambiguous", "unseparated"))
 
 
-def check_triples(
-    skeleton: np.ndarray,
-    sepset: Any,
-    C: np.ndarray | None,
-    n: int | None,
-    alpha: float,
-    *,
-    maj_rule: bool,
-    indep_test: Callable[[int, int, tuple[int, ...], Any], float] | None = None,
-    suff_stat: Any = None,
-    n_threads: int | None = None,
-) -> TripleCheck:
+def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *, maj_rule: bool) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
     Parameters
     ----------
-    skeleton : bool (p, p)
-        Symmetric, empty diagonal.
-    sepset : object with ``get(x, y) -> tuple of int or None``
+    skeleton : SparseGraph
+    sepset : SepSets, or another object with its ``get``
         The skeleton's own separating sets.
-    C : float64 (p, p) or None
-        Correlation matrix; not used with `indep_test`.
-    n : int or None
-        Number of observations; not used with `indep_test`.
-    alpha : float in [0, 1]
-        Level of the tests.
+    test : GaussianTest or CallableTest
     maj_rule : bool
         False: b in none of the separating sets found is a collider, in all a non-collider, else ambiguous.
         True: in less than half a collider, in more than half a non-collider, in exactly half ambiguous.
-    indep_test : callable ``(a, c, S, suff_stat) -> p``, optional
-        Instead of the built-in Gaussian test.
-    suff_stat : object, optional
-        Handed to `indep_test`.
-    n_threads : int, optional
-        For the built-in test; default all cores. The answer does not depend on it.
 
     Returns
     -------
@@ -117,14 +108,13 @@ def check_triples(
 
     Raises
     ------
-    TypeError, ValueError
-        If the skeleton is not a symmetric bool matrix with an empty diagonal, `indep_test` returns NaN, or a triple has
-        so many subsets that the check could not finish.
+    ValueError
+        If a user's test returns NaN, or a triple has so many subsets that the check could not finish.
 
     References
     ----------
     Ramsey, Spirtes and Zhang (2006), Adjacency-faithfulness and conservative causal inference, UAI. Colombo and
-    Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15.
+    Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
     """
     adjacent = neighbour_sets(skeleton)
     middles: dict[Pair, list[int]] = {}
@@ -133,12 +123,12 @@ def check_triples(
             for c in neighbours - adjacent[a]:
                 if c > a:
                     middles.setdefault((a, c), []).append(b)
-    _refuse_endless(adjacent, middles, MAX_SUBSETS if indep_test is None else MAX_SUBSETS_CALLABLE)
-    if indep_test is None:
-        counts, n_careful = _count_gaussian(adjacent, middles, np.ascontiguousarray(C, np.float64), n, alpha, n_threads)
+    if isinstance(test, GaussianTest):
+        _refuse_endless(adjacent, middles, MAX_SUBSETS)
+        counts = _count_gaussian(adjacent, middles, test)
     else:
-        counts, n_careful = _count_callable(adjacent, middles, indep_test, suff_stat, alpha), 0
-    n_tests = sum(2 ** len(adjacent[a]) + 2 ** len(adjacent[c]) for a, c in middles)
+        _refuse_endless(adjacent, middles, MAX_SUBSETS_CALLABLE)
+        counts = _count_callable(adjacent, middles, test)
 
     decisions: dict[Triple, str] = {}
     changes: dict[Pair, tuple[int, ...]] = {}
@@ -154,8 +144,7 @@ def check_triples(
                 elif decision != "ambiguous":  # pcalg clears b from an unseparated pair too
                     after[cell] = tuple(s for s in S if s != b)
         changes.update((cell, S) for cell, S in after.items() if cells[cell] != S)
-    ambiguous = frozenset(t for t, decision in decisions.items() if decision in ("ambiguous", "unseparated"))
-    return TripleCheck(ambiguous, changes, decisions, n_tests, n_careful)
+    return TripleCheck(decisions, changes)
 
 
 def _decide(found: int, with_b: int, maj_rule: bool) -> str:
@@ -184,22 +173,25 @@ def _refuse_endless(adjacent: list[set[int]], middles: dict[Pair, list[int]], li
     )
 
 
-def _count_callable(
-    adjacent: list[set[int]], middles: dict[Pair, list[int]], indep_test: Callable, suff_stat: Any, alpha: float
-) -> dict[Pair, tuple[int, dict[int, int]]]:
-    """Per pair: number of separating sets, and how many hold each neighbour; `indep_test` decides."""
-    counts = {}
+#: For each pair (a, c): the number of separating sets, and how many of them hold each neighbour.
+Counts = dict[Pair, tuple[int, dict[int, int]]]
+
+
+def _count_callable(adjacent: list[set[int]], middles: dict[Pair, list[int]], test: CallableTest) -> Counts:
+    """Count by a user's test, set by set."""
+    counts: Counts = {}
     for a, c in middles:
         known: dict[tuple[int, ...], bool] = {}
-        found, containing = 0, {}
+        found = 0
+        containing: dict[int, int] = {}
         for neighbours in (sorted(adjacent[a]), sorted(adjacent[c])):
             for size in range(len(neighbours) + 1):
                 for S in combinations(neighbours, size):
                     if S not in known:
-                        p = indep_test(a, c, S, suff_stat)
+                        p = test.indep_test(a, c, S, test.suff_stat)
                         if p != p:
                             raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
-                        known[S] = bool(p >= alpha)
+                        known[S] = bool(p >= test.alpha)
                     if known[S]:
                         found += 1
                         for b in S:
@@ -208,68 +200,72 @@ def _count_callable(
     return counts
 
 
-def _count_gaussian(
-    adjacent: list[set[int]], middles: dict[Pair, list[int]], C: np.ndarray, n: int, alpha: float, n_threads: int | None
-) -> tuple[dict[Pair, tuple[int, dict[int, int]]], int]:
-    """The same by the built-in test, in batches of jobs over threads; also the number of careful tests."""
+def _count_gaussian(adjacent: list[set[int]], middles: dict[Pair, list[int]], test: GaussianTest) -> Counts:
+    """Count by the built-in test, in batches of jobs over threads."""
     if not middles:
-        return {}, 0
+        return {}
     from pycupc.orientation.all_subsets import count_separating  # loads Numba
 
-    degree = [len(s) for s in adjacent]
-    starts = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-    columns = np.fromiter((v for s in adjacent for v in sorted(s)), np.int64, int(starts[-1]))
-    cut = np.array([cutoff(alpha, n, level) for level in range(max(degree) + 1)])
-
     sides = [(a, c, owner) for a, c in middles for owner in (a, c)]
-    containing_at = np.concatenate([[0], np.cumsum([degree[owner] for _, _, owner in sides])])
+    degree = [len(s) for s in adjacent]
+    start = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    columns = np.fromiter((v for s in adjacent for v in sorted(s)), np.int64, int(start[-1]))
+    cut = np.array([cutoff(test.alpha, test.n, level) for level in range(max(degree) + 1)])
+    C = np.ascontiguousarray(test.C, np.float64)
+    counts_at = np.concatenate([[0], np.cumsum([degree[owner] for _, _, owner in sides])])
     total_found = np.zeros(len(sides), np.int64)
-    total_containing = np.zeros(int(containing_at[-1]), np.int64)
+    total_containing = np.zeros(int(counts_at[-1]), np.int64)
 
-    def batches():
-        """(side of each job, jobs) with about _BATCH subsets each."""
-        batch, load = [], 0
-        for side, (a, c, owner) in enumerate(sides):
-            settled = max(degree[owner] - _FREE, 0)
-            for bits in range(2**settled):
-                batch.append((side, a, c, owner, settled, bits))
-                load += 2 ** (degree[owner] - settled)
-                if load >= _BATCH:
-                    yield np.array(batch, np.int64)
-                    batch, load = [], 0
-        if batch:
-            yield np.array(batch, np.int64)
-
-    def work(batch: np.ndarray):
+    def work(batch: Batch) -> tuple[Batch, int, Batch, Batch]:
         side = batch[:, 0]
-        low = containing_at[side[0]]  # the sides of a batch are consecutive: so is its stretch of counts
-        jobs = np.column_stack([batch[:, 1:], containing_at[side] - low])
+        low = int(counts_at[side[0]])  # the sides of a batch are consecutive: so is its stretch of counts
+        jobs = np.column_stack([batch[:, 1:], counts_at[side] - low])
         found = np.zeros(len(batch), np.int64)
-        containing = np.zeros(int(containing_at[side[-1] + 1] - low), np.int64)
-        careful = count_separating(C, cut, jobs, starts, columns, found, containing)
-        return side, low, found, containing, careful
+        containing = np.zeros(int(counts_at[side[-1] + 1] - low), np.int64)
+        count_separating(C, cut, jobs, start, columns, found, containing)
+        return side, low, found, containing
 
-    n_careful = 0
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = test.n_threads or available_cores()
     with ThreadPoolExecutor(n_threads) as pool:
-        for side, low, found, containing, careful in _ahead(pool, work, batches(), 2 * n_threads):
+        for side, low, found, containing in _ahead(pool, work, _batches(sides, degree), 2 * n_threads):
             np.add.at(total_found, side, found)
             total_containing[low : low + len(containing)] += containing
-            n_careful += careful
 
-    counts: dict[Pair, tuple[int, dict[int, int]]] = {}
-    found_list, containing_list, at = total_found.tolist(), total_containing.tolist(), containing_at.tolist()
-    for side, (a, c, owner) in enumerate(sides):
-        found, containing = counts.get((a, c), (0, {}))
-        for i, v in enumerate(columns[starts[owner] : starts[owner + 1]].tolist()):
-            containing[v] = containing.get(v, 0) + containing_list[at[side] + i]
-        counts[a, c] = found + found_list[side], containing
-    return counts, n_careful
+    counts: Counts = {}
+    found_list, containing_list, at = total_found.tolist(), total_containing.tolist(), counts_at.tolist()
+    for number, (a, c, owner) in enumerate(sides):
+        so_far, members = counts.get((a, c), (0, {}))
+        for i, v in enumerate(columns[start[owner] : start[owner + 1]].tolist()):
+            members[v] = members.get(v, 0) + containing_list[at[number] + i]
+        counts[a, c] = so_far + found_list[number], members
+    return counts
 
 
-def _ahead(pool: ThreadPoolExecutor, work: Callable, items, n_ahead: int):
-    """Results of `work` in order, with no more than `n_ahead` items waiting, so that an interrupt is soon over."""
-    waiting = []
+def _batches(sides: list[Triple], degree: list[int]) -> Iterator[Batch]:
+    """Rows (number of the side, a, c, owner, settled, bits), jobs of about `_BATCH` subsets together.
+
+    A job walks the subsets of the neighbours of `owner`. Of more than `_FREE` neighbours the first ones are settled:
+    `bits` says which of them are in every set of the job.
+    """
+    batch: list[tuple[int, ...]] = []
+    load = 0
+    for number, (a, c, owner) in enumerate(sides):
+        settled = max(degree[owner] - _FREE, 0)
+        for bits in range(2**settled):
+            batch.append((number, a, c, owner, settled, bits))
+            load += 2 ** (degree[owner] - settled)
+            if load >= _BATCH:
+                yield np.array(batch, np.int64)
+                batch, load = [], 0
+    if batch:
+        yield np.array(batch, np.int64)
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, work: Callable[[Batch], Done], items: Iterable[Batch], n_ahead: int
+) -> Iterator[Done]:
+    """Results of `work` in order, with no more than `n_ahead` items waiting, so that Ctrl-C soon takes effect."""
+    waiting: list[Future[Done]] = []
     for item in items:
         waiting.append(pool.submit(work, item))
         if len(waiting) >= n_ahead:

@@ -1,19 +1,23 @@
-"""u2pd "rand" and "retry": a graph that some DAG extends (contract, section 5)."""
+"""u2pd "rand" and "retry": a graph that some DAG extends (tests/CONTRACT.md, section 5)."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from pycupc.orientation.colliders import conflicts, orient_colliders
+from pycupc.orientation.colliders import ContainsMany, conflicts, orient_colliders
 from pycupc.orientation.meek import MeekRules
 from pycupc.orientation.mixed_graph import MixedGraph
+from pycupc.sparse_graph import SparseGraph
 
 #: "retry" gives up after this many sets of turned edges.
 MAX_TRIES = 100
+
+#: How a graph that some DAG extends was found, see `Orientation.status`.
+Status = Literal["extendable", "reoriented", "forced", "random"]
 
 
 def is_extendable(graph: MixedGraph) -> bool:
@@ -65,10 +69,10 @@ def sink_order(graph: MixedGraph) -> list[int] | None:
     return order[::-1] if len(order) == graph.p else None
 
 
-def cpdag_of_order(adjacent: list[set[int]], order: list[int]) -> MixedGraph:
+def cpdag_of_order(skeleton: SparseGraph, adjacent: list[set[int]], order: list[int]) -> MixedGraph:
     """CPDAG of the DAG that directs every edge of the skeleton from the earlier to the later node of `order`."""
     place = {v: i for i, v in enumerate(order)}
-    graph = MixedGraph(len(adjacent), adjacent)
+    graph = MixedGraph(skeleton, adjacent)
     for y in range(graph.p):
         parents = {x for x in adjacent[y] if place[x] < place[y]}
         for x in sorted(parents):
@@ -81,11 +85,11 @@ def cpdag_of_order(adjacent: list[set[int]], order: list[int]) -> MixedGraph:
 
 
 def orient_extendable(
-    adjacent: list[set[int]],
-    sepset: Any,
+    skeleton: SparseGraph,
+    sepset: ContainsMany,
     u2pd: Literal["rand", "retry"],
     random_state: int | np.random.Generator | None,
-) -> tuple[MixedGraph, Literal["extendable", "reoriented", "forced", "random"], int]:
+) -> tuple[MixedGraph, Status, int]:
     """Colliders and rules if a DAG extends them, else what `u2pd` says.
 
     "retry" turns the edges that colliders want both ways, in binary counting order over their list (the first edge is
@@ -96,8 +100,7 @@ def orient_extendable(
     -------
     graph, status, number of tries
     """
-    p = len(adjacent)
-    graph = MixedGraph(p, adjacent)
+    graph = MixedGraph(skeleton)
     orient_colliders(graph, sepset, (), solve_confl=False)
     if is_extendable(graph):
         MeekRules(graph, arrow_is_gap=True).run()
@@ -120,6 +123,6 @@ def orient_extendable(
                 return graph, "reoriented", code
         order = sink_order(graph)
         if order is not None:
-            return cpdag_of_order(adjacent, order), "forced", tries
-    order = np.random.default_rng(random_state).permutation(p).tolist()
-    return cpdag_of_order(adjacent, order), "random", tries
+            return cpdag_of_order(skeleton, graph.adjacent, order), "forced", tries
+    order = np.random.default_rng(random_state).permutation(skeleton.p).tolist()
+    return cpdag_of_order(skeleton, graph.adjacent, order), "random", tries

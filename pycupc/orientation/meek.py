@@ -1,4 +1,4 @@
-"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (contract, section 4).
+"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (tests/CONTRACT.md, section 4).
 
 pcalg lists, at the start of each rule, all pairs of the graph down the columns of its matrix (second index outermost)
 and goes through them. The order shows in the answer wherever orientations disagree, so it is kept exactly; the lists
@@ -17,10 +17,12 @@ import heapq
 from collections.abc import Callable, Collection, Iterator
 
 from pycupc.orientation.colliders import Triple, is_ambiguous
-from pycupc.orientation.mixed_graph import MixedGraph
+from pycupc.orientation.mixed_graph import MixedGraph, Reason
 
 #: Neighbours of a node over edges that were undirected when the rule started.
 _Listed = Callable[[int], set[int]]
+_Concerned = Callable[[int, int, _Listed], Iterator[tuple[int, int]]]
+_Why = Callable[[int, int, _Listed], Reason | None]
 
 
 class MeekRules:
@@ -95,7 +97,7 @@ class MeekRules:
             for a in graph.parents[u] & listed(v):
                 yield a, v
 
-        def reason(a: int, b: int, listed: _Listed) -> tuple | None:
+        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
             via = graph.children[a] & graph.parents[b]
             if self.solve_confl:
                 via -= listed(a) | listed(b)
@@ -115,7 +117,7 @@ class MeekRules:
                     for b in graph.children[u] & graph.children[v] & listed(a):
                         yield a, b
 
-        def reason(a: int, b: int, listed: _Listed) -> tuple | None:
+        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
             both = (listed(a) - listed(b) if self.solve_confl else graph.undirected[a]) & graph.parents[b]
             close = graph.undirected if self.arrow_is_gap else graph.adjacent
             for c1 in sorted(both):
@@ -126,7 +128,7 @@ class MeekRules:
 
         return self._pass(3, concerned, reason)
 
-    def _pass(self, rule: int, concerned: Callable, reason: Callable) -> bool:
+    def _pass(self, rule: int, concerned: _Concerned, reason: _Why) -> bool:
         """One pass of rule 2 or 3 over the pairs (a, b) that were undirected at its start, b outermost.
 
         `concerned(u, v, listed)` gives the pairs to look at because of an arrow u -> v, `reason(a, b, listed)` says

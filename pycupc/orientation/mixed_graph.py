@@ -5,36 +5,52 @@ Sets instead of a p x p matrix: the orientation rules look at neighbours only, s
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from pycupc.sparse_graph import SparseGraph
+
+#: What set an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
+Reason = tuple[Any, ...]
 
 
 class MixedGraph:
     """Skeleton whose edges are undirected, directed or bidirected (a conflict).
 
+    Parameters
+    ----------
+    skeleton : SparseGraph
+    adjacent : list of set of int, optional
+        The neighbours of each variable, where they are known already.
+
     Attributes
     ----------
     p : int
-        Number of nodes.
+        Number of variables.
+    skeleton : SparseGraph
+        The edges; never changes.
     adjacent : list of set of int
-        The skeleton; never changes.
+        The neighbours of each variable; never changes.
     undirected, parents, children : list of set of int
-        The present state. A bidirected edge is in none of the three.
+        The present state; a bidirected edge is in none of the three.
     arrows : list of (int, int)
-        Every arrow ever set, in order; rules read on from where they last stopped.
+        Every arrow ever set, in order; a rule reads on from where it last stopped.
     trace : dict of (int, int) to tuple
         For an arrowhead at b on edge a, b, key (a, b): what set it last.
     """
 
-    def __init__(self, p: int, adjacent: list[set[int]]) -> None:
-        self.p = p
-        self.adjacent = adjacent
-        self.undirected = [set(s) for s in adjacent]
+    def __init__(self, skeleton: SparseGraph, adjacent: list[set[int]] | None = None) -> None:
+        p = skeleton.p
+        self.p, self.skeleton = p, skeleton
+        self.adjacent = neighbour_sets(skeleton) if adjacent is None else adjacent
+        self.undirected = [set(s) for s in self.adjacent]
         self.parents: list[set[int]] = [set() for _ in range(p)]
         self.children: list[set[int]] = [set() for _ in range(p)]
         self.arrows: list[tuple[int, int]] = []
-        self.trace: dict[tuple[int, int], tuple] = {}
+        self.trace: dict[tuple[int, int], Reason] = {}
 
-    def direct(self, a: int, b: int, reason: tuple) -> None:
+    def direct(self, a: int, b: int, reason: Reason) -> None:
         """Make the edge a -> b, whatever it was."""
         if a not in self.parents[b]:
             self.undirected[a].discard(b)
@@ -47,7 +63,7 @@ class MixedGraph:
             self.trace.pop((b, a), None)
         self.trace[a, b] = reason
 
-    def point(self, a: int, b: int, reason: tuple) -> None:
+    def point(self, a: int, b: int, reason: Reason) -> None:
         """Put an arrowhead at b: a - b becomes a -> b, a <- b becomes bidirected, the rest stays."""
         if b in self.undirected[a]:
             self.direct(a, b, reason)
@@ -60,42 +76,21 @@ class MixedGraph:
         """All arrows a -> b there are now."""
         return [(a, b) for b in range(self.p) for a in self.parents[b]]
 
-    def to_array(self) -> np.ndarray:
-        """int8 (p, p): [a, b] = 1 and [b, a] = 0 is a -> b, 1/1 undirected, 2/2 bidirected, 0/0 no edge."""
-        out = np.zeros((self.p, self.p), dtype=np.int8)
-        flat = out.reshape(-1)
-        for ends, value in ((self.adjacent, 2), (self.undirected, 1), (self.children, 1), (self.parents, 0)):
-            flat[[a * self.p + b for a in range(self.p) for b in ends[a]]] = value
-        return out
+    def to_sparse(self) -> SparseGraph:
+        """The graph as it is now."""
+        skeleton, p = self.skeleton, self.p
+        forward, backward = np.full((2, len(skeleton)), 2, dtype=np.int8)  # bidirected, unless in one of the lists
+        undirected = np.array([a * p + b for a in range(p) for b in self.undirected[a] if a < b], dtype=np.int64)
+        up = np.array([a * p + b for a in range(p) for b in self.children[a] if a < b], dtype=np.int64)
+        down = np.array([b * p + a for a in range(p) for b in self.children[a] if b < a], dtype=np.int64)
+        for keys, marks in ((undirected, (1, 1)), (up, (1, 0)), (down, (0, 1))):
+            at = skeleton.keys.searchsorted(keys)
+            forward[at], backward[at] = marks
+        return SparseGraph(p, skeleton.low, skeleton.high, forward, backward)
 
 
-def neighbour_sets(skeleton: np.ndarray) -> list[set[int]]:
-    """Neighbours of each node of a checked skeleton.
-
-    Parameters
-    ----------
-    skeleton : bool (p, p)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a square, symmetric bool array with an empty diagonal.
-    """
-    skeleton = np.asarray(skeleton)
-    if skeleton.ndim != 2 or skeleton.shape[0] != skeleton.shape[1]:
-        raise ValueError(f"skeleton must be a square matrix, got shape {skeleton.shape}")
-    if skeleton.dtype != np.bool_:
-        raise TypeError(f"skeleton must be a bool array, got dtype {skeleton.dtype}")
-    p = skeleton.shape[0]
-    flat = np.flatnonzero(skeleton)
-    x, y = np.divmod(flat, max(p, 1))
-    if (x == y).any():
-        raise ValueError(f"skeleton must have an empty diagonal, got an edge of node {x[x == y][0]} to itself")
-    if not np.array_equal(np.sort(y * p + x), flat):
-        odd = np.setdiff1d(flat, y * p + x)[0]
-        raise ValueError(
-            f"skeleton must be symmetric, got an edge at [{odd // p}, {odd % p}] and none at [{odd % p}, {odd // p}]"
-        )
-    columns = y.tolist()
-    starts = np.searchsorted(x, np.arange(p + 1)).tolist()
-    return [set(columns[starts[a] : starts[a + 1]]) for a in range(p)]
+def neighbour_sets(skeleton: SparseGraph) -> list[set[int]]:
+    """Neighbours of each variable."""
+    start, neighbours = skeleton.neighbour_lists()
+    columns, bounds = neighbours.tolist(), start.tolist()
+    return [set(columns[bounds[a] : bounds[a + 1]]) for a in range(skeleton.p)]

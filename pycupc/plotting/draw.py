@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pycupc.plotting.layout import layout
-from pycupc.results.exports import BIDIRECTED, DIRECTED, UNDIRECTED, edge_list
+from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from pycupc.results.pcalgo import PcAlgo
 
 #: Most variables drawn with labels.
 MAX_LABELLED = 60
@@ -38,13 +36,8 @@ _FONT_POINTS = 9.0
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
 
 
-def plot(fit: PcAlgo, **options: Any) -> Axes:
-    """Draw the graph of a result; `options` are those of `draw`."""
-    return draw(fit.graph, fit.labels, **options)
-
-
-def draw(
-    graph: np.ndarray,
+def plot(
+    graph: SparseGraph,
     labels: Sequence[str],
     *,
     ax: Axes | None = None,
@@ -55,8 +48,7 @@ def draw(
 
     Parameters
     ----------
-    graph : int8 (p, p)
-        [i, j] = 1 and [j, i] = 0: i --> j; both 1: undirected; both 2: bidirected.
+    graph : SparseGraph
     labels : sequence of p str
     ax : matplotlib Axes, optional
         Where to draw; a new figure of a fitting size by default.
@@ -78,7 +70,7 @@ def draw(
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ImportError("drawing needs matplotlib: pip install 'pycupc[plot]'") from error
-    tail, head, kind = edge_list(graph)
+    tail, head, kind = graph.edge_list()
     if title is None:
         title = describe(len(labels), kind)
     if len(labels) <= max_labelled:
@@ -87,7 +79,7 @@ def draw(
 
 
 def save(
-    graph: np.ndarray, labels: Sequence[str], *paths: str | Path, title: str | None = None, dpi: int = 150
+    graph: SparseGraph, labels: Sequence[str], *paths: str | Path, title: str | None = None, dpi: int = 150
 ) -> None:
     """Draw a graph into files; the endings choose the formats (png, svg, pdf). Needs no display."""
     import matplotlib
@@ -95,7 +87,7 @@ def save(
 
     figure = _new_figure()
     FigureCanvasAgg(figure)
-    draw(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title)
+    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title)
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none"}):  # the same file every time
         for path in map(Path, paths):
             undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}

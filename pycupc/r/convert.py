@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc.r.code import R_CODE
-from pycupc.results.arrays import from_arrays, to_arrays
+from pycupc.results.arrays import only_stored_cells
+from pycupc.results.pcalgo import PcAlgo
 
 if TYPE_CHECKING:
     from pycupc.gaussian.suffstat import SuffStat
-    from pycupc.results.pcalgo import PcAlgo
 
 
 class RCall(str):
@@ -69,7 +69,8 @@ class Converter:
         text = self.code["call_text"](self._boxed(language))[0]
         call = RCall(text, language, weight, "integer" if counts.typeof.name == "INTSXP" else "double")
         max_ord = int(_slot(robject, "max.ord", ("INTSXP", "REALSXP"))[0])
-        return from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
+        arrays = only_stored_cells(arrays, p)
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
 
     def graph_from_r(self, robject: Any) -> PcAlgo:
         """A graphNEL as a result of which only the graph is known."""
@@ -77,16 +78,15 @@ class Converter:
         p = len(labels)
         none = dict.fromkeys(("sepset_x", "sepset_y", "sepset_len", "sepset_members"), np.zeros(0, np.int32))
         unknown = {"n_edgetests": np.zeros(0), "pMax": np.full(p * p, np.nan)}
-        return from_arrays({**arrays, **none, **unknown}, labels=labels, max_ord=-1, engine="R (a graph only)")
+        arrays = only_stored_cells({**arrays, **none, **unknown}, p)
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
 
     def pcalgo_to_r(self, fit: PcAlgo) -> Any:
         """A result as a pcAlgo."""
         code, p, call = self.code, fit.p, fit.call
-        arrays = to_arrays(fit)
+        arrays = fit.to_arrays("matrix")
         x, y, length, members = (arrays[f"sepset_{k}"] for k in ("x", "y", "len", "members"))
-        implied = fit.sepset.empty_pairs()
-        implied[x, y] = False
-        empty_x, empty_y = np.nonzero(implied)
+        empty_x, empty_y = fit.sepset.implied_empty()
         cell = np.concatenate((x.astype(np.float64) * p + y, empty_x.astype(np.float64) * p + empty_y))
         length = np.concatenate((length, np.zeros(len(empty_x), np.int32)))
         sepset = code["unflatten"](p, self._floats(cell), self._ints(length), self._ints(members + 1))

@@ -21,15 +21,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pycupc.results.arrays import CELLS, from_arrays, to_arrays
+from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.results.pcalgo import PcAlgo
 from pycupc.version import __version__ as VERSION
-
-if TYPE_CHECKING:
-    from pycupc.results.pcalgo import PcAlgo
 
 #: Must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 1
@@ -94,7 +92,7 @@ class Job:
             reply["max_ord"] = int(fit.max_ord)
             reply["engine"] = fit.engine
             reply["orientation"] = str(fit.notes.get("orientation", ""))
-            self._out = to_arrays(fit, p_max=bool(options["pMax"]))
+            self._out = fit.to_arrays("matrix" if options["pMax"] else None)
         reply["seconds"] = time.perf_counter() - started
         return reply
 
@@ -160,9 +158,11 @@ class Job:
         return reply
 
     def _fit(self, side: str, options: dict[str, Any]) -> PcAlgo:
-        types = dict.fromkeys(CELLS, np.int32) | {"n_edgetests": np.float64, "pMax": np.float64}
+        types: dict[str, type] = dict.fromkeys(ANSWER, np.int32) | {"n_edgetests": np.float64, "pMax": np.float64}
         arrays = {name: np.frombuffer(self._in.get(side + name, b""), dtype=type_) for name, type_ in types.items()}
-        return from_arrays(arrays, labels=options[side + "labels"], max_ord=int(options[side + "max_ord"]))
+        labels = options[side + "labels"]
+        named = only_stored_cells(arrays, len(labels))  # R's list of lists names every cell
+        return PcAlgo.from_arrays(named, labels=labels, max_ord=int(options[side + "max_ord"]))
 
 
 def _hook(tell: Callable) -> Callable:

@@ -1,115 +1,120 @@
-"""A result as flat arrays, and back: the form in which results cross to R.
+"""A result as flat arrays, and back: the one serialisation, which files and both bridges to R share.
 
-    graph_from, _to, _mark          nonzero cells of the graph, row to column             int32
-    sepset_x, _y, _len, _members    cells in row order, members one after the other       int32
-    gap_x, _y                       pairs x < y without an edge and without a set         int32
-    n_edgetests                     tests of each level (R has no 64-bit integer)         float64
-    pMax                            p x p; which index comes first only matters for       float64
-                                    pcalg's "stable.fast", which fills one triangle
+    graph_from, _to, _mark            nonzero cells of the graph matrix, row to column, in row order      int32
+    sepset_x, _y, _len, _members      stored cells in row order, members one set after the other          int32
+    gap_x, _y                         pairs x < y without an edge and without a set (fixedGaps)           int32
+    n_edgetests                       tests per level (R has no 64-bit integer)                           float64
 
-All indices from 0. A pair x < y that is neither adjacent nor a gap and has no cell of its own has the empty set in cell
+With ``p_values="matrix"``, for R:
+
+    pMax                              (p, p); symmetric, so that row order and column order agree         float64
+
+With ``p_values="evidence"``, for files, everything from which p-values and explanations are computed:
+
+    found_x, ..., found_gap_y         the sets as the tests found them, if orientation changed some       int32
+    removed_x, _y, _level, removed_r  the edges removed at levels from 1 on                               int32, float64
+    edge_p                            largest p-value of each edge, in the order of `SparseGraph`         float64
+    C or pMax                         upper triangle, row by row: correlations, or recorded p-values      float64
+
+All indices count from 0. A pair x < y that is neither adjacent nor a gap and has no cell has the empty set in cell
 (x, y): there may be millions of those, so they are implied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.evidence import Floats, GaussianPValues, PValues, RecordedPValues, Removals
+from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sparse_graph import Ints, SparseGraph
 
-#: The int32 arrays that a result is rebuilt from.
-CELLS = ("graph_from", "graph_to", "graph_mark", "sepset_x", "sepset_y", "sepset_len", "sepset_members")
+Arrays = Mapping[str, NDArray[Any]]
 
-
-def to_arrays(fit: PcAlgo, *, p_max: bool = True) -> dict[str, np.ndarray]:
-    """Lay a result out flat; `p_max` False leaves the p x p matrix of p-values out."""
-    start, end = np.nonzero(fit.graph)
-    x, y, length, members = _cells(fit)
-    gaps = fit.sepset.gaps()
-    values = (start, end, fit.graph[start, end], x, y, length, members, gaps[:, 0], gaps[:, 1])
-    arrays = {
-        name: np.ascontiguousarray(value, dtype=np.int32)
-        for name, value in zip((*CELLS, "gap_x", "gap_y"), values, strict=True)
-    }
-    arrays["n_edgetests"] = np.array(fit.n_edgetests, dtype=np.float64)
-    if p_max:
-        arrays["pMax"] = np.ascontiguousarray(fit.pMax, dtype=np.float64)
-    return arrays
+#: The arrays that every result has, all int32 but the last.
+ANSWER = (
+    "graph_from", "graph_to", "graph_mark", "sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y",
+    "n_edgetests",
+)  # fmt: skip
 
 
-def _cells(fit: PcAlgo) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The cells that are not implied, and the implied ones that lie across the diagonal from one of them."""
-    x, y, length, members = fit.sepset.arrays()
-    implied = fit.sepset.empty_pairs()
-    if not implied[y, x].any():
-        return x, y, length, members
-    # Only a changed cell (conservative or majority rule) can lie across from an implied one.
-    stored = set(zip(x.tolist(), y.tolist(), strict=True))
-    extra = [(b, a) for a, b in stored if implied[b, a] and (b, a) not in stored]
-    sets = np.split(members, np.cumsum(length)[:-1]) + [members[:0]] * len(extra)
-    x, y = np.append(x, [a for a, _ in extra]), np.append(y, [b for _, b in extra])
-    order = np.lexsort((y, x))
-    sets = [sets[i] for i in order]
-    return x[order], y[order], np.array([len(s) for s in sets], dtype=np.int32), np.concatenate(sets)
+def graph_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
+    row, column, mark = graph.cells()
+    return {"graph_from": row, "graph_to": column, "graph_mark": mark.astype(np.int32)}
 
 
-def same_sets(a: PcAlgo, b: PcAlgo) -> bool:
-    """Do both results hold the same separating sets in the same cells, and the same gaps?"""
-    sides = []
-    for fit in (a, b):
-        x, y, length, members = _cells(fit)
-        named = (length > 0) | (x > y) | _marked(x, y, fit.p)[y, x]  # an empty set need not be implied, but may be
-        sides.append((x[named], y[named], length[named], members, fit.sepset.gaps(), fit.skeleton))
-    return all(np.array_equal(mine, theirs) for mine, theirs in zip(*sides, strict=True))
+def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:
+    return SparseGraph.from_cells(p, *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
 
 
-def _marked(x: np.ndarray, y: np.ndarray, p: int) -> np.ndarray:
-    marked = np.zeros((p, p), dtype=bool)
-    marked[x, y] = True
-    return marked
+def sepset_arrays(sepset: SepSets, name: str = "sepset_", gap: str = "gap_") -> dict[str, NDArray[Any]]:
+    cells, gaps = sepset.flat(), sepset.gaps()
+    out = {f"{name}{key}": values for key, values in zip(("x", "y", "len", "members"), cells, strict=True)}
+    return out | {f"{gap}x": gaps[:, 0], f"{gap}y": gaps[:, 1]}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray], *, labels: Sequence[str], max_ord: int, **facts: Any) -> PcAlgo:
-    """Rebuild a result from flat arrays that name every cell that holds a set, also the implied ones.
+def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepset_", gap: str = "gap_") -> SepSets:
+    cells = FlatCells(*(np.asarray(arrays[f"{name}{key}"]) for key in ("x", "y", "len", "members")))
+    gaps = np.asarray(arrays[f"{gap}x"], dtype=np.int64) * skeleton.p + np.asarray(arrays[f"{gap}y"])
+    return SepSets.from_flat(skeleton, cells, gaps)
 
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        As at the head of this module; gaps are found and need not be given.
-    labels : sequence of p str
-    max_ord : int
-    **facts
-        Further arguments of `PcAlgo`.
 
-    Returns
-    -------
-    PcAlgo
+def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
+    """Arrays in which every cell that holds a set is named, as in R's list of lists, in the form of this module.
+
+    Gaps are found: they are the pairs that are not adjacent and have no cell.
     """
-    from pycupc.results.pcalgo import PcAlgo
-    from pycupc.results.sepset import SepSets
+    cells = FlatCells(*(np.asarray(arrays[f"sepset_{key}"]) for key in ("x", "y", "len", "members")))
+    return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells))}
 
-    p = len(labels)
-    graph = np.zeros((p, p), dtype=np.int8)
-    graph[arrays["graph_from"], arrays["graph_to"]] = arrays["graph_mark"]
-    skeleton = (graph != 0) | (graph != 0).T
-    x, y, length = (np.asarray(arrays[f"sepset_{name}"], dtype=np.int64) for name in ("x", "y", "len"))
-    stored = _marked(x, y, p)
-    gaps = ~(skeleton | stored | stored.T)
-    np.fill_diagonal(gaps, False)
-    named = (length > 0) | (x > y) | stored[y, x]
-    sepset = SepSets(
-        skeleton, x[named], y[named], length[named], arrays["sepset_members"], gaps if gaps.any() else None
-    )
-    return PcAlgo(
-        labels=labels,
-        graph=graph,
-        sepset=sepset,
-        n_edgetests=arrays["n_edgetests"],
-        max_ord=max_ord,
-        pMax=np.asarray(arrays["pMax"], dtype=np.float64).reshape(p, p, order="F"),
-        **facts,
-    )
+
+def evidence_arrays(p_values: PValues, removals: Removals) -> dict[str, NDArray[Any]]:
+    out: dict[str, NDArray[Any]] = {f"removed_{name}": getattr(removals, name) for name in ("x", "y", "level", "r")}
+    match p_values:
+        case GaussianPValues(C=C):
+            out["edge_p"] = p_values.edges
+            return out if C is None else out | {"C": upper_triangle(C)}
+        case _:
+            return out | {"pMax": upper_triangle(p_values.dense())}
+
+
+def removals_from_arrays(arrays: Arrays) -> Removals:
+    if "removed_x" not in arrays:
+        return Removals()
+    x, y, level, r = (arrays[f"removed_{name}"] for name in ("x", "y", "level", "r"))
+    return Removals([(x, y, level, r)])
+
+
+def p_values_from_arrays(
+    arrays: Arrays, graph: SparseGraph, gaps: Ints, removals: Removals, n: float | None
+) -> PValues:
+    """The p-values that the arrays hold; those of the edges only, or unknown ones, if they hold no more."""
+    p = graph.p
+    if "pMax" in arrays:
+        recorded = np.asarray(arrays["pMax"], dtype=np.float64)
+        packed = recorded.size == p * (p + 1) // 2
+        return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
+    C = full_matrix(arrays["C"], p) if "C" in arrays else None
+    edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
+    return GaussianPValues(graph, edges, np.nan if n is None else n, removals, gaps, C)
+
+
+def upper_triangle(matrix: Floats) -> Floats:
+    """The upper triangle with the diagonal, row by row."""
+    return np.concatenate([matrix[i, i:] for i in range(len(matrix))])
+
+
+def full_matrix(packed: Floats, p: int) -> Floats:
+    """The symmetric matrix whose `upper_triangle` is given."""
+    matrix = np.empty((p, p))
+    at = 0
+    for i in range(p):
+        matrix[i, i:] = matrix[i:, i] = packed[at : at + p - i]
+        at += p - i
+    return matrix
+
+
+PValueForm = Literal["matrix", "evidence"]

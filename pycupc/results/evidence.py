@@ -1,21 +1,38 @@
-"""The evidence behind a result: what each level did, which test removed an edge, why a pair is (not) joined."""
+"""The evidence behind a result: what each level did, which test removed an edge, and the p-values."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.gaussian import fisher_z
+from pycupc.sparse_graph import Ints, SparseGraph
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class LevelSummary:
     """One level of the skeleton phase.
 
-    n_tests is pcalg's count. n_careful counts the tests that the canonical formula decided, among all that an engine
-    did: one that works ahead on several threads does some that pcalg would not have done, not always the same.
+    Attributes
+    ----------
+    level : int
+        Size of the conditioning sets.
+    n_tests : int
+        Number of tests, as pcalg counts them.
+    n_removed, edges_left : int
+    n_careful : int
+        Tests decided by the canonical formula, among all that the engine made: an engine that works ahead on several
+        threads makes some tests that pcalg would not have made, and not always the same ones.
+    seconds : float
     """
 
     level: int
@@ -27,62 +44,166 @@ class LevelSummary:
 
 
 class Removals:
-    """Edges removed at levels from 1 on: ordered pair (x < y side A, else side B), level, r of the separating test.
+    """Edges removed at levels from 1 on, in the order of the levels.
 
-    Made of parts, one (x, y, level, r) of arrays or scalars for each level; joined when first read.
+    Attributes
+    ----------
+    x, y : int32 (m,)
+        The pair in the order of the separating test: x < y on side A, x > y on side B.
+    level : int32 (m,)
+    r : float64 (m,)
+        Partial correlation of the separating test; NaN if the test gives only p-values.
     """
 
-    def __init__(self, *parts: tuple[Any, Any, Any, Any]) -> None:
-        self._parts = parts
+    def __init__(self, parts: Sequence[tuple[Ints, Ints, int | Ints, Floats]] = ()) -> None:
+        self._parts = parts  # one per level, as the engine reported them: joined only when somebody reads them
 
-    def _joined(self, i: int, dtype: type) -> np.ndarray:
-        arrays = [np.broadcast_to(np.asarray(part[i], dtype=dtype), np.shape(part[0])) for part in self._parts]
-        return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+    def _joined(self, i: int, dtype: type) -> NDArray[Any]:
+        parts: list[NDArray[Any]] = [np.zeros(0, dtype=dtype)]
+        parts += [np.broadcast_to(np.asarray(part[i], dtype=dtype), part[0].shape) for part in self._parts]
+        return np.concatenate(parts)
 
     @cached_property
-    def x(self) -> np.ndarray:
+    def x(self) -> Ints:
         return self._joined(0, np.int32)
 
     @cached_property
-    def y(self) -> np.ndarray:
+    def y(self) -> Ints:
         return self._joined(1, np.int32)
 
     @cached_property
-    def level(self) -> np.ndarray:
+    def level(self) -> Ints:
         return self._joined(2, np.int32)
 
     @cached_property
-    def r(self) -> np.ndarray:
+    def r(self) -> Floats:
         return self._joined(3, np.float64)
 
     @cached_property
-    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         key = np.minimum(self.x, self.y).astype(np.int64) << 32 | np.maximum(self.x, self.y)
         order = np.argsort(key)
         return key[order], order
 
     def find(self, x: int, y: int) -> int | None:
-        """Index of the removal of the unordered pair."""
+        """Number of the removal of the unordered pair."""
         key = min(x, y) << 32 | max(x, y)
         keys, order = self._index
         i = int(keys.searchsorted(key))
         return int(order[i]) if i < len(keys) and keys[i] == key else None
 
 
+class PValues(ABC):
+    """Largest p-value of each pair's tests: pcalg's ``pMax``, of the edges, of one pair, or of all pairs."""
+
+    @abstractmethod
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        """Of each edge of `graph`, float64 (m,); -inf for an edge that was never tested."""
+
+    @abstractmethod
+    def dense(self) -> Floats:
+        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made."""
+
+    @abstractmethod
+    def at(self, x: int, y: int) -> float:
+        """Of one pair."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedPValues(PValues):
+    """P-values that were written down one by one: a result from R, or of a user's own test."""
+
+    matrix: Floats
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self.matrix[graph.low, graph.high]
+
+    def dense(self) -> Floats:
+        return self.matrix
+
+    def at(self, x: int, y: int) -> float:
+        return float(self.matrix[x, y])
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPValues(PValues):
+    """P-values of Gaussian tests, computed from the correlations when somebody asks.
+
+    Attributes
+    ----------
+    graph : SparseGraph
+        The edges that are left.
+    edges : float64 (m,)
+        The largest p-value of each of them; -inf where never tested.
+    n : float
+        Number of observations.
+    removals : Removals
+    gaps : int32 (k, 2)
+        Pairs that were never tested (fixedGaps).
+    C : float64 (p, p), optional
+        The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
+        removed at later levels are known.
+    """
+
+    graph: SparseGraph
+    edges: Floats
+    n: float
+    removals: Removals
+    gaps: Ints
+    C: Floats | None = None
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self.edges
+
+    def dense(self) -> Floats:
+        if self.C is None:
+            raise ValueError("this result was made without its correlations, so p-values of all pairs are not known")
+        p = self.graph.p
+        out = np.empty((p, p))
+        for i in range(p):  # a row at a time: one p x p matrix is enough
+            out[i, i:] = fisher_z.p_value(self.C[i, i:], self.n, 0)
+            out[i:, i] = out[i, i:]
+        _set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        gone = self.removals
+        for level in np.unique(gone.level).tolist():
+            at = gone.level == level
+            _set_both(out, gone.x[at], gone.y[at], fisher_z.p_value(gone.r[at], self.n, level))
+        _set_both(out, self.graph.low, self.graph.high, self.edges)
+        np.fill_diagonal(out, 1.0)
+        return out
+
+    def at(self, x: int, y: int) -> float:
+        if x == y:
+            return 1.0
+        edge = int(self.graph.edge_number(x, y))
+        if edge >= 0:
+            return float(self.edges[edge])
+        found = self.removals.find(x, y)
+        if found is not None:
+            return float(fisher_z.p_value(self.removals.r[found], self.n, int(self.removals.level[found])))
+        if ((self.gaps == (min(x, y), max(x, y))).all(axis=1)).any():
+            return -math.inf
+        return math.nan if self.C is None else float(fisher_z.p_value(self.C[min(x, y), max(x, y)], self.n, 0))
+
+
+def _set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:
+    matrix[x, y] = matrix[y, x] = values
+
+
 @dataclass(frozen=True)
 class Why:
-    """Why a pair is, or is not, joined by an edge. ``print(why)`` says it in a sentence.
+    """Why a pair is, or is not, joined by an edge. ``print(why)`` puts it into a sentence.
 
     Attributes
     ----------
     x, y : str
-        Labels, in the order in which the deciding test saw them.
+        Labels, in the order of the deciding test.
     status : {"removed", "kept", "gap", "fixed"}
-        fixed: an edge of fixedEdges, never tested; gap: a pair of fixedGaps.
+        "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps.
     level, side, S, r, z, p, cutoff, margin
-        Of the separating test of a removed edge: |S|, "A" or "B" (contract, section 1), labels of the set, partial
-        correlation, Fisher's z, p-value, largest |r| judged independent, and ``cutoff - |r|``. For a kept edge p is its
-        largest p-value. None where not known.
+        Of the separating test of a removed edge: size of the set, "A" or "B" (tests/CONTRACT.md, section 1), labels of
+        the set, partial correlation, Fisher's z, p-value, largest ``|r|`` judged independent, and ``cutoff - |r|``. Of
+        a kept edge p is the largest p-value. None where not known.
     arrow : tuple or None
         What set the arrowhead of a kept edge: ("collider", x, y, z) or ("R1", ...), in labels; None if undirected.
     """
@@ -98,14 +219,14 @@ class Why:
     p: float | None = None
     cutoff: float | None = None
     margin: float | None = None
-    arrow: tuple | None = None
+    arrow: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
         if self.status == "gap":
-            return f"{pair}: no edge, because fixedGaps says so; never tested"
+            return f"{pair}: no edge, because fixedGaps excludes it; never tested"
         if self.status == "fixed":
-            return f"{pair}: edge, because fixedEdges says so; never tested{self._arrow_text()}"
+            return f"{pair}: edge, because fixedEdges requires it; never tested{self._arrow_text()}"
         if self.status == "kept":
             return f"{pair}: edge; the largest p-value of all its tests is {self.p:.3g}{self._arrow_text()}"
         given = f"given {{{', '.join(self.S or ())}}}" if self.S else "without conditioning"

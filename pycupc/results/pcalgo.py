@@ -4,87 +4,82 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pycupc import plotting
 from pycupc.gaussian import fisher_z
-from pycupc.results import exports
-from pycupc.results.evidence import LevelSummary, Removals, Why
+from pycupc.results import arrays as flat
+from pycupc.results import exports, npz
+from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
 from pycupc.results.sepset import SepSets
+from pycupc.sparse_graph import SparseGraph, read_only
 
 if TYPE_CHECKING:
     import networkx
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PcAlgo:
     """Result of `pc` or `skeleton`.
 
     Attributes
     ----------
     labels : tuple of str
-    call : str
-    n : int or None
-        Observations (pcalg's slot of this name stays empty).
-    alpha : float or None
-    max_ord : int
-        Last level that ran.
-    n_edgetests : list of int
-        Tests of each level, as pcalg counts them.
-    skeleton : bool (p, p)
-    graph : int8 (p, p)
-        ``as(fit@graph, "matrix")`` of pcalg, row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected,
-        both 2 bidirected. After `skeleton` every edge is undirected.
+    sparse_graph : SparseGraph
+        The edges with their marks; after `skeleton` every edge is undirected.
     sepset : SepSets
         ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells.
-    zMin : float64 (1, 1)
-        NaN, as in pcalg.
-    levels : tuple of LevelSummary
-    removals : Removals or None
-        The edges removed at levels from 1 on, with the r of the test that separated each; None for a result from R.
+    found_sepset : SepSets
+        The sets as the tests found them. The conservative and the majority rule change some of those in `sepset`.
+    p_values : PValues
+        The one source of p-values.
+    n_edgetests : list of int
+        Tests per level, as pcalg counts them.
+    max_ord : int
+        Last level that ran; -1 if fixedGaps left nothing to test.
+    call : str
+    n : float or None
+        Number of observations (pcalg's slot of this name stays empty).
+    alpha : float or None
     engine : str
         Which engine ran, and why it was chosen.
+    levels : tuple of LevelSummary
+    removals : Removals
+        The edges removed at levels from 1 on, with the r of the separating test; empty for a result from R.
     trace : dict of (int, int) to tuple
-        What set the arrowhead at the second of the two nodes.
+        What set the arrowhead at the second of the two variables.
     notes : dict
-        Further facts of the run, e.g. number of ambiguous triples.
+        Further facts of the run, e.g. the number of ambiguous triples.
     """
 
-    def __init__(
-        self,
-        *,
-        labels: Sequence[str],
-        graph: np.ndarray,
-        sepset: SepSets,
-        n_edgetests: Sequence[int],
-        max_ord: int,
-        call: str = "",
-        n: int | None = None,
-        alpha: float | None = None,
-        levels: Sequence[LevelSummary] = (),
-        engine: str = "",
-        removals: Removals | None = None,
-        kept: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
-        C: np.ndarray | None = None,
-        pMax: np.ndarray | None = None,
-        gaps: np.ndarray | None = None,
-        skeleton: np.ndarray | None = None,
-        trace: Mapping[tuple[int, int], tuple] | None = None,
-        notes: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.labels, self.call, self.n, self.alpha = tuple(labels), call, n, alpha
-        self.graph, self.sepset = graph, sepset
-        self.skeleton = (graph != 0) | (graph != 0).T if skeleton is None else skeleton
-        self.n_edgetests, self.max_ord = [int(v) for v in n_edgetests], int(max_ord)
-        self.zMin = np.full((1, 1), np.nan)
-        self.levels, self.engine = tuple(levels), engine
-        self.trace, self.notes = dict(trace or {}), dict(notes or {})
-        self.removals, self._kept, self._C, self._gaps = removals, kept, C, gaps
-        if pMax is not None:
-            self.pMax = pMax
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+    sepset: SepSets
+    p_values: PValues
+    n_edgetests: list[int]
+    max_ord: int
+    call: str = ""
+    n: float | None = None
+    alpha: float | None = None
+    engine: str = ""
+    levels: tuple[LevelSummary, ...] = ()
+    removals: Removals = field(default_factory=Removals)
+    found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
+    trace: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.found_sepset = self.found_sepset or self.sepset
+
+    # -- pcalg's slots, as matrices made on demand --------------------------------------------------------------------
 
     @property
     def p(self) -> int:
@@ -92,55 +87,53 @@ class PcAlgo:
         return len(self.labels)
 
     @cached_property
-    def pMax(self) -> np.ndarray:
-        """Largest p-value of each pair's tests, float64 (p, p): symmetric, 1 on the diagonal, -inf if never tested."""
-        if self._C is None or self._kept is None or self.removals is None:
-            raise ValueError("this result was made without p-values")
-        out = np.empty_like(self._C)
-        for i in range(self.p):  # a row at a time: one p x p matrix is enough
-            out[i, i:] = fisher_z.p_value(self._C[i, i:], self.n, 0)
-            out[i:, i] = out[i, i:]
-        if self._gaps is not None:
-            out[self._gaps & ~self.skeleton] = -np.inf
-        gone = self.removals
-        for level in np.unique(gone.level).tolist():
-            at = gone.level == level
-            p = fisher_z.p_value(gone.r[at], self.n, level)
-            out[gone.x[at], gone.y[at]] = out[gone.y[at], gone.x[at]] = p
-        x, y, p = self._kept
-        out[x, y] = out[y, x] = p
-        np.fill_diagonal(out, 1.0)
-        return out
+    def graph(self) -> NDArray[np.int8]:
+        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only.
 
-    # -- looking at it --------------------------------------------------------------------------------------------
+        Row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
+        """
+        return read_only(self.sparse_graph.dense())
+
+    @cached_property
+    def skeleton(self) -> NDArray[np.bool_]:
+        """Which pairs are adjacent, bool (p, p), read only."""
+        return read_only(self.sparse_graph.skeleton())
+
+    @cached_property
+    def pMax(self) -> Floats:
+        """Largest p-value of each pair's tests, float64 (p, p): symmetric, 1 on the diagonal, -inf if never tested."""
+        return self.p_values.dense()
+
+    @property
+    def zMin(self) -> Floats:
+        """NaN, float64 (1, 1), as in pcalg."""
+        return np.full((1, 1), np.nan)
+
+    # -- summaries ----------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        directed, undirected, both = self.edge_counts()
-        tests = sum(self.n_edgetests)
+        directed, undirected, bidirected = self.edge_counts()
         return (
-            f"<PcAlgo: {self.p} variables, {directed + undirected + both} edges ({directed} directed, {undirected} "
-            f"undirected, {both} bidirected), levels 0 to {self.max_ord}, {tests:,} tests>"
+            f"<PcAlgo: {self.p} variables, {len(self.sparse_graph)} edges ({directed} directed, {undirected} "
+            f"undirected, {bidirected} bidirected), levels 0 to {self.max_ord}, {sum(self.n_edgetests):,} tests>"
         )
 
     def edge_counts(self) -> tuple[int, int, int]:
-        """Edges that are directed, undirected, bidirected."""
-        upper, lower = np.triu(self.graph, 1), np.tril(self.graph, -1).T
-        both = int(((upper == 2) & (lower == 2)).sum())
-        undirected = int(((upper == 1) & (lower == 1)).sum())
-        return int(((upper != 0) | (lower != 0)).sum()) - both - undirected, undirected, both
+        """Number of edges that are directed, undirected, bidirected."""
+        return self.sparse_graph.counts()
 
     def summary(self) -> str:
-        """What a person wants to know first, as text."""
-        directed, undirected, both = self.edge_counts()
-        degree = self.skeleton.sum(axis=1)
-        top = int(degree.argmax())
+        """Size, edges and levels of the run, as text."""
+        directed, undirected, bidirected = self.edge_counts()
+        degrees = self.sparse_graph.degrees()
+        top = int(degrees.argmax())
+        observations = "" if self.n is None else f", {self.n:,} observations"
+        alpha = "" if self.alpha is None else f", alpha {self.alpha:g}"
         lines = [
-            f"PC-stable: {self.p:,} variables"
-            + (f", {self.n:,} observations" if self.n is not None else "")
-            + (f", alpha {self.alpha:g}" if self.alpha is not None else ""),
-            f"{directed + undirected + both:,} edges: {directed:,} directed, {undirected:,} undirected, "
-            f"{both:,} bidirected",
-            f"mean degree {degree.mean():.2f}; most neighbours: {self.labels[top]} with {int(degree[top]):,}",
+            f"PC-stable: {self.p:,} variables{observations}{alpha}",
+            f"{len(self.sparse_graph):,} edges: {directed:,} directed, {undirected:,} undirected, "
+            f"{bidirected:,} bidirected",
+            f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
         if self.levels:
             lines += ["", f"{'level':>5} {'tests':>18} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
@@ -149,14 +142,15 @@ class PcAlgo:
                 for s in self.levels
             ]
         else:
-            lines.append(f"tests by level: {', '.join(f'{v:,}' for v in self.n_edgetests)}")
-        careful = sum(s.n_careful for s in self.levels)
-        if careful:
-            lines.append(f"{careful:,} tests were near-singular or near the cutoff and took the careful path")
+            lines.append(f"tests per level: {', '.join(f'{v:,}' for v in self.n_edgetests)}")
+        if careful := sum(s.n_careful for s in self.levels):
+            lines.append(f"{careful:,} tests were ill-conditioned or near the cutoff: the canonical formula decided")
         lines += [f"{key.replace('_', ' ')}: {value}" for key, value in self.notes.items()]
         if self.engine:
             lines.append(f"engine: {self.engine}")
         return "\n".join(lines)
+
+    # -- why an edge is there or not ----------------------------------------------------------------------------------
 
     def _index(self, v: int | str) -> int:
         if isinstance(v, str):
@@ -179,107 +173,155 @@ class PcAlgo:
         if i == j:
             raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
         name = self.labels.__getitem__
-        if self.skeleton[i, j]:
-            p = float(self._kept_p(i, j))
+        edge = int(self.sparse_graph.edge_number(i, j))
+        if edge >= 0:
+            p = float(self.p_values.of_edges(self.sparse_graph)[edge])
             reason = self.trace.get((i, j)) or self.trace.get((j, i))
             arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
-            status = "fixed" if p == -np.inf else "kept"
-            return Why(name(i), name(j), status, p=None if status == "fixed" else p, arrow=arrow)
-        found = None if self.removals is None else self.removals.find(i, j)
-        if found is not None:
-            i, j = int(self.removals.x[found]), int(self.removals.y[found])
-            return self._removed(i, j, int(self.removals.level[found]), float(self.removals.r[found]))
-        lo, hi = min(i, j), max(i, j)
-        if self.removals is None:  # a result from elsewhere: the cells are all there is
-            S = self.sepset.of_pair(i, j)
-            if S is None:
-                return Why(name(lo), name(hi), "gap")
-            side = "A" if self.sepset.get(lo, hi) is not None else "B"
-            return Why(name(lo), name(hi), "removed", len(S), side, tuple(map(name, S)), p=float(self.pMax[i, j]))
-        if self._gaps is not None and self._gaps[i, j]:
-            return Why(name(lo), name(hi), "gap")
-        return self._removed(lo, hi, 0, math.nan if self._C is None else float(self._C[lo, hi]))
+            if p == -math.inf:
+                return Why(name(i), name(j), "fixed", arrow=arrow)
+            return Why(name(i), name(j), "kept", p=p, arrow=arrow)
+        low, high = min(i, j), max(i, j)
+        S = self.found_sepset.of_pair(i, j)
+        if S is None:
+            return Why(name(low), name(high), "gap")
+        if self.found_sepset.get(low, high) is None:
+            return self._removed(high, low, S)
+        return self._removed(low, high, S)
 
-    def _kept_p(self, i: int, j: int) -> float:
-        if self._kept is None or "pMax" in self.__dict__:
-            return self.pMax[i, j]
-        x, y, p = self._kept
-        return p[(x == min(i, j)) & (y == max(i, j))][0]
-
-    def _removed(self, i: int, j: int, level: int, r: float) -> Why:
+    def _removed(self, i: int, j: int, S: tuple[int, ...]) -> Why:
+        """The pair in the order of its separating test, given S."""
         name = self.labels.__getitem__
-        S = tuple(map(name, self.sepset.original().get(i, j) or () if level else ()))
-        side = "A" if i < j else "B"
-        if self._C is None:
-            return Why(name(i), name(j), "removed", level, side, S, p=float(self.pMax[i, j]))
+        x, y, given, side = name(i), name(j), tuple(map(name, S)), "A" if i < j else "B"
+        r = self._separating_r(i, j, len(S))
+        if r is None or self.n is None or self.alpha is None:
+            return Why(x, y, "removed", len(S), side, given, p=self.p_values.at(i, j))
         r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
-        z = float(fisher_z.z_score(r, self.n, level))
-        cutoff = fisher_z.cutoff(self.alpha, self.n, level)
+        z = float(fisher_z.z_score(r, self.n, len(S)))
+        cutoff = fisher_z.cutoff(self.alpha, self.n, len(S))
         p = float(fisher_z.z_to_p(z))
-        return Why(name(i), name(j), "removed", level, side, S, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
+        return Why(x, y, "removed", len(S), side, given, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
 
-    # -- exports ----------------------------------------------------------------------------------------------------
+    def _separating_r(self, i: int, j: int, level: int) -> float | None:
+        """Partial correlation of the separating test, None where only its p-value is known."""
+        match self.p_values:
+            case GaussianPValues(C=C):
+                if level:
+                    found = self.removals.find(i, j)
+                    return None if found is None else float(self.removals.r[found])
+                return None if C is None else float(C[i, j])
+            case _:
+                return None
+
+    # -- exports ------------------------------------------------------------------------------------------------------
 
     def amat(self) -> pd.DataFrame:
         """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row)."""
-        return exports.amat(self.graph, self.labels)
+        return exports.amat(self.sparse_graph, self.labels)
 
     def matrix(self) -> pd.DataFrame:
         """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
-        return exports.row_to_column(self.graph, self.labels)
+        return exports.row_to_column(self.sparse_graph, self.labels)
 
     def edges(self) -> pd.DataFrame:
         """Edge list: from, to, type (from --> to where directed), pMax, and what set the arrow."""
-        return exports.edges(self.graph, self.labels, self.edge_attributes())
+        return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
 
-    def edge_attributes(self) -> dict[str, np.ndarray]:
-        """pMax of each edge and what set its arrow, in the order of `exports.edge_list`."""
-        tail, head, _ = exports.edge_list(self.graph)
-        if self._kept is not None and "pMax" not in self.__dict__:
-            x, y, p = self._kept
-            by_pair = dict(zip(zip(x.tolist(), y.tolist(), strict=True), p.tolist(), strict=True))
-            pairs = zip(np.minimum(tail, head).tolist(), np.maximum(tail, head).tolist(), strict=True)
-            p_max = np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
-        else:
-            p_max = self.pMax[tail, head]
+    def edge_attributes(self) -> dict[str, NDArray[Any]]:
+        """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
+        tail, head, _ = self.sparse_graph.edge_list()
         reasons = []
         for a, b in zip(tail.tolist(), head.tolist(), strict=True):
             kind = self.trace.get((a, b)) or self.trace.get((b, a))
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
-        return {"pMax": p_max, "set_by": np.array(reasons, dtype=object)}
+        return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
     def to_networkx(self) -> networkx.DiGraph:
         """networkx.DiGraph, source --> target; undirected and bidirected edges are two arcs with attribute ``type``."""
-        return exports.to_networkx(self.graph, self.labels, self.edge_attributes())
+        return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
 
     def to_graphml(self) -> str:
         """GraphML text, source --> target."""
-        return exports.to_graphml(self.graph, self.labels, self.edge_attributes())
+        return exports.to_graphml(self.sparse_graph, self.labels, self.edge_attributes())
 
     def to_dot(self) -> str:
         """Graphviz DOT text, tail --> head."""
-        return exports.to_dot(self.graph, self.labels)
+        return exports.to_dot(self.sparse_graph, self.labels)
 
     def to_json(self) -> str:
         """JSON text: nodes, and edges from --> to with their type."""
-        return exports.to_json(self.graph, self.labels, self.edge_attributes())
+        return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
 
-    def plot(self, *args: Any, **kwargs: Any) -> Any:
-        """Draw the graph: see `pycupc.plotting.plot`."""
-        from pycupc import plotting
+    def plot(self, **options: Any) -> Axes:
+        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
+        return plotting.plot(self.sparse_graph, self.labels, **options)
 
-        return plotting.plot(self, *args, **kwargs)
+    # -- flat arrays and files ----------------------------------------------------------------------------------------
 
-    # -- files ------------------------------------------------------------------------------------------------------
+    def to_arrays(self, p_values: flat.PValueForm | None = "evidence") -> dict[str, NDArray[Any]]:
+        """The result as the flat arrays of `pycupc.results.arrays`.
 
-    def save(self, path: str | PathLike) -> None:
-        """Write everything into one .npz file (no pickle). See `pycupc.results.npz` for the fields."""
-        from pycupc.results import npz as storage
-
-        storage.save(self, path)
+        Parameters
+        ----------
+        p_values : {"evidence", "matrix"} or None
+            What to say of the p-values: what they are computed from, the matrix pMax, or nothing.
+        """
+        out = flat.graph_arrays(self.sparse_graph) | flat.sepset_arrays(self.sepset)
+        out["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
+        if p_values == "matrix":
+            out["pMax"] = self.pMax
+        elif p_values == "evidence":
+            if self.found_sepset is not self.sepset:
+                out |= flat.sepset_arrays(self.found_sepset, "found_", "found_gap_")
+            out |= flat.evidence_arrays(self.p_values, self.removals)
+        return out
 
     @classmethod
-    def load(cls, path: str | PathLike) -> PcAlgo:
+    def from_arrays(cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, **facts: Any) -> PcAlgo:
+        """Rebuild a result from what `to_arrays` gave.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+        labels : sequence of p str
+        max_ord : int
+        **facts
+            Further attributes: call, n, alpha, engine, levels, trace, notes.
+        """
+        graph = flat.graph_from_arrays(arrays, len(labels))
+        sepset = found = flat.sepset_from_arrays(arrays, graph)
+        if "found_x" in arrays:
+            found = flat.sepset_from_arrays(arrays, graph, "found_", "found_gap_")
+        removals = flat.removals_from_arrays(arrays)
+        return cls(
+            labels=tuple(labels),
+            sparse_graph=graph,
+            sepset=sepset,
+            found_sepset=found,
+            p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n")),
+            n_edgetests=[int(v) for v in arrays["n_edgetests"]],
+            max_ord=int(max_ord),
+            removals=removals,
+            **facts,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything into one .npz file (no pickle). `pycupc.results.npz` describes it."""
+        meta: Mapping[str, Any] = {
+            "labels": self.labels,
+            "max_ord": self.max_ord,
+            "call": self.call,
+            "n": self.n,
+            "alpha": self.alpha,
+            "engine": self.engine,
+            "levels": [asdict(level) for level in self.levels],
+            "notes": self.notes,
+            "trace": [[*pair, *reason] for pair, reason in self.trace.items()],
+        }
+        npz.write(path, dict(meta), self.to_arrays())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> PcAlgo:
         """Read what `save` wrote.
 
         Raises
@@ -287,6 +329,8 @@ class PcAlgo:
         FileNotFoundError, ValueError
             If there is no such file, or it is not a saved result.
         """
-        from pycupc.results import npz as storage
-
-        return storage.load(path)
+        meta, arrays = npz.read(path)
+        facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
+        levels = tuple(LevelSummary(**level) for level in meta["levels"])
+        trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}
+        return cls.from_arrays(arrays, levels=levels, trace=trace, **facts)

@@ -65,7 +65,7 @@ class Answer:
     @classmethod
     def of(cls, fit: Any) -> Answer:
         """From a `PcAlgo`."""
-        return cls(fit.skeleton, fit.sepset.arrays(), tuple(fit.n_edgetests))
+        return cls(fit.skeleton, fit.sepset.flat(), tuple(fit.n_edgetests))
 
     @property
     def digest(self) -> str:

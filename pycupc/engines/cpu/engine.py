@@ -100,13 +100,7 @@ class CpuEngine(Engine):
     def degrees(self) -> np.ndarray:
         return np.diff(self._offsets)
 
-    def adjacency(self) -> np.ndarray:
-        p = len(self._C)
-        out = np.zeros((p, p), dtype=np.bool_)
-        out[self._rows(), self._nbr] = True
-        return out
-
-    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         row = self._rows()
         upper = row < self._nbr
         return row[upper], self._nbr[upper], self._z[upper]
@@ -157,7 +151,6 @@ class CpuEngine(Engine):
             x=none,
             y=none,
             S=none.reshape(0, 0),
-            rank=none.astype(np.int64),
             r=np.zeros(0),
             n_tests=n_tests,
             n_removed=n_removed,
@@ -196,7 +189,6 @@ class CpuEngine(Engine):
             x=x,
             y=nbr[entries],
             S=S,
-            rank=rank[entries],
             r=r[entries],
             n_tests=n_tests,
             n_removed=n_found,

@@ -1,0 +1,174 @@
+"""The result itself: one sparse graph, one set of separating sets, one serialisation that round-trips."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import GOLDEN, Case
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pycupc
+from pycupc.results.arrays import only_stored_cells
+from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sparse_graph import SparseGraph
+
+HERE = Path(__file__).resolve().parent
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_graph(rng: np.random.Generator) -> np.ndarray:
+    """A mixed graph as a matrix of marks."""
+    p = int(rng.integers(1, 12))
+    upper = np.triu(rng.random((p, p)) < 0.5, 1)
+    graph = np.zeros((p, p), np.int8)
+    for i, j in np.argwhere(upper):
+        graph[i, j], graph[j, i] = [(1, 0), (0, 1), (1, 1), (2, 2)][rng.integers(4)]
+    return graph
+
+
+@given(seeds)
+@settings(max_examples=100, deadline=None)
+def test_sparse_graph_is_the_dense_one(seed):
+    dense = random_graph(np.random.default_rng(seed))
+    graph, skeleton = SparseGraph.from_dense(dense), (dense != 0) | (dense.T != 0)
+    np.testing.assert_array_equal(graph.dense(), dense)
+    np.testing.assert_array_equal(graph.skeleton(), skeleton)
+    np.testing.assert_array_equal(graph.degrees(), skeleton.sum(axis=1))
+    assert SparseGraph.from_cells(graph.p, *graph.cells()) == graph
+    start, neighbours = graph.neighbour_lists()
+    for v in range(graph.p):
+        np.testing.assert_array_equal(neighbours[start[v] : start[v + 1]], np.flatnonzero(skeleton[v]))
+    x, y = np.indices(dense.shape)
+    np.testing.assert_array_equal(graph.adjacent(x.ravel(), y.ravel()), skeleton.ravel())
+    directed = int(((dense == 1) & (dense.T == 0)).sum())
+    undirected = int(np.triu((dense == 1) & (dense.T == 1)).sum())
+    assert graph.counts() == (directed, undirected, int(np.triu(dense == 2).sum()))
+
+
+@pytest.mark.parametrize("p", [0, 1, 2])
+def test_sparse_graph_without_edges(p):
+    graph = SparseGraph.from_dense(np.zeros((p, p), np.int8))
+    assert (len(graph), graph.counts(), graph.dense().shape) == (0, (0, 0, 0), (p, p))
+    assert graph.degrees().tolist() == [0] * p
+    assert not graph.adjacent(np.zeros(3, int), np.zeros(3, int)).any()
+
+
+def test_cells_outside_the_matrix_or_on_its_diagonal_are_refused():
+    with pytest.raises(ValueError, match="edges among the variables 0 to 2"):
+        SparseGraph.from_cells(3, [0], [3], [1])
+    with pytest.raises(ValueError, match="edge of variable 1 to itself"):
+        SparseGraph.from_cells(3, [0, 1], [1, 1], [1, 1])
+
+
+@pytest.mark.filterwarnings("ignore:C has NaN")
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_every_result_round_trips(path, tmp_path):
+    """Arrays and back, a file and back, R's naming of every cell and back: graph, sets, gaps, counts, p-values, why."""
+    case = Case(path)
+    for options in ({}, {"conservative": True}):
+        if options and f"cpdag_{next(iter(options))}" not in case._data:
+            continue
+        fit = pycupc.pc(case.suff_stat, **case.arguments, **options)
+        facts = {key: getattr(fit, key) for key in ("labels", "max_ord", "n", "alpha", "trace")}
+        fit.save(tmp_path / "fit.npz")
+        loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+        for back in (pycupc.PcAlgo.from_arrays(fit.to_arrays(), **facts), loaded):
+            assert_equal(back, fit)
+            assert back.found_sepset == fit.found_sepset
+            assert [str(back.why(0, y)) for y in range(1, fit.p)] == [str(fit.why(0, y)) for y in range(1, fit.p)]
+        assert_equal(pycupc.PcAlgo.from_arrays(as_from_r(fit), **facts), fit)
+
+
+def assert_equal(back: pycupc.PcAlgo, fit: pycupc.PcAlgo) -> None:
+    assert back.sparse_graph == fit.sparse_graph
+    assert back.sepset == fit.sepset
+    assert back.sepset.cells() == fit.sepset.cells()
+    assert (back.n_edgetests, back.max_ord) == (fit.n_edgetests, fit.max_ord)
+    np.testing.assert_array_equal(back.pMax, fit.pMax)
+
+
+def as_from_r(fit: pycupc.PcAlgo) -> dict[str, np.ndarray]:
+    """The arrays of `fit` as they come back from R: every cell that holds a set is named, gaps are not."""
+    arrays = fit.to_arrays("matrix")
+    cells = sorted(fit.sepset.cells().items())
+    arrays["sepset_x"] = np.array([x for (x, _), _ in cells], dtype=np.int32)
+    arrays["sepset_y"] = np.array([y for (_, y), _ in cells], dtype=np.int32)
+    arrays["sepset_len"] = np.array([len(s) for _, s in cells], dtype=np.int32)
+    arrays["sepset_members"] = np.array([m for _, s in cells for m in s], dtype=np.int32)
+    del arrays["gap_x"], arrays["gap_y"]
+    return only_stored_cells(arrays, fit.p)
+
+
+@given(seeds)
+@settings(max_examples=100, deadline=None)
+def test_changed_sets_equal_a_dict_of_cells(seed):
+    """Against a plain dict: pcalg's list of lists with some cells written."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(3, 8))
+    empty = SparseGraph.from_dense(np.zeros((p, p), np.int8))
+    pairs = [(x, y) for x in range(p) for y in range(p) if x < y]
+    stored = [(pair if rng.random() < 0.5 else pair[::-1]) for pair in pairs if rng.random() < 0.4]
+    sets = {cell: tuple(rng.permutation(p)[: rng.integers(1, p)].tolist()) for cell in stored}
+    gaps = [x * p + y for x, y in pairs if not {(x, y), (y, x)} & sets.keys() and rng.random() < 0.3]
+    sepset = SepSets.from_flat(empty, flat(sets), np.array(gaps, dtype=np.int64))
+    cells = dict(sets)
+    for x, y in pairs:
+        if not {(x, y), (y, x)} & sets.keys() and x * p + y not in gaps:
+            cells[x, y] = ()
+    assert sepset.cells() == cells
+    changes = {
+        (x, y): tuple(rng.permutation(p)[: rng.integers(0, p)].tolist())
+        for x in range(p)
+        for y in range(p)
+        if x != y and rng.random() < 0.2
+    }
+    changed = sepset.changed(changes)
+    assert changed.cells() == cells | changes
+    for x, y in {*cells, *changes}:
+        assert changed.get(x, y) == (cells | changes)[x, y]
+    left = [x * p + y for x, y in np.array(changed.gaps(), dtype=int).reshape(-1, 2).tolist()]
+    assert left == [g for g in gaps if not {divmod(g, p), divmod(g, p)[::-1]} & changes.keys()]
+    b = rng.integers(0, p, p * p)
+    x, y = np.divmod(np.arange(p * p), p)
+    want = [m in (cells | changes).get((i, j), ()) for i, j, m in zip(x.tolist(), y.tolist(), b.tolist(), strict=True)]
+    assert changed.contains_many(x, y, b).tolist() == want
+
+
+def flat(cells: dict[tuple[int, int], tuple[int, ...]]) -> FlatCells:
+    return FlatCells(
+        np.array([x for x, _ in cells], dtype=np.int32),
+        np.array([y for _, y in cells], dtype=np.int32),
+        np.array([len(s) for s in cells.values()], dtype=np.int32),
+        np.array([m for s in cells.values() for m in s], dtype=np.int32),
+    )
+
+
+def test_dense_views_cannot_be_written_to():
+    fit = pycupc.pc({"C": np.eye(3), "n": 50})
+    for matrix in (fit.graph, fit.skeleton):
+        with pytest.raises(ValueError, match="read-only"):
+            matrix[0, 1] = 1
+
+
+def test_a_result_without_correlations_says_so():
+    arrays = pycupc.skeleton({"C": np.full((3, 3), 0.9) + 0.1 * np.eye(3), "n": 50}).to_arrays()
+    del arrays["C"]
+    fit = pycupc.PcAlgo.from_arrays(arrays, labels=["a", "b", "c"], max_ord=1)
+    assert fit.edge_attributes()["pMax"].tolist() == arrays["edge_p"].tolist()
+    with pytest.raises(ValueError, match="made without its correlations"):
+        _ = fit.pMax
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+@pytest.mark.parametrize("n_edges", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_100000_variables_fit_into_less_than_a_matrix_of_bytes(n_edges, tmp_path):
+    command = [sys.executable, str(HERE / "large_result.py"), str(n_edges), str(tmp_path)]
+    environment = dict(os.environ, PYTHONPATH=str(HERE.parent))
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]

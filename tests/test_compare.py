@@ -57,19 +57,19 @@ def test_an_edge_that_only_one_kept_is_named_with_its_test():
     strict, loose = pycupc.skeleton(data, alpha=0.01), pycupc.skeleton(data, alpha=0.05)
     found = compare(strict, loose, suffStat=data, alpha=0.05, names=("strict", "loose"))
     assert not found
-    first = found.partings[0]
-    assert [f.level for f in found.partings] == sorted(f.level for f in found.partings)
-    remover = (strict, loose)[first.remover]
+    first = found.differences[0]
+    assert [f.level for f in found.differences] == sorted(f.level for f in found.differences)
+    remover = (strict, loose)[first.removed_by]
     assert remover.sepset.get(first.x, first.y) == first.S
     assert len(first.S) == first.level
-    # the p-value recorded by the one that removed it is that of the test itself, computed again
-    assert first.again == pytest.approx(first.p[first.remover], rel=1e-6)
+    # the p-value recorded by the one that removed it is that of the test itself, recomputed
+    assert first.recomputed_p == pytest.approx(first.p[first.removed_by], rel=1e-6)
     among = [first.x, first.y, *first.S]
     assert first.condition == pytest.approx(np.linalg.cond(data["C"][np.ix_(among, among)]))
-    kept = {(min(f.x, f.y), max(f.x, f.y)) for f in found.partings if f.other_level == -1}
+    kept = {(min(f.x, f.y), max(f.x, f.y)) for f in found.differences if f.other_level == -1}
     differ = np.argwhere(np.triu(strict.skeleton != loose.skeleton))
     assert kept == {(int(i), int(j)) for i, j in differ}
-    for text in ("They part first here:", f"level {first.level}, edge", "strict removed it given", "alpha 0.05"):
+    for text in ("The first difference:", f"level {first.level}, edge", "strict removed it given", "alpha 0.05"):
         assert text in found.text
     assert not first.singular
 
@@ -99,9 +99,9 @@ def test_identical_columns_are_led_to():
         sepset_members=np.array([m for S in cells.values() for m in S]),
     )
     found = compare(fit, other, suffStat=data, names=("ours", "theirs"))
-    assert [(f.x, f.y) for f in found.partings] == [(x, y)]
-    assert found.partings[0].singular
-    assert found.partings[0].collinear == ((3, 11),)
+    assert [(f.x, f.y) for f in found.differences] == [(x, y)]
+    assert found.differences[0].singular
+    assert found.differences[0].collinear == ((3, 11),)
     assert found.collinear == ((3, 11),)
     assert "4 and 12 are exactly collinear" in found.text
     assert "Exactly collinear columns of the data: 4 = 12" in found.text
@@ -130,7 +130,7 @@ def test_a_collider_that_only_one_set_makes_is_named():
     assert not found.parts["graph"]
     assert found.triple == (0, 1, 2)
     assert found.edge == (0, 1)
-    assert "They part at the triple 1 - 2 - 3" in found.text
+    assert "The first difference is at the triple 1 - 2 - 3" in found.text
     assert "1 --> 2 in collider, 1 --- 2 in chain" in found.text
 
 
@@ -143,7 +143,7 @@ def test_equal_sets_and_other_arrows_point_to_a_rule():
     found = compare(relaxed, solved)
     assert not found
     assert found.triple is None
-    assert "they part at a rule" in found.text
+    assert "the difference comes from an orientation rule" in found.text
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_command_tells_by_its_exit_code(tmp_path, data_file, capsys):
     assert command(five, "pycupc", "--data", data_file, "--alpha", "0.05") == 0
     assert "out and pycupc are equal" in capsys.readouterr().out
     assert command(five, other, "--data", data_file) == 1
-    assert "They part first here" in capsys.readouterr().out
+    assert "The first difference:" in capsys.readouterr().out
 
 
 def test_the_command_names_what_is_wrong(tmp_path, data_file, capsys):

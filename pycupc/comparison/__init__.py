@@ -1,8 +1,8 @@
-"""Two results side by side: are they equal, and if not, at which test, triple or rule did they part?"""
+"""Two results side by side: are they equal, and if not, at which test, triple or rule do they begin to differ?"""
 
 from __future__ import annotations
 
 from pycupc.comparison.comparison import Comparison, compare
-from pycupc.comparison.differences import Parting
+from pycupc.comparison.differences import Difference
 
-__all__ = ["Comparison", "Parting", "compare"]
+__all__ = ["Comparison", "Difference", "compare"]

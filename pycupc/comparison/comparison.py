@@ -1,8 +1,8 @@
-"""Two results side by side: are they equal, and if not, at which test, triple or rule did they part?
+"""Two results side by side: are they equal, and if not, at which test, triple or rule do they begin to differ?
 
-Results part at the first level at which one removed an edge that the other kept. Everything later may only follow from
-that, so the first one is explained in full: the test, both p-values, the conditioning of its matrix, and the exactly
-collinear columns among its variables, which are the usual reason.
+Two results begin to differ at the first level at which one removed an edge that the other kept. Later differences may
+merely follow from that one, so it is explained in full: the test, both p-values, the condition number of its matrix,
+and the exactly collinear columns among its variables, which are the usual reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.comparison.differences import Parting, Side, collinear_pairs, first_triple, partings
+from pycupc.comparison.differences import Difference, Side, collinear_pairs, find_differences, first_triple
 from pycupc.comparison.report import Report
 from pycupc.results.pcalgo import PcAlgo
 
@@ -22,7 +22,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found. True in a condition when the results are equal; its `str` is the report.
+    """What `compare` found. It is true in a condition if the results are equal, and its `str` is the report.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Comparison:
         Skeleton, graph, separating sets, numbers of tests, last level and p-values are all equal.
     parts : dict of str to bool
         Which of these are.
-    partings : tuple of Parting
+    differences : tuple of Difference
         Pairs of variables on which the skeletons differ, by level and then by variables.
     triple : tuple of (x, y, z) or None
         The first unshielded triple x - y - z that only one of two results with equal skeletons calls a collider.
@@ -44,7 +44,7 @@ class Comparison:
 
     equal: bool
     parts: dict[str, bool]
-    partings: tuple[Parting, ...]
+    differences: tuple[Difference, ...]
     triple: tuple[int, int, int] | None
     edge: tuple[int, int] | None
     collinear: tuple[tuple[int, int], ...]
@@ -72,7 +72,8 @@ def compare(
     ----------
     a, b : PcAlgo
     suffStat : SuffStat or mapping with "C" and "n", optional
-        The data of both; with it the test at which the results part is computed again and its matrix looked at.
+        The data of both; with it the test at which the results begin to differ is computed once more and its matrix
+        examined.
     alpha : float, optional
         Significance level, for the report only.
     names : sequence of two str
@@ -102,7 +103,7 @@ def compare(
         "last level": int(a.max_ord) == int(b.max_ord),
         "p-values": bool(np.allclose(one.p_max, two.p_max, rtol=rtol, atol=1e-300)),
     }
-    apart = () if skeleton else partings(one, two, C, n)
+    differences = () if skeleton else find_differences(one, two, C, n)
     triple = edge = None
     if skeleton and not parts["graph"]:
         triple = first_triple(one, two)
@@ -110,8 +111,8 @@ def compare(
         edge = min(x, y), max(x, y)
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
     report = Report(one, two, labels, alpha)
-    text = report.text(parts, apart, triple, edge, collinear)
-    return Comparison(all(parts.values()), parts, apart, triple, edge, collinear, text)
+    text = report.text(parts, differences, triple, edge, collinear)
+    return Comparison(all(parts.values()), parts, differences, triple, edge, collinear, text)
 
 
 def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""Where two results differ: edges by level, the test of each, the first triple. `pycupc.comparison.report` words it.
+"""Where two results differ: edges by level, the test of each, the first triple. `report.py` puts it into words.
 
-A result tells at which level each pair was removed (the size of its separating set), so no run has to be watched:
-the first parting is the lowest level at which one result removed what the other still had afterwards.
+A result shows at which level each pair was removed (the size of its separating set), so no run has to be observed: the
+first difference is at the lowest level at which one result removed what the other still had afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEPT, GAP = -1, -2
 
 
 @dataclass(frozen=True)
-class Parting:
+class Difference:
     """One edge that one result removed and the other kept, or removed at a later level.
 
     Attributes
@@ -38,13 +38,13 @@ class Parting:
         Level at which one result removed the edge.
     S : tuple of int
         The set that separated x and y.
-    remover : int
+    removed_by : int
         Which result removed it at `level`: 0 or 1.
     other_level : int
         Level at which the other removed it, or -1 if it kept it.
     p : tuple of two float
         The p-value each result recorded in pMax: of the separating test, or the largest of all tests of a kept edge.
-    again : float
+    recomputed_p : float
         The p-value of this test by pcalg's formula; NaN without the data.
     condition : float
         Condition number of the correlation matrix of x, y, S; NaN without the data.
@@ -56,16 +56,16 @@ class Parting:
     y: int
     level: int
     S: tuple[int, ...]
-    remover: int
+    removed_by: int
     other_level: int
     p: tuple[float, float]
-    again: float = np.nan
+    recomputed_p: float = np.nan
     condition: float = np.nan
     collinear: tuple[tuple[int, int], ...] = ()
 
     @property
     def singular(self) -> bool:
-        """Is the matrix of this test singular, so that its outcome hangs on the last digits?"""
+        """Is the matrix of this test singular, so that its outcome depends on the last digits?"""
         return self.condition > SINGULAR
 
 
@@ -117,7 +117,7 @@ class Side:
         return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
 
 
-def partings(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> tuple[Parting, ...]:
+def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> tuple[Difference, ...]:
     """Pairs that the two removed at different levels, or that one kept; by level, then by variables."""
     differ = np.triu(one.level != two.level, 1)
     found = []
@@ -125,17 +125,19 @@ def partings(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> t
         levels = int(one.level[i, j]), int(two.level[i, j])
         removers = [side for side in (0, 1) if levels[side] >= 0]
         if not removers:
-            continue  # a gap in one, an edge in the other: not the doing of a test
+            continue  # a gap in one, an edge in the other: no test decided that
         remover = min(removers, key=lambda side: levels[side])
         side = (one, two)[remover]
         x, y, S = side.separating(int(i), int(j))
         recorded = float(one.p_max[x, y]), float(two.p_max[x, y])
-        found.append(Parting(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_look(x, y, S, C, n)))
+        found.append(
+            Difference(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_recompute(x, y, S, C, n))
+        )
     return tuple(sorted(found, key=lambda f: (f.level, min(f.x, f.y), max(f.x, f.y))))
 
 
-def _look(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> dict[str, Any]:
-    """The test again, literally as pcalg does it, and the matrix it inverts."""
+def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> dict[str, Any]:
+    """The same test, literally as pcalg makes it, and the matrix that it inverts."""
     if C is None:
         return {}
     from pycupc.gaussian.gauss_ci_test import gaussCItest
@@ -143,8 +145,8 @@ def _look(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> d
     among = [x, y, *S]
     matrix = C[np.ix_(among, among)]
     condition = float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else np.inf
-    again = float(gaussCItest(x, y, list(S), {"C": C, "n": n}))
-    return {"again": again, "condition": condition, "collinear": collinear_pairs(C, among)}
+    recomputed_p = float(gaussCItest(x, y, list(S), {"C": C, "n": n}))
+    return {"recomputed_p": recomputed_p, "condition": condition, "collinear": collinear_pairs(C, among)}
 
 
 def collinear_pairs(C: np.ndarray, among: Iterable[int]) -> tuple[tuple[int, int], ...]:

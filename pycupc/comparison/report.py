@@ -1,4 +1,4 @@
-"""What `pycupc.comparison.compare` found, in words."""
+"""The report of a comparison, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.comparison.differences import GAP, KEPT, Parting, Side
+from pycupc.comparison.differences import GAP, KEPT, Difference, Side
 
 #: How many pairs a report lists.
 LISTED = 20
@@ -27,15 +27,15 @@ class Report:
     def text(
         self,
         parts: dict[str, bool],
-        apart: Sequence[Parting],
+        differences: Sequence[Difference],
         triple: tuple[int, int, int] | None,
         edge: Pair | None,
         collinear: Sequence[Pair],
     ) -> str:
-        """Headline, then where they part: first the skeleton, else the directions, else the bookkeeping."""
+        """Headline, then the differences: of the skeleton, else of the directions, else of the bookkeeping."""
         lines = [self._headline(parts)]
         if not parts["skeleton"]:
-            lines += self._skeleton(apart, collinear)
+            lines += self._skeleton(differences, collinear)
         else:
             if edge is not None:
                 lines += self._orientation(triple, edge)
@@ -50,7 +50,7 @@ class Report:
         text = f"{self.one.name} and {self.two.name} differ in: {', '.join(differ)}."
         return text + (f" Equal: {', '.join(agree)}." if agree else "")
 
-    def _skeleton(self, apart: Sequence[Parting], collinear: Sequence[Pair]) -> list[str]:
+    def _skeleton(self, differences: Sequence[Difference], collinear: Sequence[Pair]) -> list[str]:
         one, two = self.one, self.two
         only = [int(np.triu(a.adjacent & ~b.adjacent).sum()) for a, b in ((one, two), (two, one))]
         edges = [int(np.triu(side.adjacent).sum()) for side in (one, two)]
@@ -59,32 +59,31 @@ class Report:
             f"{only[1]} only in {two.name} (of {edges[1]})."
         ]
         if not np.array_equal(one.level == GAP, two.level == GAP):
-            lines.append("They have other gaps (fixedGaps): the two were not asked the same.")
-        if not apart:
+            lines.append("Their fixedGaps differ: they do not answer the same question.")
+        if not differences:
             return lines
-        lines += ["", "They part first here:", *self._first(apart[0])]
-        singular = sum(f.singular for f in apart)
+        lines += ["", "The first difference:", *self._first(differences[0])]
+        singular = sum(f.singular for f in differences)
         if singular:
             lines += [
                 "",
-                f"{singular} of the {len(apart)} pairs on which they part do so at a test whose correlation matrix is "
-                "singular:",
-                "its outcome hangs on how a program inverts such a matrix, not on the data.",
+                f"{singular} of the {len(differences)} pairs differ at a test whose correlation matrix is singular:",
+                "its outcome depends on how a program inverts such a matrix, not on the data.",
             ]
         if collinear:
             shown = ", ".join(f"{self._name(i)} = {self._name(j)}" for i, j in collinear[:LISTED])
             more = f" and {len(collinear) - LISTED} more" if len(collinear) > LISTED else ""
             lines.append(f"Exactly collinear columns of the data: {shown}{more}. Leave out one of each pair.")
-        final = [f for f in apart if f.other_level == KEPT]
-        lines += ["", f"The edges that differ, by the level at which they went{_limited(final)}:"]
+        final = [f for f in differences if f.other_level == KEPT]
+        lines += ["", f"The edges that differ, by the level at which they were removed{_limited(final)}:"]
         lines += [self._row(f) for f in final[:LISTED]]
-        if len(final) < len(apart):
-            lines.append(f"{len(apart) - len(final)} more pairs were removed by both, at different levels.")
+        if len(final) < len(differences):
+            lines.append(f"{len(differences) - len(final)} more pairs were removed by both, at different levels.")
         return lines
 
-    def _first(self, f: Parting) -> list[str]:
-        remover, other = (self.one, self.two) if f.remover == 0 else (self.two, self.one)
-        removed, kept = f.p if f.remover == 0 else f.p[::-1]
+    def _first(self, f: Difference) -> list[str]:
+        remover, other = (self.one, self.two) if f.removed_by == 0 else (self.two, self.one)
+        removed, kept = f.p if f.removed_by == 0 else f.p[::-1]
         alpha = f" (alpha {self.alpha:g})" if self.alpha is not None else ""
         fate = "kept it" if f.other_level == KEPT else f"removed it at level {f.other_level}"
         lines = [
@@ -92,15 +91,15 @@ class Report:
             f"  {remover.name} removed it given {self._set(f.S)}: p = {removed:.6g}{alpha}",
             f"  {other.name} {fate}: largest p of its tests {kept:.6g}",
         ]
-        if np.isfinite(f.again):
-            lines.append(f"  this test again, by pcalg's formula: p = {f.again:.6g}")
+        if np.isfinite(f.recomputed_p):
+            lines.append(f"  the same test by pcalg's formula: p = {f.recomputed_p:.6g}")
             lines.append(f"  condition number of its correlation matrix: {f.condition:.3g}")
         for i, j in f.collinear:
             lines.append(f"  {self._name(i)} and {self._name(j)} are exactly collinear (|r| = 1)")
         return lines
 
-    def _row(self, f: Parting) -> str:
-        remover = (self.one, self.two)[f.remover]
+    def _row(self, f: Difference) -> str:
+        remover = (self.one, self.two)[f.removed_by]
         mark = ", singular" if f.singular else ""
         return (
             f"  level {f.level}: {self._name(f.x)} - {self._name(f.y)}, removed by {remover.name} "
@@ -115,13 +114,15 @@ class Report:
             x, y, z = triple
             collider, plain = (two, one) if one.explains(x, y, z) else (one, two)
             lines.append(
-                f"They part at the triple {self._name(x)} - {self._name(y)} - {self._name(z)}: {self._name(y)} is in "
-                f"the set that separates {self._name(x)} and {self._name(z)} in {plain.name} "
+                f"The first difference is at the triple {self._name(x)} - {self._name(y)} - {self._name(z)}: "
+                f"{self._name(y)} is in the set that separates {self._name(x)} and {self._name(z)} in {plain.name} "
                 f"({self._separating(plain, x, z)}), not in {collider.name} ({self._separating(collider, x, z)}), "
                 "which therefore calls it a collider."
             )
         else:
-            lines.append("Every unshielded triple has the same answer, so they part at a rule, or at an option of it.")
+            lines.append(
+                "Every unshielded triple is decided alike, so the difference comes from an orientation rule or option."
+            )
         x, y = edge
         lines.append(f"First edge: {self._arrow(one, x, y)}, {self._arrow(two, x, y)}.")
         return lines
@@ -171,5 +172,5 @@ class Report:
         return "an edge" if side.adjacent[x, y] else self._set(side.separating(x, y)[2])
 
 
-def _limited(rows: Sequence[Parting]) -> str:
+def _limited(rows: Sequence[Difference]) -> str:
     return f" (the first {LISTED} of {len(rows)})" if len(rows) > LISTED else ""

@@ -146,15 +146,15 @@ class Job:
             found = compare(*fits, suffStat=data, alpha=options.get("alpha"), names=options["names"])
             reply.update(equal=found.equal, parts=found.parts, text=found.text)
             columns = {
-                "level": [f.level for f in found.partings],
-                "x": [f.x for f in found.partings],
-                "y": [f.y for f in found.partings],
-                "remover": [f.remover for f in found.partings],
+                "level": [f.level for f in found.differences],
+                "x": [f.x for f in found.differences],
+                "y": [f.y for f in found.differences],
+                "remover": [f.removed_by for f in found.differences],
             }
             self._out = {name: np.array(values, dtype=np.int32) for name, values in columns.items()}
             for k, name in enumerate(("p_a", "p_b")):
-                self._out[name] = np.array([f.p[k] for f in found.partings], dtype=np.float64)
-            self._out["condition"] = np.array([f.condition for f in found.partings], dtype=np.float64)
+                self._out[name] = np.array([f.p[k] for f in found.differences], dtype=np.float64)
+            self._out["condition"] = np.array([f.condition for f in found.differences], dtype=np.float64)
         return reply
 
     def _fit(self, side: str, options: dict[str, Any]) -> PcAlgo:

@@ -6,11 +6,17 @@ What is public:
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
     PcAlgo                     what pc and skeleton return
-    EngineError, Interrupted   what they may raise besides TypeError and ValueError
+    compare                    two results side by side
+    EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
+
+How the package is built, from the top: cli, r and comparison; pc (skeleton, then orientation) and skeleton (the level
+loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the Gaussian
+test; sparse_graph, the form of a graph that all of them share.
 """
 
 from __future__ import annotations
 
+from pycupc.comparison import compare
 from pycupc.engines.base import EngineError
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat
@@ -19,4 +25,6 @@ from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import Interrupted, skeleton
 from pycupc.version import __version__
 
-__all__ = ["EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "gaussCItest", "pc", "skeleton"]
+__all__ = [
+    "EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "compare", "gaussCItest", "pc", "skeleton",
+]  # fmt: skip

@@ -69,14 +69,20 @@ def _gpu() -> dict[str, Any]:
 
 
 def commit(data: Path) -> str:
-    """The commit that `prepare` noted beside the data, else that of the checkout ("+" if its product files differ)."""
-    if (note := data / "commit").exists():
-        return note.read_text().strip()
+    """The commit that `prepare` noted beside the data, else that of this checkout."""
+    note = data / "commit"
+    return note.read_text().strip() if note.exists() else commit_of(ROOT)
+
+
+def commit_of(checkout: Path) -> str:
+    """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say."""
+    if not (checkout / ".git").exists():
+        return "unknown"
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
 
         def git(*words: str) -> str:
             return subprocess.run(
-                ["git", "-C", str(ROOT), *words], check=True, capture_output=True, text=True
+                ["git", "-C", str(checkout), *words], check=True, capture_output=True, text=True
             ).stdout.strip()
 
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "pycupc", "kernels")

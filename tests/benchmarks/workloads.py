@@ -70,11 +70,9 @@ class Answer:
     @property
     def digest(self) -> str:
         """Hash of the whole answer, 16 hexadecimal digits."""
-        h = hashlib.sha256(np.packbits(self.skeleton).tobytes())
-        for part in self.sepset:
-            h.update(np.ascontiguousarray(part, dtype=np.int32).tobytes())
-        h.update(repr(self.n_edgetests).encode())
-        return h.hexdigest()[:16]
+        sets = (np.asarray(part, dtype=np.int32) for part in self.sepset)
+        tests = np.frombuffer(repr(self.n_edgetests).encode(), dtype=np.uint8)
+        return digest(np.packbits(self.skeleton), *sets, tests)
 
     def differences(self, other: Answer) -> dict[str, Any]:
         """The parts in which two answers differ; empty if they are equal."""
@@ -87,6 +85,14 @@ class Answer:
         if self.n_edgetests != other.n_edgetests:
             out["n_edgetests"] = [sum(self.n_edgetests), sum(other.n_edgetests)]
         return out
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """Hash of the contents of some arrays, 16 hexadecimal digits."""
+    h = hashlib.sha256()
+    for array in arrays:
+        h.update(np.ascontiguousarray(array).tobytes())
+    return h.hexdigest()[:16]
 
 
 def expected(folder: Path, name: str, alpha: float) -> Answer | None:

@@ -13,7 +13,7 @@ LABELS = {
     "stable.fast, OpenMP": "pcalg stable.fast, OpenMP build",
     "cuPC-library": "original cuPC",
     "causal-learn, its default": "causal-learn, default collider rule",
-    # keys of raw files recorded before version 0.2
+    # two keys of the recorded baselines.json
     "one thread an edge": "one thread per edge",
     "one block an edge": "one block per edge",
 }

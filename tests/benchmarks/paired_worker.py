@@ -88,12 +88,12 @@ class _DevicePeak:
     """Largest number of bytes that CuPy's memory pool has handed out at one time, while `hook` is active."""
 
     def __init__(self) -> None:
-        from cupy.cuda import memory_hook
+        import cupy
 
         outer = self
-        self.bytes = self._now = 0
+        self.bytes = self._now = int(cupy.get_default_memory_pool().used_bytes())
 
-        class Hook(memory_hook.MemoryHook):  # type: ignore[misc]
+        class Hook(cupy.cuda.MemoryHook):
             name = "peak"
 
             def malloc_postprocess(self, **facts: Any) -> None:

@@ -2,7 +2,7 @@
 
 Every line of stdin is a request and every line of stdout its reply, both JSON. So that the worker can run checkouts of
 any age, it uses nothing of pycupc but `pycupc.skeleton`, `pycupc.pc`, `pycupc.EngineError`, and of a result `graph`,
-`skeleton`, `sepset.arrays()` and `n_edgetests`.
+`skeleton`, `n_edgetests` and the flat form of `sepset`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Worker:
             fit = run(self._suff_stat)
             seconds = time.perf_counter() - began
         peak = {"host": peak_memory(), "device": device.bytes if device else 0}
-        x, y, length, members = fit.sepset.arrays()
+        x, y, length, members = _flat(fit.sepset)
         answer = {
             "edges": digest(np.packbits(fit.skeleton)),
             "separating sets": digest(*(np.asarray(part, dtype=np.int32) for part in (x, y, length, members))),
@@ -104,6 +104,14 @@ class _DevicePeak:
                 outer._now -= facts["mem_size"]
 
         self.hook: AbstractContextManager[Any] = Hook()
+
+
+def _flat(sepset: Any) -> tuple[np.ndarray, ...]:
+    """The separating sets as x, y, length, members; in version 0.1 the method had another name."""
+    try:
+        return sepset.flat()
+    except AttributeError:
+        return sepset.arrays()
 
 
 def _reset_peak_memory() -> None:

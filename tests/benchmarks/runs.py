@@ -19,9 +19,8 @@ from .processes import peak_memory
 from .workloads import Answer, Workload
 
 GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
-#: Steps of an engine before and between its levels; every other step returns results to the host.
-STEPS_IN = ("inspect", "start")
-UNTIMED = ("compile", "memory", "close")
+#: Steps of an engine that take the problem, and those that return results to the host.
+STEPS_IN, STEPS_OUT = ("inspect", "start"), ("degrees", "edges")
 
 
 class TooSlow(Exception):
@@ -37,37 +36,51 @@ def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
     return choose_engine(name, 10**6, numCores=threads, options=options or None)[0]
 
 
-class Stopwatch:
-    """An engine that passes every call on to another one and notes how long the call takes."""
+class Stopwatch(Engine):
+    """An engine that passes every step on to another one and notes how long the step takes."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.name = engine.name
         self.seconds: dict[str, float] = {}
         self.levels: list[float] = []
 
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._engine, name)
-        if not callable(value):
-            return value
+    def _timed(self, step: str, *args: Any, **options: Any) -> Any:
+        began = time.perf_counter()
+        out = getattr(self._engine, step)(*args, **options)
+        took = time.perf_counter() - began
+        self.seconds[step] = self.seconds.get(step, 0.0) + took
+        if step == "run_level":
+            self.levels.append(took)
+        return out
 
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            began = time.perf_counter()
-            out = value(*args, **kwargs)
-            took = time.perf_counter() - began
-            self.seconds[name] = self.seconds.get(name, 0.0) + took
-            if name == "run_level":
-                self.levels.append(took)
-            return out
+    def inspect(self, C: Any) -> Any:
+        return self._timed("inspect", C)
 
-        return timed
+    def start(self, C: Any, n: float, **options: Any) -> None:
+        self._timed("start", C, n, **options)
 
-    def total(self, *, exclude: tuple[str, ...] = ()) -> float:
-        """Seconds of all steps together, without those in `exclude` and without the untimed ones."""
-        return sum(took for name, took in self.seconds.items() if name not in (*exclude, *UNTIMED))
+    def compile(self, level: int) -> None:
+        self._timed("compile", level)
 
+    def run_level(self, level: int, cutoff: float) -> Any:
+        return self._timed("run_level", level, cutoff)
 
-Engine.register(Stopwatch)
+    def degrees(self) -> Any:
+        return self._timed("degrees")
+
+    def edges(self) -> Any:
+        return self._timed("edges")
+
+    def memory(self, p: int) -> tuple[int, int]:
+        return self._engine.memory(p)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def of(self, *steps: str) -> float:
+        """Seconds of these steps together."""
+        return sum(self.seconds.get(step, 0.0) for step in steps)
 
 
 def once(w: Workload, engine: Any, limit: float | None = None) -> tuple[Any, dict[str, Any]]:
@@ -82,7 +95,7 @@ def once(w: Workload, engine: Any, limit: float | None = None) -> tuple[Any, dic
     began = time.perf_counter()
 
     def elapsed() -> float:
-        return time.perf_counter() - began - watch.seconds.get("compile", 0.0)
+        return time.perf_counter() - began - watch.of("compile")
 
     def progress(level: int, _: int, tests_at_most: int, edges_left: int) -> None:
         if limit is not None and elapsed() > limit:
@@ -92,10 +105,10 @@ def once(w: Workload, engine: Any, limit: float | None = None) -> tuple[Any, dic
     total = elapsed()
     return fit, {
         "total": total,
-        "engine": watch.total(),
-        "transfer_in": sum(watch.seconds.get(name, 0.0) for name in STEPS_IN),
+        "engine": watch.of(*STEPS_IN, "run_level", *STEPS_OUT),
+        "transfer_in": watch.of(*STEPS_IN),
         "levels": watch.levels,
-        "transfer_out": watch.total(exclude=(*STEPS_IN, "run_level")),
+        "transfer_out": watch.of(*STEPS_OUT),
     }
 
 
@@ -177,11 +190,11 @@ def level_times(run: dict[str, Any]) -> np.ndarray:
 
 def orientation(fit: Any, least: int = 5) -> list[float]:
     """Seconds of orienting a skeleton (u2pd = "relaxed"), `least` times."""
-    if not fit.skeleton.any():
+    if not len(fit.sparse_graph.low):
         return [0.0]
     out = []
     for _ in range(least):
         began = time.perf_counter()
-        orient(fit.skeleton, fit.sepset, u2pd="relaxed", solve_confl=False, ambiguous=None, random_state=None)
+        orient(fit.sparse_graph, fit.sepset, u2pd="relaxed", solve_confl=False, ambiguous=None, random_state=None)
         out.append(time.perf_counter() - began)
     return out

@@ -24,6 +24,8 @@ from .experiments.cpu import CALIBRATION
 from .report.tables import Table, digits
 
 SIDES = ("old", "new")
+#: The checkout on the side "new".
+SELF = record.ROOT
 #: The data sets of the tables, a small one, and one on which nearly all tests are ill-conditioned.
 SETS = (CALIBRATION, *workloads.SETS, "paper_2000_0.1_10000")
 ENGINES = ("cpu", "gpu", "cupc-e", "cupc-s")
@@ -76,7 +78,7 @@ class Worker:
 
 def run(args: Any) -> int:
     """Experiment "paired"; returns 1 if an answer differs, else 0."""
-    checkouts = dict(zip(SIDES, (args.checkout.resolve(), record.ROOT), strict=True))
+    checkouts = dict(zip(SIDES, (args.checkout.resolve(), SELF), strict=True))
     for side, folder in checkouts.items():
         if not (folder / "pycupc" / "__init__.py").exists():
             raise SystemExit(f"paired: the {side} checkout {folder} holds no package pycupc")
@@ -103,7 +105,7 @@ def run(args: Any) -> int:
                     record.write(result, args.out)
     if not result["rows"]:
         raise SystemExit("paired: nothing could be run")
-    print(_text(result))
+    print(text(result))
     return int(any(row["differs"] for row in result["rows"]))
 
 
@@ -190,7 +192,7 @@ def _brief(row: dict[str, Any]) -> str:
     return f"equal answers, new / old {ratio(row, 'elapsed', np.median):.3f}, {len(row['elapsed']['new'])} runs each"
 
 
-def _text(result: dict[str, Any]) -> str:
+def text(result: dict[str, Any]) -> str:
     """The tables of times and of memory, and what is above `ALLOWED`."""
     old, new = (result["checkouts"][side] for side in SIDES)
     parts = [f"old: {old}; new: {new}; {result['threads']} threads; times of `pycupc.{result['rows'][0]['call']}`"]

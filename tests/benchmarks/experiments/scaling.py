@@ -20,9 +20,8 @@ SWEEP_LIMIT = 10.0
 GIVE_UP = 4
 
 
-def run_all(args: Any) -> None:
-    """All GPU experiments, the most important first; what does not fit into `args.deadline` seconds is left out."""
-    deadline = Deadline(args.deadline)
+def run_all(args: Any, deadline: Deadline) -> None:
+    """All GPU experiments, the most important first; what the deadline does not allow is left out."""
     table(args, deadline)
     scaling_large(args, deadline)
     heavy(args, deadline)

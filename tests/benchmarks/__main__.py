@@ -6,7 +6,9 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 if not __package__:  # python tests/benchmarks: where another installed package is called "tests"
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -74,7 +76,7 @@ def _measure(args: argparse.Namespace) -> None:
     for experiment in on_cpu.get(args.experiment, []):
         experiment(args)
     deadline = gpu.Deadline(args.deadline)
-    on_gpu = {
+    on_gpu: dict[str, list[Callable[[Any, gpu.Deadline], None]]] = {
         "gpu": [gpu.table, gpu.heavy],
         "baselines": [gpu.baselines],
         "configurations": [gpu.configurations],
@@ -83,8 +85,8 @@ def _measure(args: argparse.Namespace) -> None:
         "gpu-peers": [gpu.gpu_peers],
         "gpu-all": [scaling.run_all],
     }
-    for experiment in on_gpu.get(args.experiment, []):
-        experiment(args, deadline)
+    for timed in on_gpu.get(args.experiment, []):
+        timed(args, deadline)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ class Worker:
         Raises
         ------
         RuntimeError
-            If the process has ended; what it printed on stderr says why.
+            If the process has ended; it has printed the reason on stderr.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -89,7 +89,8 @@ def run(args: Any) -> int:
     result["threads"] = args.threads or len(os.sched_getaffinity(0))
     ends = time.perf_counter() + args.deadline
     engines = _engines(list(args.engines or ENGINES), checkouts, result["threads"], args)
-    for name in workloads.available(args.sets or (workloads.QUICK if args.quick else SETS), args.data):
+    names = list(args.sets or (workloads.QUICK if args.quick else SETS))
+    for name in workloads.available(names, args.data):
         w = workloads.load(name, args.data)
         with _workers(checkouts) as workers:
             _load(w, workers)
@@ -206,7 +207,7 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _list(found: list[tuple[dict[str, Any], float | None]]) -> str:
+def _list(found: Sequence[tuple[dict[str, Any], float | None]]) -> str:
     """Data set and engine of some rows, with a ratio if there is one."""
     return ", ".join(f"{r['set']} {r['engine']}" + (f" ({k:.3f})" if k else "") for r, k in found) or "none"
 

@@ -80,7 +80,7 @@ class Worker:
         return {"elapsed": elapsed, "processor": processor}
 
     def _call(self, call: str, engine: str, threads: int) -> Callable[[dict[str, Any]], Any]:
-        function = {"skeleton": self._pycupc.skeleton, "pc": self._pycupc.pc}[call]
+        function = self._pycupc.pc if call == "pc" else self._pycupc.skeleton
         return lambda suff_stat: function(suff_stat, alpha=self._alpha, engine=engine, numCores=threads)
 
 

@@ -86,7 +86,7 @@ def _pcalg(w: workloads.Workload, method: str, threads: int, answer: workloads.A
 
 
 def predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
-    """The estimate that says not to start a run, None if the run may start.
+    """The estimate because of which a run is not started, None if it may start.
 
     The estimate is the number of tests of this data set times the smallest time per test that the implementation
     needed on any other data set. A run is not started if its estimate exceeds `limit` seconds.

@@ -98,7 +98,7 @@ def _engines_left(
 
 
 def _stopped(row: dict[str, Any], limit: float) -> set[str]:
-    """Engines that exceeded this limit or a longer one on this graph. The others are tried (again)."""
+    """Engines that exceeded this limit or a longer one on this graph. The others are tried on it."""
     return {engine for engine, at in row["stopped_at"].items() if at["limit"] >= limit}
 
 

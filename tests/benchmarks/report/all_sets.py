@@ -63,12 +63,11 @@ def section(raw: dict[str, Any], folder: Path) -> str:
 
 def _speedups(rows: list[dict[str, Any]], who: list[str], against: str) -> Table:
     """Ratios of times on the data sets that both ran, and their geometric means."""
-    rows = [r for r in rows if seconds(r["runs"].get(against)) is not None]
-    who = [w for w in who if any(seconds(r["runs"].get(w)) is not None for r in rows)]
+    timed = [(r, base) for r in rows if (base := seconds(r["runs"].get(against))) is not None]
+    who = [w for w in who if any(seconds(r["runs"].get(w)) is not None for r, _ in timed)]
     body: list[list[str]] = []
     columns: dict[str, list[float]] = {w: [] for w in who}
-    for r in rows:
-        base = seconds(r["runs"][against])
+    for r, base in timed:
         cells = []
         for w in who:
             own = seconds(r["runs"].get(w))

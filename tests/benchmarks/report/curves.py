@@ -130,10 +130,11 @@ def scaling_large(result: dict[str, Any], folder: Path) -> str:
     """Time of the skeleton, of its parts and of the orientation against p, with the fitted exponents."""
     rows = [r for r in result["rows"] if seconds(r["run"])]
     p = [r["p"] for r in rows]
+    transfer = [seconds(r["run"], "transfer_in") or 0.0 for r in rows]
     fig, ax = figure(figsize=(6.6, 4))
-    lines = [("skeleton, whole call", [seconds(r["run"]) for r in rows])]
+    lines = [("skeleton, whole call", [seconds(r["run"]) or 0.0 for r in rows])]
     lines.append(("skeleton, levels only", [level_times(r["run"]).sum() for r in rows]))
-    lines.append(("copy to the device", [seconds(r["run"], "transfer_in") for r in rows]))
+    lines.append(("copy to the device", transfer))
     if all(r.get("orientation") for r in rows):
         lines.append(("orientation", [r["orientation"][0] for r in rows]))
     for i, (name, values) in enumerate(lines):

@@ -67,9 +67,9 @@ def _whole(result: dict[str, Any]) -> Table:
     for r in result["rows"]:
         goal = None if result["quick"] else GOALS.get(r["set"])
         run = r["runs"].get("gpu")
-        met = ""
-        if goal is not None and seconds(run) is not None:
-            met = "yes" if seconds(run) <= goal else "by the engine" if seconds(run, "engine") <= goal else "no"
+        whole, engine, met = seconds(run), seconds(run, "engine"), ""
+        if goal is not None and whole is not None and engine is not None:
+            met = "yes" if whole <= goal else "by the engine" if engine <= goal else "no"
         facts = [
             r["set"],
             f"{r['alpha']:g}",

@@ -93,7 +93,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     """Parse the command line; `command` of the result is what the raw file records."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
-        description=__doc__,
+        description=sys.modules[str(__package__)].__doc__,
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -127,9 +127,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     resume = "add what the raw file in --out lacks, keep what it has; gpu keeps the peers' runs only"
     parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
-    known = (
-        "cpu: of cpu, reference, stable, stable.fast; GPU experiments: of gpu, cupc-e, cupc-s; paired: of all but peers"
-    )
+    known = "cpu: of cpu, reference, stable, stable.fast; GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
     parser.add_argument("--engines", nargs="+", help=known)
     parser.add_argument("--threads", type=int, help="threads of cpu and stable.fast (all cores)")
     parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu 600, scaling 10)")

@@ -25,27 +25,13 @@ _COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text table.
+    """The layout of a text table."""
 
-    Attributes
-    ----------
-    delimiter : str
-        One character; a blank stands for any run of blanks and tabs.
-    has_header : bool
-        Whether the first line holds the column names.
-    has_row_names : bool
-        Whether the first column holds row names, as R's ``write.csv`` and ``write.table`` write them.
-    names : list of str
-        The name of each column, "" for that of the row names.
-    text_columns : frozenset of int
-        Positions of the columns that need not be numeric: the row names and those to be dropped.
-    """
-
-    delimiter: str
-    has_header: bool
-    has_row_names: bool
-    names: list[str]
-    text_columns: frozenset[int]
+    delimiter: str  #: one character; a blank stands for any run of blanks and tabs
+    has_header: bool  #: whether the first line holds the column names
+    has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
+    names: list[str]  #: the name of each column, "" for that of the row names
+    text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be dropped
 
 
 @contextmanager

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
-import platform
 from typing import Any
 
 #: Distributions of CuPy, of which a machine needs exactly one.
@@ -39,14 +37,18 @@ def free_memory() -> int:
 
 def processor_name() -> str:
     """Name of the processor model, as far as the system knows it."""
+    import platform
+
     return _linux_field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def version_of(distribution: str) -> str | None:
     """Version of an installed distribution; None if it is not installed."""
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -49,18 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; ``sys.argv[1:]`` by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command line; returns the exit code. `argv` has no program name and is ``sys.argv[1:]`` by default."""
     parser = build_parser()
     try:
         args = parser.parse_args(argv)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FILE", help="observations: for methods, and to examine differences")
     parser.add_argument("--alpha", type=float, help="significance level of each test, for methods")
     parser.add_argument(
-        "--m-max", type=float, default=math.inf, metavar="L", help="size of the largest conditioning set, for methods"
+        "--m-max", type=float, default=math.inf, metavar="L", help="largest conditioning set of methods"
     )
     parser.add_argument("--skeleton", action="store_true", help="methods compute the skeleton only")
     parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
@@ -75,18 +75,7 @@ def load_or_compute(
     skeleton: bool = False,
     **options: Any,
 ) -> PcAlgo:
-    """A result from a file, or computed by a method.
-
-    Parameters
-    ----------
-    source : str or Path
-        One of `METHODS`, a file that ``PcAlgo.save`` wrote, or a folder that ``pycupc run`` wrote.
-    suffStat, alpha, labels
-        As for `pycupc.pc`; a method needs the first two.
-    skeleton : bool
-        Compute the skeleton only.
-    **options
-        Further arguments of `pycupc.pc` that pcalg's ``pc`` has too.
+    """The result in a file or folder, or that of one of `METHODS` with these arguments of `pycupc.pc`.
 
     Raises
     ------

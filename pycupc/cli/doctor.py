@@ -52,19 +52,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
-    """Examine this machine.
+    """Examine this machine; with `engines`, run a small problem on each, and with `r`, start R to list its packages.
 
-    Parameters
-    ----------
-    engines : bool
-        Run a small problem on each engine. The first run on a machine compiles the cpu engine, which takes a while.
-    r : bool
-        Start R, if it is installed, to list its packages.
-
-    Returns
-    -------
-    dict
-        Plain, ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
+    Returns a dict ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
     """
     found: dict[str, Any] = {"system": _system(), "packages": _packages(), "kernels": _kernels(), "gpu": _gpu()}
     found["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
@@ -108,8 +98,8 @@ def _gpu() -> dict[str, Any]:
     import cupy
 
     runtime = cupy.cuda.runtime
-    found["driver"], found["runtime"] = runtime.driverGetVersion(), runtime.runtimeGetVersion()
     try:
+        found["driver"], found["runtime"] = runtime.driverGetVersion(), runtime.runtimeGetVersion()
         found["devices"] = [_device(cupy, device) for device in range(runtime.getDeviceCount())]
     except Exception as error:  # CUDA raises many kinds, each of which is a finding
         found["problem"] = f"a CUDA device does not respond: {error}"

@@ -150,6 +150,9 @@ def check_arguments(
     custom = None if test is None or test is gaussCItest else CustomTest(test, variables.suffStat)
     if custom is not None and engine not in ("auto", "reference"):
         raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
+    if custom is not None and choice.options:
+        names = ", ".join(choice.options)
+        raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
     suff_stat = as_suff_stat(variables.suffStat) if custom is None else None
     labels = _checked_labels(variables, suff_stat)
     gaps = _pairs(variables.fixedGaps, "fixedGaps", len(labels))

@@ -84,7 +84,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     verbose : bool, default False
         Log what each level did on the ``pycupc`` logger, and on stderr if nobody has set up logging.
     engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine, default "auto"
-        "auto" takes the GPU when one works and the problem is large enough to gain from it.
+        "auto" takes the GPU when one works and the problem is large enough to gain from it; "schur" is another name
+        of "gpu".
     engine_options : dict, optional
         Arguments of the GPU engines: device; beta, gamma (cupc-e); theta, delta (cupc-s).
     progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional

@@ -87,6 +87,7 @@ def test_suff_stat(stat, error, words, engine):
         ({"indepTest": 3}, TypeError, "indepTest must be callable"),
         ({"indepTest": min, "engine": "cpu"}, ValueError, "custom indepTest runs on engine='reference' only"),
         ({"indepTest": min}, ValueError, "either labels or p must be given"),
+        ({"indepTest": min, "engine_options": {"beta": 4}}, ValueError, "engine_options must be empty with a custom"),
         ({"u2pd": "guess"}, ValueError, "u2pd must be 'relaxed', 'rand' or 'retry', got 'guess'"),
         ({"skel_method": "original"}, ValueError, r"'original' depends on the order.*pcalg::pc\(\)"),
         ({"skel_method": "fast"}, ValueError, "method must be 'stable' or 'stable.fast', got 'fast'"),

@@ -6,11 +6,11 @@ point.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
     keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
     keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
     for k, (name, kind) in enumerate(kinds.items()):
-        keys.append(f'  <key id="a{k}" for="edge" attr.name={quoteattr(name)} attr.type="{kind}"/>')
+        keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml(name)}" attr.type="{kind}"/>')
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<!-- pycupc: {_comment(BOTH_WAYS)} -->",
@@ -149,7 +149,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
 
 
 def _xml(text: object) -> str:
-    return escape(_NOT_XML.sub("?", str(text)))
+    return html.escape(_NOT_XML.sub("?", str(text)))
 
 
 def _comment(text: str) -> str:

@@ -14,8 +14,7 @@ import pytest
 
 import pycupc
 from pycupc.comparison import compare
-from pycupc.r import bridge as rbridge
-from pycupc.r.bridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
+from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")
@@ -25,8 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 def r():
     """R itself, with a problem S in it."""
     try:
-        with rbridge._r_session() as robjects:
-            rbridge._need(robjects, "graph")
+        with bridge.r_session() as robjects:
+            bridge.require_packages(robjects, "graph")
     except RBridgeError as error:
         pytest.skip(str(error))
     robjects.r("set.seed(1); X <- matrix(rnorm(3000), 300); X[, 4] <- X[, 1] + X[, 2] + X[, 4]")
@@ -38,7 +37,7 @@ def r():
 @pytest.fixture(scope="module")
 def pcalg(r):
     try:
-        rbridge._need(rbridge._rpy2(), "pcalg")
+        bridge.require_packages(bridge.load_rpy2(), "pcalg")
     except RBridgeError as error:
         pytest.skip(str(error))
     return r
@@ -170,7 +169,7 @@ def test_off_the_main_thread_it_warns(r):
 @pytest.mark.parametrize("mode", ["API", "ABI"])
 def test_both_modes_of_rpy2_work(r, mode):
     code = (
-        "import numpy as np, pycupc, pycupc.rbridge as b; "
+        "import numpy as np, pycupc, pycupc.r as b; "
         "s = pycupc.SuffStat(np.eye(3), 10); t = b.from_r(b.to_r(s)); print(np.array_equal(s.C, t.C), t.n)"
     )
     environment = {**os.environ, "RPY2_CFFI_MODE": mode, "PYTHONPATH": str(ROOT)}
@@ -190,12 +189,12 @@ def test_without_rpy2_the_message_says_what_to_install(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    rbridge._rpy2.cache_clear()
+    bridge.load_rpy2.cache_clear()
     try:
         with pytest.raises(RBridgeError, match=r"pip install 'pycupc\[r\]'"):
             pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
     finally:
-        rbridge._rpy2.cache_clear()
+        bridge.load_rpy2.cache_clear()
 
 
 def test_an_unfit_rpy2_names_the_versions_that_work(monkeypatch):
@@ -207,26 +206,26 @@ def test_an_unfit_rpy2_names_the_versions_that_work(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", unfit)
-    rbridge._rpy2.cache_clear()
+    bridge.load_rpy2.cache_clear()
     try:
         with pytest.raises(RBridgeError, match="R_ParentEnv.*rpy2-rinterface<=3.6.4"):
             pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
     finally:
-        rbridge._rpy2.cache_clear()
+        bridge.load_rpy2.cache_clear()
 
 
 def test_in_a_process_that_r_started_it_refuses(monkeypatch):
     monkeypatch.setitem(sys.modules, "rpytools", object())
-    rbridge._rpy2.cache_clear()
+    bridge.load_rpy2.cache_clear()
     try:
         with pytest.raises(RBridgeError, match="started by R"):
             pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
     finally:
-        rbridge._rpy2.cache_clear()
+        bridge.load_rpy2.cache_clear()
 
 
 def test_importing_the_bridge_loads_no_rpy2():
-    code = "import sys, pycupc.rbridge; print('rpy2' in sys.modules)"
+    code = "import sys, pycupc.r; print('rpy2' in sys.modules)"
     command = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

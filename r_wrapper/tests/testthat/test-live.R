@@ -1,4 +1,4 @@
-# Against the pcalg that is installed: the whole object, and what pcalg's own functions make of it.
+# Against the installed pcalg: the whole object, and the answers of pcalg's functions when they are given it.
 
 problems <- function() {
   simulated <- function(p, n, degree, seed) {
@@ -9,7 +9,7 @@ problems <- function() {
   list(simulated(10, 200, 4, 1), simulated(15, 60, 4, 2), simulated(20, 1000, 5, 3), simulated(12, 5000, 6, 4))
 }
 
-# identical() slot by slot; a call that do.call() made holds functions, through which a comparison would walk for hours.
+# identical() slot by slot; a call that do.call() made holds functions, which a comparison would follow for hours.
 same_object <- function(ours, theirs) {
   for (slot in setdiff(methods::slotNames(theirs), c("call", "pMax"))) {
     expect_true(identical(methods::slot(ours, slot), methods::slot(theirs, slot)), label = paste("same slot", slot))
@@ -86,7 +86,7 @@ test_that("u2pd = \"rand\" draws from R's generator: set.seed() gives pcalg's gr
     after <- runif(1)
     set.seed(100 + seed)
     theirs <- do.call(pcalg::pc, args)
-    expect_identical(after, runif(1)) # the generator stands where pcalg leaves it
+    expect_identical(after, runif(1)) # the generator is in the state in which pcalg leaves it
     same_object(ours, theirs)
     set.seed(200 + seed)
     differ <- differ + !identical(do.call(cu_pc, args)@graph, ours@graph)

@@ -40,12 +40,11 @@ test_that("an object for p = 2,810 is built in under 3 seconds", {
   from <- sample.int(p, 5000L, TRUE)
   plain <- list(
     labels = as.character(seq_len(p)), n.edgetests = c(1, 2, 3), max.ord = 2L, pMax = matrix(0.5, p, p),
-    orientation = "",
     graph = list(from = from, to = from %% p + 1L, mark = rep(1L, 5000L)),
     sepset = list(p = p, x = x, y = y, length = size, members = sample.int(p, sum(size), TRUE), gap_x = integer(0),
       gap_y = integer(0))
   )
-  seconds <- sum(system.time(fit <- as_pcalgo(plain, quote(f())))[1:2]) # of this process: others may be at work too
+  seconds <- sum(system.time(fit <- as_pcalgo(plain, quote(f()), "double"))[1:2]) # CPU time of this process: the machine may be busy
   expect_length(fit@sepset, p)
   expect_lt(seconds, 3)
 })

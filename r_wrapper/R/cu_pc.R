@@ -42,16 +42,16 @@
 #' @param engine `"auto"`, `"gpu"` or `"cpu"`; `"reference"`, a slow one for checks; `"cupc-e"` or `"cupc-s"`, the
 #'   published GPU algorithms.
 #' @param progress Show a text progress bar? By default only in interactive sessions.
-#' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is empty
-#'   and [cu_sepset()] looks the sets up; for many variables, where p^2 list cells are slow and large. `"auto"`: `"list"`
-#'   for up to 5,000 variables.
+#' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
+#'   empty and [cu_sepset()] looks the sets up; for many variables, where p^2 list cells are slow and large. `"auto"`:
+#'   `"list"` for up to 5,000 variables.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
 #'   Journal of Machine Learning Research 15, 3741-3782.
 #'
-#'   Zarebavani, B., Jafarinejad, F., Hashemi, M. and Salehkaleybar, S. (2020). cuPC: CUDA-based parallel PC algorithm for
-#'   causal structure learning on GPU. IEEE Transactions on Parallel and Distributed Systems 31(3), 530-542.
+#'   Zarebavani, B., Jafarinejad, F., Hashemi, M. and Salehkaleybar, S. (2020). cuPC: CUDA-based parallel PC algorithm
+#'   for causal structure learning on GPU. IEEE Transactions on Parallel and Distributed Systems 31(3), 530-542.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -120,8 +120,8 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   as_pcalgo(plain, cl, "integer", sepset)
 }
 
-# source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into an environment of their own,
-# and only the exported functions appear where source() was called.
+# source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into an environment of their
+# own, and only the exported functions appear where source() was called.
 local({
   target <- parent.env(environment())
   frame <- Find(function(frame) exists("ofile", frame, inherits = FALSE), sys.frames(), right = TRUE)

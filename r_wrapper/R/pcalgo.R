@@ -49,15 +49,15 @@ adjacent_cells <- function(plain) {
 expand_sepset <- function(plain) {
   s <- plain$sepset
   p <- length(plain$labels)
-  implied <- upper.tri(matrix(FALSE, p, p))
+  implied <- lower.tri(matrix(FALSE, p, p)) # columns are the rows of the list: R stores columns together
   implied[adjacent_cells(plain)] <- FALSE
-  implied[cbind(c(s$x, s$y, s$gap_x), c(s$y, s$x, s$gap_y))] <- FALSE
+  implied[(c(s$x, s$y, s$gap_x) - 1) * p + c(s$y, s$x, s$gap_y)] <- FALSE
   sets <- as_sets(s$length, s$members)
   last <- cumsum(tabulate(s$x, p)) # the cells are in row order
   first <- c(0L, last[-p]) + 1L
   lapply(seq_len(p), function(x) {
     row <- vector("list", p)
-    row[implied[x, ]] <- list(integer(0))
+    row[implied[, x]] <- list(integer(0))
     at <- if (last[x] >= first[x]) first[x]:last[x]
     row[s$y[at]] <- sets[at]
     row

@@ -1,5 +1,5 @@
-# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`), which also shows the
-# line that Python is compiling. Python calls `on_line` with a text and `on_progress` with plain numbers.
+# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`), which also shows
+# the line of Python's log that explains a wait: it compiles. Python calls `on_progress` with plain numbers.
 
 make_reporter <- function(verbose, progress) {
   verbose <- check_flag(verbose, "verbose")

@@ -4,8 +4,9 @@
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
 #' @param x,y Two variables, by position.
-#' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is independent
-#'   without conditioning, or NULL. As in pcalg, each set is in only one of the cells `[[x]][[y]]` and `[[y]][[x]]`.
+#' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is
+#'   independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its set in
+#'   the cell `[[x]][[y]]` or in `[[y]][[x]]`.
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)

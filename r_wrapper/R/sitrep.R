@@ -18,7 +18,8 @@ cu_sitrep <- function() {
   }
   lines <- c(
     line("R", paste(R.version.string, R.version$platform)),
-    or_command("pcalg", "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\") (cu_plain() works without)"),
+    or_command("pcalg",
+      "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\") (cu_plain() works without it)"),
     or_command("reticulate", "install.packages(\"reticulate\")")
   )
   if (!is.na(version("reticulate"))) {

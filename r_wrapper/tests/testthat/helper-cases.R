@@ -15,11 +15,16 @@ golden_folder <- function() {
   if (length(list.files(folder, "\\.npz$"))) normalizePath(folder)
 }
 
-golden_cases <- function() {
-  folder <- golden_folder()
-  if (is.null(folder)) skip("no recorded answers: set PYCUPC_GOLDEN to the folder tests/golden of the checkout")
-  list.files(folder, "\\.npz$", full.names = TRUE)
-}
+# All cases, read once.
+golden_cases <- local({
+  cases <- NULL
+  function() {
+    folder <- golden_folder()
+    if (is.null(folder)) skip("no recorded answers: set PYCUPC_GOLDEN to the folder tests/golden of the checkout")
+    if (is.null(cases)) cases <<- lapply(list.files(folder, "\\.npz$", full.names = TRUE), read_case)
+    cases
+  }
+})
 
 # One case as plain R values; arrays arrive as bytes, which every version of reticulate can convert.
 read_case <- function(file) {

@@ -66,8 +66,6 @@ class Options:
 def _check_number(name: str, expected: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, _NUMBER):
         raise TypeError(f"{name} must be {expected}, got {value!r}")
-    if math.isnan(value):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 @dataclass(frozen=True)

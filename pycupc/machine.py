@@ -1,9 +1,16 @@
-"""What this machine has: cores, memory, and a GPU that works or the reason why it does not."""
+"""This machine: its cores, its memory, its processor, and whether the GPU engines can run on it."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+from typing import Any
+
+#: Distributions of CuPy, of which a machine needs exactly one.
+CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
+
+_INSTALL = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
+_CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
 
 def available_cores() -> int:
@@ -14,56 +21,110 @@ def available_cores() -> int:
         return os.cpu_count() or 1
 
 
+def physical_memory() -> int | None:
+    """Bytes of memory installed; None where the system does not provide the number."""
+    return _pages("SC_PHYS_PAGES")
+
+
 def free_memory() -> int:
-    """Bytes of memory that can be had without swapping; a large number where the system does not say."""
+    """Bytes of memory available without swapping; a very large number where the system does not provide it."""
+    available = _linux_field("/proc/meminfo", "MemAvailable")
+    if available is not None:
+        return int(available.split()[0]) * 1024
+    pages = _pages("SC_AVPHYS_PAGES")
+    return 2**62 if pages is None else pages
+
+
+def processor_name() -> str:
+    """Name of the processor model, as far as the system knows it."""
+    import platform
+
+    return _linux_field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+
+
+def version_of(distribution: str) -> str | None:
+    """Version of an installed distribution; None if it is not installed."""
+    from importlib import metadata
+
     try:
-        with open("/proc/meminfo") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def several_cupys() -> str | None:
+    """A message if more than one distribution of CuPy is installed: they overwrite each other's files."""
+    names = [name for name in CUPY if version_of(name)]
+    remedy = f"uninstall all of them, then {_INSTALL}"
+    return f"{' and '.join(names)} are installed and overwrite each other; {remedy}" if len(names) > 1 else None
+
+
+_usable: dict[int, str] = {}
+
+
+def gpu_works(device: int = 0) -> tuple[bool, str]:
+    """Whether the GPU engines can run on a CUDA device, by its number, and its description.
+
+    If they cannot, the text is the reason and the remedy. A positive answer is remembered.
+    """
+    if device not in _usable:
         try:
-            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):
-            return 2**62
+            _usable[device] = _describe(_import_cupy(), device)
+        except _Unusable as reason:
+            return False, str(reason)
+    return True, _usable[device]
 
 
-_working: dict[int, str] = {}
+class _Unusable(Exception):
+    """The GPU engines cannot run; the message names the reason and the remedy."""
 
 
-def gpu_works(index: int = 0) -> tuple[bool, str]:
-    """Whether the GPU engine can run here, and why or why not. Cheap, never raises; a yes is remembered."""
-    if index not in _working:
-        if importlib.util.find_spec("cupy") is None:
-            return False, "CuPy is not installed (pip install 'pycupc[gpu]')"
-        works, why = _probe(index)
-        if not works:
-            return False, why
-        _working[index] = why
-    return True, _working[index]
-
-
-def _probe(index: int) -> tuple[bool, str]:
+def _import_cupy() -> Any:
+    if importlib.util.find_spec("cupy") is None:
+        raise _Unusable(f"CuPy is not installed; {_INSTALL}")
     try:
-        import cupy as cp
+        import cupy
     except Exception as error:
-        return False, f"CuPy cannot be imported ({type(error).__name__}: {error}); install pycupc[cuda12] or [cuda13]"
+        remedy = several_cupys() or _INSTALL
+        raise _Unusable(f"CuPy cannot be imported ({type(error).__name__}: {error}); {remedy}") from error
+    return cupy
+
+
+def _describe(cupy: Any, device: int) -> str:
     try:
-        count = cp.cuda.runtime.getDeviceCount()
+        count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:
-        return False, f"no CUDA device or a driver too old for this CuPy ({error}); check nvidia-smi"
-    if not 0 <= index < count:
-        return False, f"CUDA device {index} does not exist; {count} found"
+        raise _Unusable(f"no CUDA device, or a driver too old for this CuPy ({error}); {_CHECK_DRIVER}") from error
+    if not 0 <= device < count:
+        raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
     try:
         from cupy.cuda import nvrtc
 
-        version = nvrtc.getVersion()
+        compiler = ".".join(map(str, nvrtc.getVersion()))
     except Exception as error:
-        return False, f"NVRTC, CUDA's run-time compiler, does not load ({error}); install nvidia-cuda-nvrtc"
+        raise _Unusable(f"NVRTC, CUDA's run-time compiler, cannot be loaded ({error}); {_INSTALL}") from error
     try:
-        properties = cp.cuda.runtime.getDeviceProperties(index)
+        properties = cupy.cuda.runtime.getDeviceProperties(device)
     except Exception as error:
-        return False, f"CUDA device {index} does not answer ({error})"
+        raise _Unusable(f"CUDA device {device} does not respond ({error}); {_CHECK_DRIVER}") from error
     major, minor = int(properties["major"]), int(properties["minor"])
     if major < 7:
-        return False, f"CUDA device {index} has compute capability {major}.{minor}; 7.0 or newer is needed"
-    nvrtc_version = ".".join(map(str, version))
-    return True, f"{properties['name'].decode()}, compute capability {major}.{minor}, NVRTC {nvrtc_version}"
+        raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")
+    return f"{properties['name'].decode()}, compute capability {major}.{minor}, NVRTC {compiler}"
+
+
+def _linux_field(path: str, name: str) -> str | None:
+    """The value in the first line ``name: value`` of a file of /proc; None if there is none."""
+    try:
+        with open(path) as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+    except OSError:
+        return None
+
+
+def _pages(name: str) -> int | None:
+    """A number of memory pages by its sysconf name, in bytes."""
+    try:
+        return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

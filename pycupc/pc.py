@@ -21,7 +21,7 @@ from pycupc.skeleton import find_skeleton, level_log
 def pc(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
     indepTest: IndepTest | None = None,
-    alpha: float = 0.05,
+    alpha: float = 0.01,
     labels: Sequence[str] | None = None,
     p: int | None = None,
     fixedGaps: Any = None,

@@ -41,7 +41,7 @@ class Interrupted(KeyboardInterrupt):
 def skeleton(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
     indepTest: IndepTest | None = None,
-    alpha: float = 0.05,
+    alpha: float = 0.01,
     labels: Sequence[str] | None = None,
     p: int | None = None,
     method: Method = "stable",
@@ -65,7 +65,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     indepTest : callable ``(x, y, S, suffStat) -> p``, optional
         Conditional-independence test, S a tuple of 0-based indices. The default (None or `gaussCItest`) is the
         Gaussian test on the engines; anything else runs on the reference engine, one call per test.
-    alpha : float in [0, 1], default 0.05
+    alpha : float in [0, 1], default 0.01
         Level of each test; larger keeps more edges.
     labels : sequence of str, optional
         Names of the variables; from `suffStat` if it has some, else "1", "2", ...

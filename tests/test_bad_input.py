@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pycupc
 from pycupc import SuffStat, pc, skeleton
+from pycupc.engines import select
+from pycupc.engines.reference import ReferenceEngine
+from pycupc.machine import gpu_works
 
 C3 = np.array([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]])
 
@@ -63,7 +69,21 @@ def test_suff_stat(stat, error, words, engine):
         ({"fixedGaps": np.full((3, 3), "x")}, TypeError, "fixedGaps must be a matrix of True and False"),
         ({"numCores": 0}, ValueError, "numCores must be a whole number from 1 on, or None for all, got 0"),
         ({"engine": "quantum"}, ValueError, "engine must be one of 'auto', 'cpu', .* got 'quantum'"),
-        ({"engine": "cpu", "engine_options": {"beta": 2}}, ValueError, r"engine='cpu' takes no engine_options"),
+        (
+            {"engine": "cpu", "engine_options": {"beta": 2}},
+            ValueError,
+            r"engine='cpu' takes no engine_options: 'beta' is an option of engine='cupc-e'",
+        ),
+        (
+            {"engine": "reference", "engine_options": {"device": 0}},
+            ValueError,
+            "engine='reference' takes no engine_options: 'device' is an option of engine='gpu' or 'cupc-e' or 'cupc-s'",
+        ),
+        (
+            {"engine": ReferenceEngine(), "engine_options": {"device": 0}},
+            ValueError,
+            r"engine_options configure an engine given by name, got \['device'\] with an Engine",
+        ),
         ({"indepTest": 3}, TypeError, "indepTest must be callable"),
         ({"indepTest": min, "engine": "cpu"}, ValueError, "custom indepTest runs on engine='reference' only"),
         ({"indepTest": min}, ValueError, "either labels or p must be given"),
@@ -82,13 +102,73 @@ def test_arguments(arguments, error, words):
 
 
 def test_gpu_that_is_not_there_is_not_replaced():
-    from pycupc.machine import gpu_works
-
     if gpu_works()[0]:
         pytest.skip("a CUDA device is here")
-    for engine in ("gpu", "cupc-e", "cupc-s"):
+    for engine in ("gpu", "schur", "cupc-e", "cupc-s"):
         with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: .*engine='cpu' needs no GPU"):
             pc({"C": C3, "n": 50}, engine=engine)
+
+
+OPTION_OF = {"beta": "cupc-e", "gamma": "cupc-e", "theta": "cupc-s", "delta": "cupc-s"}
+
+
+@pytest.mark.parametrize("engine", ["gpu", "schur", "auto", "cupc-e", "cupc-s"])
+@pytest.mark.parametrize("option", OPTION_OF)
+def test_options_that_the_algorithm_ignores_are_refused(engine, option):
+    """Before a GPU is looked for, so that the answer is the same on every machine."""
+    arguments = {"engine": engine, "engine_options": {option: 32}}
+    if engine == OPTION_OF[option]:
+        if not gpu_works()[0]:
+            with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run"):
+                pc({"C": C3, "n": 50}, **arguments)
+        return
+    words = f"{option!r} is an option of engine='{OPTION_OF[option]}'$"
+    with pytest.raises(ValueError, match=words):
+        pc({"C": C3, "n": 50}, **arguments)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "cupc-e", "auto"])
+def test_unknown_options_are_refused(engine):
+    words = "engine_options must be among device, beta, gamma, theta, delta, got 'alpha'"
+    with pytest.raises(ValueError, match=words):
+        pc({"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
+
+
+def test_auto_names_the_options_that_the_cpu_does_not_use():
+    fit = pc({"C": C3, "n": 50}, alpha=0.05, engine_options={"device": 0})
+    assert fit.engine == "cpu (auto: fewer than 500 variables; engine_options not used: device)"
+    assert pc({"C": C3, "n": 50}, alpha=0.05).engine == "cpu (auto: fewer than 500 variables)"
+
+
+def test_auto_on_a_large_problem_names_the_options_too(monkeypatch):
+    monkeypatch.setattr(select, "gpu_works", lambda device: (False, f"CUDA device {device} does not exist"))
+    engine, note = select.make_engine("auto", 500, options={"device": 7})
+    assert engine.name == "cpu"
+    assert note == "cpu (auto: CUDA device 7 does not exist; engine_options not used: device)"
+
+
+def test_schur_is_another_name_of_gpu(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(select, "gpu_works", lambda device: (True, "a device"))
+    monkeypatch.setattr(
+        "pycupc.engines.gpu.GpuEngine", lambda algorithm, **options: chosen.append((algorithm, options))
+    )
+    notes = [select.make_engine(name, 5, options={"device": 1})[1] for name in ("gpu", "schur")]
+    assert notes == ["gpu (requested)"] * 2
+    assert chosen == [("schur", {"device": 1})] * 2
+
+
+@pytest.mark.parametrize("engine", ["gpu", "schur", "cupc-e", "cupc-s"])
+def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
+    monkeypatch.setattr("pycupc.machine._usable", {})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: CuPy is not installed") as caught:
+        pc({"C": C3, "n": 50}, engine=engine)
+    project = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+    extras = re.findall(r"pycupc\[(\w+)\]", str(caught.value))
+    assert sorted(extras) == ["gpu", "gpu13"]
+    for extra in extras:
+        assert f"\n{extra} = [" in project
 
 
 def test_p_of_one_with_a_custom_test():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.data import EXAMPLE, load_example
+from pycupc.version import __version__
 
 FILES = {
     "amat.csv",
@@ -37,8 +40,8 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def left(folder):
-    """Everything in a folder, hidden files too: nothing half-written may stay."""
+def contents(folder):
+    """Everything in a folder, hidden files too: nothing half-written may remain."""
     return sorted(str(f.relative_to(folder)) for f in folder.rglob("*"))
 
 
@@ -46,7 +49,7 @@ def run(*args):
     return cli.main([str(a) for a in args])
 
 
-def said(capsys):
+def printed(capsys):
     out, err = capsys.readouterr()
     return out, err.strip()
 
@@ -56,12 +59,12 @@ def said(capsys):
 
 def test_run_on_the_example_writes_what_pc_returns(here, capsys):
     assert run("run", "--example", "--plot", "none", "--alpha", "0.05", "--solve-confl") == cli.OK
-    out, err = said(capsys)
+    out, err = printed(capsys)
     folder = here / "example-pycupc"
     assert err == ""  # no progress: this is no terminal
     assert "30 variables, 569 observations, alpha 0.05" in out
     assert "Results are in example-pycupc" in out
-    assert set(left(folder)) == FILES
+    assert set(contents(folder)) == FILES
     fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.05, solve_confl=True)
 
     amat = pd.read_csv(folder / "amat.csv", index_col=0)
@@ -82,7 +85,7 @@ def test_run_on_the_example_writes_what_pc_returns(here, capsys):
     assert loaded.sepset.cells() == fit.sepset.cells()
 
 
-def test_sepsets_table_says_what_the_tests_found(here):
+def test_sepsets_table_holds_what_the_tests_found(here):
     assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
     fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
     table = pd.read_csv(here / "example-pycupc" / "sepsets.csv")
@@ -98,7 +101,7 @@ def test_sepsets_table_says_what_the_tests_found(here):
     assert (table["margin"] >= 0).all()
 
 
-def test_manifest_says_how_to_make_it_again(here):
+def test_manifest_records_how_to_reproduce_the_folder(here):
     assert (
         run("run", "--example", "--plot", "svg", "--plot", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
     )
@@ -112,7 +115,7 @@ def test_manifest_says_how_to_make_it_again(here):
     assert (manifest["input"]["variables"], manifest["input"]["observations"]) == (30, 569)
     assert [level["level"] for level in manifest["levels"]] == [0, 1]
     assert manifest["levels"][0]["n_tests"] == 30 * 29 // 2 + manifest["levels"][0]["edges_left"]
-    assert {*manifest["files"], "manifest.json"} == set(left(folder)) == FILES | {"graph.png", "graph.svg"}
+    assert {*manifest["files"], "manifest.json"} == set(contents(folder)) == FILES | {"graph.png", "graph.svg"}
     assert "j --> i" in manifest["files"]["amat.csv"]
 
 
@@ -157,7 +160,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(cli.inputs, "read", lambda args: pytest.fail("the data were read"))
         assert run("run", "d.csv") == cli.USAGE
-    assert "d-pycupc exists" in said(capsys)[1]
+    assert "d-pycupc exists" in printed(capsys)[1]
     assert Path("d-pycupc/manifest.json").stat().st_mtime_ns == before
     assert run("run", "d.csv", "--force", "--plot", "none") == cli.OK
 
@@ -165,7 +168,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
 def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys):
     Path("d.csv").write_text("a,b,c\n1,2,5\n2,1,5\n3,3,5\n4,4,5\n")
     assert run("run", "d.csv", "--plot", "none") == cli.OK
-    assert "warning: constant" in said(capsys)[1]
+    assert "warning: constant" in printed(capsys)[1]
     assert ": c" in json.loads(Path("d-pycupc/manifest.json").read_text())["warnings"][0]
 
 
@@ -173,10 +176,10 @@ def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
     monkeypatch.setattr(cli.run.output, "MAX_MATRIX", 29)
     monkeypatch.setattr(cli.run.output, "MAX_SEPSETS", 10)
     assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
-    assert set(left(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
-    assert "sepsets.csv left out" in said(capsys)[1]
+    assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
+    assert "sepsets.csv left out" in printed(capsys)[1]
     assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets") == cli.OK
-    assert "sepsets.csv" in left(here / "example-pycupc")
+    assert "sepsets.csv" in contents(here / "example-pycupc")
 
 
 WRONG_DATA = {
@@ -198,8 +201,8 @@ def test_wrong_data_are_named_and_nothing_is_written(here, capsys, kind, command
     if content is not None:
         Path("d.csv").write_text(content)
     assert run(command, "d.csv") == cli.DATA
-    assert message in said(capsys)[1]
-    assert left(here) == ([] if content is None else ["d.csv"])
+    assert message in printed(capsys)[1]
+    assert contents(here) == ([] if content is None else ["d.csv"])
 
 
 WRONG_MATRIX = {
@@ -215,8 +218,8 @@ def test_wrong_correlation_matrices_are_named(here, capsys, kind):
     content, message = WRONG_MATRIX[kind]
     Path("C.csv").write_text(content)
     assert run("run", "C.csv", "--correlation", "100") == cli.DATA
-    assert message in said(capsys)[1]
-    assert left(here) == ["C.csv"]
+    assert message in printed(capsys)[1]
+    assert contents(here) == ["C.csv"]
 
 
 @pytest.mark.parametrize(
@@ -237,8 +240,36 @@ def test_wrong_correlation_matrices_are_named(here, capsys, kind):
 )
 def test_wrong_usage(here, capsys, args, message):
     assert run(*args) == cli.USAGE
-    assert message in said(capsys)[1]
-    assert left(here) == []
+    assert message in printed(capsys)[1]
+    assert contents(here) == []
+
+
+@pytest.mark.parametrize("command", ["run", "estimate"])
+def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, command):
+    """The engine logs it, the terminal shows it; a stream that is no terminal, and --quiet, stay silent."""
+    from pycupc.engines.cpu.engine import CpuEngine
+
+    run_level = CpuEngine.run_level
+
+    def compile_and_run(self, level, cutoff):
+        logging.getLogger("pycupc").info("compiling for level %d, once per machine", level)
+        return run_level(self, level, cutoff)
+
+    monkeypatch.setattr(CpuEngine, "run_level", compile_and_run)
+    plot = ["--plot", "none"] if command == "run" else []
+    assert run(command, "--example", *plot) == cli.OK
+    assert printed(capsys)[1] == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run(command, "--example", *plot) == cli.OK
+    out, err = printed(capsys)
+    assert "compiling" not in out
+    assert err.count("\rcompiling for level 1, once per machine") == 1
+    assert "edges removed" not in err  # the other lines of the log are not for the terminal
+    for line in err.split("\n")[:-1]:
+        assert line.split("\r")[-1].startswith("level ")
+    if command == "run":
+        assert run(command, "--example", *plot, "--quiet") == cli.OK
+        assert printed(capsys) == ("", "")
 
 
 def test_no_device_has_its_own_code(here, capsys, monkeypatch):
@@ -247,11 +278,11 @@ def test_no_device_has_its_own_code(here, capsys, monkeypatch):
 
     monkeypatch.setattr(pycupc, "pc", refuse)
     assert run("run", "--example") == cli.DEVICE
-    assert said(capsys)[1] == "pycupc: engine='gpu' cannot run: no device"
+    assert printed(capsys)[1] == "pycupc: engine='gpu' cannot run: no device"
     monkeypatch.setattr(pycupc, "pc", lambda *a, **k: (_ for _ in ()).throw(MemoryError()))
     assert run("run", "--example") == cli.DEVICE
-    assert "out of memory" in said(capsys)[1]
-    assert left(here) == []
+    assert "out of memory" in printed(capsys)[1]
+    assert contents(here) == []
 
 
 # -- interrupts -------------------------------------------------------------------------------------------------------
@@ -259,8 +290,8 @@ def test_no_device_has_its_own_code(here, capsys, monkeypatch):
 
 @pytest.fixture
 def long_job(here):
-    """Starts a run that would take hours, on a terminal; yields it and its first words once level 3 has begun."""
-    pty = pytest.importorskip("pty", reason="no terminals of one's own here")
+    """Starts a run that would take hours, on a terminal; yields it and its first output once level 3 has begun."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
     pycupc.skeleton(pycupc.SuffStat.from_data(load_example()))  # compiles, where that has not been done
     rng = np.random.default_rng(0)
     np.savetxt("d.csv", rng.standard_normal((200, 120)) + rng.standard_normal((200, 1)), delimiter=",")
@@ -291,8 +322,8 @@ def test_interrupt_ends_quickly_and_leaves_nothing(here, long_job, number):
     asked = time.monotonic()
     job.send_signal(number)
     assert job.wait(10) == cli.INTERRUPTED
-    assert time.monotonic() - asked < 5  # a second in quiet; the machine may be busy
-    assert left(here) == ["d.csv"]
+    assert time.monotonic() - asked < 5  # one second on an idle machine
+    assert contents(here) == ["d.csv"]
 
 
 def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
@@ -304,7 +335,7 @@ def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
     assert "interrupted" in fit.summary()
     same = pycupc.skeleton(pycupc.SuffStat.from_data(pd.read_csv("d.csv", header=None)), alpha=0.9, m_max=fit.max_ord)
     np.testing.assert_array_equal(fit.skeleton, same.skeleton)
-    assert set(left(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
+    assert set(contents(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
 
 
 # -- compare ----------------------------------------------------------------------------------------------------------
@@ -315,9 +346,9 @@ def test_compare_takes_folders_of_runs(here, capsys):
         assert run("run", "--example", "--alpha", alpha, "--out", out, "--plot", "none", "--quiet") == cli.OK
     assert run("compare", "one", "two/result.npz") == cli.OK
     assert run("compare", "one", "three", "--data", EXAMPLE) == cli.DIFFERS
-    assert "level 0" in said(capsys)[0]
+    assert "level 0" in printed(capsys)[0]
     assert run("compare", "one", "nowhere") == cli.USAGE
-    assert "nowhere" in said(capsys)[1]
+    assert "nowhere" in printed(capsys)[1]
     assert run("compare", "one") == cli.USAGE
 
 
@@ -326,7 +357,7 @@ def test_compare_takes_folders_of_runs(here, capsys):
 
 def test_estimate_counts_are_those_of_the_run(here, capsys):
     assert run("estimate", "--example", "--alpha", "0.05", "--json") == cli.OK
-    stages = json.loads(said(capsys)[0])["stages"]
+    stages = json.loads(printed(capsys)[0])["stages"]
     fit = pycupc.skeleton(pycupc.SuffStat.from_data(load_example()), alpha=0.05)
     assert [s["level"] for s in stages] == [-1, 0, 1]
     assert [s["edges"] for s in stages] == [435, fit.levels[0].edges_left, fit.levels[1].edges_left]
@@ -339,7 +370,7 @@ def test_estimate_counts_are_those_of_the_run(here, capsys):
 
 def test_estimate_prints_a_table(here, capsys):
     assert run("estimate", "--example", "--levels", "1") == cli.OK
-    out, _ = said(capsys)
+    out, _ = printed(capsys)
     assert "after level 0" in out
     assert "after level 1" not in out
     assert run("estimate", "--example", "--levels", "0", "--alpha", "0") == cli.OK
@@ -347,22 +378,33 @@ def test_estimate_prints_a_table(here, capsys):
 
 def test_estimate_of_a_graph_that_is_empty_at_once(here, capsys):
     assert run("estimate", "--example", "--alpha", "0") == cli.OK
-    assert "No level is left to run" in said(capsys)[0]
+    assert "No level is left to run" in printed(capsys)[0]
 
 
-def test_doctor_knows_which_engines_work(capsys):
+def test_doctor_finds_which_engines_work(capsys):
     assert run("doctor", "--json", "--no-r") == cli.OK
-    found = json.loads(said(capsys)[0])
+    found = json.loads(printed(capsys)[0])
     assert found["engines"]["reference"]["works"]
     assert found["engines"]["cpu"]["works"]
     assert found["engines"]["gpu"]["works"] or len(found["engines"]["gpu"]["detail"]) > 20
     assert found["packages"]["always"]["numpy"] == np.__version__
-    assert "graph.cu" in found["kernels"]["files"]
+    kernels = Path(found["kernels"]["folder"])
+    assert found["kernels"]["files"] == sorted(f.relative_to(kernels).as_posix() for f in kernels.rglob("*.cu*"))
+    assert len(found["kernels"]["files"]) > 5
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_doctor_lists_the_packages_of_r(capsys):
+    assert run("doctor", "--json", "--no-engines") == cli.OK
+    r = json.loads(printed(capsys)[0])["r"]
+    assert set(r["packages"]) == {"pcalg", "graph", "Rgraphviz", "reticulate", "testthat", "pycupc"}
+    assert int(r["version"].split(".")[0]) >= 4
+    assert Path(r["home"]).is_dir()
 
 
 def test_doctor_prints_a_report(capsys):
     assert run("doctor", "--no-engines") == cli.OK
-    out, _ = said(capsys)
+    out, _ = printed(capsys)
     for heading in ("System", "Packages", "GPU"):
         assert heading in out.splitlines()
 
@@ -370,9 +412,12 @@ def test_doctor_prints_a_report(capsys):
 def test_help_of_every_command(capsys):
     for command in ([], ["run"], ["estimate"], ["doctor"], ["compare"]):
         assert run(*command, "--help") == cli.OK
-        assert len(said(capsys)[0].splitlines()) > 5
+        assert len(printed(capsys)[0].splitlines()) > 5
+
+
+def test_version(capsys):
     assert run("--version") == cli.OK
-    assert said(capsys)[0].startswith("pycupc ")
+    assert printed(capsys)[0] == f"pycupc {__version__}\n"
 
 
 def test_python_m_pycupc():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -51,11 +53,11 @@ def test_folder_is_replaced_only_when_forced_and_ours(tmp_path):
     (target / "manifest.json").rename(target / "thesis.tex")
     with pytest.raises(folder.FolderExists, match="not written by pycupc"):
         folder.refuse_existing(target, force=True)
-    with pytest.raises(folder.FolderExists, match="is no folder"):
+    with pytest.raises(folder.FolderExists, match="is not a folder"):
         folder.refuse_existing(target / "thesis.tex", force=True)
 
 
-def test_bar_shows_one_line_a_level(monkeypatch):
+def test_bar_shows_one_line_per_level(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     out = io.StringIO()
@@ -73,6 +75,68 @@ def test_bar_shows_one_line_a_level(monkeypatch):
     lines = [line.split("\r")[-1].rstrip() for line in out.getvalue().split("\n")[:-1]]
     assert lines == ["level  0 done  30 edges left  4.0 s", "level  1 done  20 edges left  4.0 s"]
     assert "level  1 [######                  ]  25%  25 edges left  at most 0:06 left" in out.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def screen(self):
+        """The lines as a terminal shows them at the end: text after a carriage return overwrites the line."""
+        lines = []
+        for line in self.getvalue().split("\n"):
+            shown = ""
+            for part in line.split("\r"):
+                shown = part + shown[len(part) :]
+            lines.append(shown.rstrip())
+        return lines
+
+
+def test_compiling_is_shown_between_the_lines_of_the_levels(monkeypatch):
+    terminal, logger = Terminal(), logging.getLogger("pycupc")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress.time, "monotonic", iter(range(0, 100, 2)).__next__)
+    before = logger.level, list(logger.handlers)
+    with progress.level_bar() as bar:
+        bar(0, 10, 10, 30)
+        logger.info("compiling for level %d, once per machine", 1)
+        assert terminal.screen()[-2:] == [
+            "level  0 done  30 edges left  2.0 s",
+            "compiling for level 1, once per machine",
+        ]
+        logger.info("level 0: 10 tests, 3 edges removed, 30 left, 2.000 s")
+        bar(1, 50, 200, 25)
+        assert terminal.screen()[-1].startswith("level  1 [######  ")
+        assert "compiling" not in terminal.screen()[-1]
+        logger.info("compiling for level 2, once per machine")
+    assert terminal.screen() == [
+        "level  0 done  30 edges left  2.0 s",
+        "level  1 done  25 edges left  2.0 s",
+        "compiling for level 2, once per machine",
+        "",
+    ]
+    assert (logger.level, logger.handlers) == before
+
+
+def test_bar_of_a_run_that_stops_says_so(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with pytest.raises(KeyboardInterrupt), progress.level_bar() as bar:  # noqa: PT012
+        bar(0, 5, 10, 30)
+        raise KeyboardInterrupt
+    assert terminal.screen() == ["level  0 stopped  30 edges left  0.0 s", ""]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_without_a_bar_nothing_is_shown(monkeypatch, terminal):
+    stream, logger = Terminal() if terminal else io.StringIO(), logging.getLogger("pycupc")
+    monkeypatch.setattr(sys, "stderr", stream)
+    before = logger.level, list(logger.handlers)
+    with progress.level_bar(wanted=not terminal) as bar:
+        assert bar is None
+        assert (logger.level, logger.handlers) == before
+        logger.info("compiling for level 1, once per machine")
+    assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (7265, "2:01:05"), (1e7, "115 days")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.cli.compare import add_arguments, main, run
+from pycupc.cli.compare import add_arguments, load_or_compute, main
 from pycupc.comparison import Comparison, compare
 from pycupc.r.bridge import RBridgeError
 from pycupc.results.arrays import only_stored_cells
@@ -253,11 +253,11 @@ def test_without_r_pcalg_is_refused_with_the_way_out(data_file, capsys, monkeypa
 def test_pcalg_by_name(data_file, capsys):
     data = problem()
     try:
-        theirs = run("pcalg-stable", data, 0.05)
+        theirs = load_or_compute("pcalg-stable", data, 0.05)
     except RBridgeError as error:
         pytest.skip(str(error))
-    assert compare(run("pycupc", data, 0.05), theirs)
-    fast = run("pcalg-stable.fast", data, 0.05, skeleton=True)
+    assert compare(load_or_compute("pycupc", data, 0.05), theirs)
+    fast = load_or_compute("pcalg-stable.fast", data, 0.05, skeleton=True)
     found = compare(theirs, fast)
     assert isinstance(found, Comparison)
     assert found.parts["skeleton"]

@@ -1,4 +1,4 @@
-"""Plots: what can be tested without eyes. Boxes do not overlap, arrows end at the right box, files come out alike."""
+"""Plots: boxes do not overlap, arrows end at the right box, and files are reproducible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from pycupc.plotting import draw as plot
+from matplotlib.figure import Figure
+
+from pycupc.plotting import overview, plot, save
+from pycupc.plotting.draw import describe
 from pycupc.plotting.layout import layout
 from pycupc.sparse_graph import SparseGraph
 
@@ -25,8 +28,7 @@ def random_graph(p, edges, seed, codes=(1, 1, 2)):
 
 
 def drawn(g, labels, **options):
-    figure = plot._new_figure()
-    return plot.plot(SparseGraph.from_dense(g), labels, ax=figure.add_axes((0, 0, 1, 1)), **options)
+    return plot(SparseGraph.from_dense(g), labels, ax=Figure(facecolor="white").add_axes((0, 0, 1, 1)), **options)
 
 
 @pytest.mark.parametrize(("p", "edges"), [(2, 1), (5, 0), (12, 20), (40, 80), (60, 120)])
@@ -79,10 +81,19 @@ def test_overview_above_sixty_and_matrix_above_that(monkeypatch):
     named = [t for t in ax.texts if t.get_text() in labels]
     assert len(named) == 12
     assert any("without an edge are not drawn" in t.get_text() for t in ax.texts)
-    monkeypatch.setattr(plot, "MAX_NETWORK", 10)
+    monkeypatch.setattr(overview, "MAX_NETWORK", 10)
     ax = drawn(g, labels)
     assert ax.get_xlabel() == "to (column)"
     assert sum(len(c.get_offsets()) for c in ax.collections) == 34 + 2 * 33 + 2 * 33
+
+
+def test_a_figure_takes_the_size_of_the_drawing_only_if_the_axes_fill_it():
+    g = random_graph(12, 20, 12)
+    assert tuple(drawn(g, list("abcdefghijkl")).figure.get_size_inches()) != (6.4, 4.8)
+    for host in (Figure(figsize=(8, 4)), Figure(figsize=(8, 4)).subfigures()):
+        ax = plot(SparseGraph.from_dense(g), list("abcdefghijkl"), ax=host.add_axes((0, 0, 1, 0.5)))
+        assert tuple(host.figure.get_size_inches()) == (8, 4)
+        assert 0 < ax.texts[0].get_fontsize() < 9
 
 
 def test_labels_are_text_and_nothing_else():
@@ -94,16 +105,14 @@ def test_labels_are_text_and_nothing_else():
 
 @pytest.mark.parametrize("p", [1, 3, 61, 70])
 def test_graphs_without_edges_are_drawn(p, tmp_path):
-    plot.save(SparseGraph.from_dense(np.zeros((p, p), np.int8)), [f"v{i}" for i in range(p)], tmp_path / "g.png")
+    save(SparseGraph.from_dense(np.zeros((p, p), np.int8)), [f"v{i}" for i in range(p)], tmp_path / "g.png")
     assert (tmp_path / "g.png").stat().st_size > 1000
 
 
 def test_files_in_every_format_and_the_same_each_time(tmp_path):
     g, labels = random_graph(10, 15, 2), [f"variable {i} & <co>" for i in range(10)]
     for run in "ab":
-        plot.save(
-            SparseGraph.from_dense(g), labels, *[tmp_path / f"{run}.{ending}" for ending in ("png", "svg", "pdf")]
-        )
+        save(SparseGraph.from_dense(g), labels, *[tmp_path / f"{run}.{ending}" for ending in ("png", "svg", "pdf")])
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         first = (tmp_path / f"a.{ending}").read_bytes()
         assert first.startswith(magic)
@@ -111,6 +120,13 @@ def test_files_in_every_format_and_the_same_each_time(tmp_path):
     assert "variable 3 &amp; &lt;co&gt;" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("p", "text"), [(2, "2 variables, 1 edge, all directed"), (5, "5 variables, 0 edges")])
-def test_describe(p, text):
-    assert plot.describe(p, np.array(["directed"] * (p == 2))) == text
+@pytest.mark.parametrize(
+    ("p", "edges", "text"),
+    [
+        (2, 1, "2 variables, 1 edge, all directed"),
+        (5, 0, "5 variables, 0 edges"),
+        (6, 5, "6 variables, 5 edges: 2 directed, 2 undirected, 1 bidirected"),
+    ],
+)
+def test_describe(p, edges, text):
+    assert describe(SparseGraph.from_dense(random_graph(p, edges, p))) == text

@@ -1,4 +1,4 @@
-"""Readers: good files in every layout give the same table; bad ones are explained by file, row and column."""
+"""Readers: well-formed files of every layout give the same table; errors name the file, the row and the column."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_parquet(tmp_path):
         read_data(write(tmp_path / "broken.parquet", b"PAR1 no"))
 
 
-def test_header_is_found_or_told(tmp_path):
+def test_header_is_detected_or_given(tmp_path):
     bare = write(tmp_path / "d.csv", PLAIN.split("\n", 1)[1])
     assert list(read_data(bare).columns) == ["V1", "V2", "V3"]
     assert len(read_data(bare, header="yes")) == 2
     with pytest.raises(
-        DataError, match=r"line 1 \(row 1 of the data\), column 1 \('V1'\): 'a' is not a number; is it a head"
+        DataError, match=r"line 1 \(row 1 of the data\), column 1 \('V1'\): 'a' is not a number; is it a header\?"
     ):
         read_data(write(tmp_path / "e.csv", PLAIN), header="no")
 
@@ -127,6 +127,8 @@ def test_unreadable_files_are_explained(tmp_path):
         read_data(write(tmp_path / "d.csv.gz", PLAIN))
     with pytest.raises(DataError, match="cannot be read"):
         read_data(write(tmp_path / "cut.csv.gz", gzip.compress(PLAIN.encode())[:-12]))
+    with pytest.raises(DataError, match="cannot be read .*Corrupt|cannot be read .*Input format"):
+        read_data(write(tmp_path / "d.csv.xz", PLAIN))
     with pytest.raises(DataError, match="not UTF-8 text"):
         read_data(write(tmp_path / "e.csv", b"a,b\n1,\xff\xfe\n"))
 
@@ -142,7 +144,7 @@ def test_missing_rows_can_be_left_out_or_kept(tmp_path):
 def test_columns_can_be_left_out(tmp_path):
     path = write(tmp_path / "d.csv", "id,a,b\nx1,1,2\n,3,4\n")
     assert read_data(path, drop=["id"]).to_numpy().tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(DataError, match="no column is named 'ID' to drop; the first are id, a, b"):
+    with pytest.raises(DataError, match="no column to drop is named 'ID'; the first are id, a, b"):
         read_data(path, drop=["ID"])
 
 
@@ -164,6 +166,10 @@ def test_pairs(tmp_path):
     labels = ["a", "b", "c d"]
     got = read_pairs(write(tmp_path / "p.csv", "from,to\na,c d\nb , a\n"), labels)
     assert np.argwhere(got).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+    with pytest.raises(DataError, match="no such file"):
+        read_pairs(tmp_path / "none.csv", labels)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_pairs(write(tmp_path / "p.csv.gz", "from,to\na,b\n"), labels)
     for content, message in {
         "a,b\na,q\n": "line 2: no variable is named 'q'",
         "a\n": "line 1: expected two names",

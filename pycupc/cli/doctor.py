@@ -1,10 +1,9 @@
-"""What is installed here, which engines work, and if one does not, why not: found out by trying, never by guessing."""
+"""``pycupc doctor``: what is installed, and which engines work. Each engine is tried, so that nothing is guessed."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import os
+import argparse
+import json
 import platform
 import shutil
 import subprocess
@@ -13,7 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-#: Packages by what needs them; the names are those of the distributions.
+import numpy as np
+
+import pycupc
+from pycupc import machine
+from pycupc.cli.command import DEVICE, OK, add_command
+from pycupc.machine import version_of
+
+#: Distributions by what needs them.
 PACKAGES = {
     "always": ("numpy", "pandas", "scipy", "numba"),
     "plots": ("matplotlib", "networkx"),
@@ -21,133 +27,117 @@ PACKAGES = {
     "R from Python": ("rpy2", "rpy2-rinterface"),
 }
 ENGINES = ("reference", "cpu", "gpu")
-_CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
-_R_SCRIPT = """
-cat("version", as.character(getRversion()), "\n"); cat("home", R.home(), "\n"); cat("libraries", .libPaths(), sep = " ")
-cat("\n")
-for (name in c("pcalg", "graph", "Rgraphviz", "reticulate", "testthat", "pycupc"))
-  cat(name, tryCatch(as.character(packageVersion(name)), error = function(e) "no"), "\n")
-"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = add_command(
+        commands,
+        "doctor",
+        main,
+        summary="what is installed, which engines work, and why others do not",
+        description="Examine this machine: system, packages, GPU and R; and run a tiny problem on each engine.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--no-engines", action="store_true", help="do not run the engines (the first run compiles)")
+    parser.add_argument("--no-r", action="store_true", help="do not start R")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run with parsed arguments; returns the exit code: DEVICE if an engine that needs no GPU fails."""
+    found = examine(engines=not args.no_engines, r=not args.no_r)
+    print(json.dumps(found, indent=1) if args.json else report(found))
+    needed = [engine["works"] for name, engine in found["engines"].items() if name != "gpu"]
+    return OK if all(needed) else DEVICE
 
 
 def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
-    """Look at this machine.
+    """Examine this machine; with `engines`, run a small problem on each, and with `r`, start R to list its packages.
 
-    Parameters
-    ----------
-    engines : bool
-        Run a small problem on each engine. The first run on a machine compiles the cpu engine, which takes a while.
-    r : bool
-        Start R, if there is one, and ask for its packages.
-
-    Returns
-    -------
-    dict
-        Plain, ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
+    Returns a dict ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
     """
-    out: dict[str, Any] = {"system": _system(), "packages": _packages(), "kernels": _kernels(), "gpu": _gpu()}
-    out["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
-    out["r"] = _r() if r else {}
-    return out
-
-
-def version_of(distribution: str) -> str | None:
-    """Version of an installed distribution, None where it is not installed."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _system() -> dict[str, Any]:
-    return {
-        "pycupc": version_of("pycupc") or "not installed (running from a checkout)",
-        "location": str(Path(__file__).parents[1]),
-        "python": f"{platform.python_version()} ({sys.executable})",
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gib": _memory_gib(),
-    }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def _memory_gib() -> float | None:
-    try:
-        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _packages() -> dict[str, dict[str, str | None]]:
-    found = {what: {name: version_of(name) for name in names} for what, names in PACKAGES.items()}
-    cupy = {name: version for name in _CUPY if (version := version_of(name))}
-    found["GPU"] = cupy or {"cupy": None}
+    found: dict[str, Any] = {"system": _system(), "packages": _packages(), "kernels": _kernels(), "gpu": _gpu()}
+    found["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
+    found["r"] = _r() if r else {}
     return found
 
 
+def _system() -> dict[str, Any]:
+    memory = machine.physical_memory()
+    return {
+        "pycupc": pycupc.__version__,
+        "location": str(Path(__file__).parents[1]),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": platform.platform(),
+        "processor": machine.processor_name(),
+        "cores": machine.available_cores(),
+        "memory_gib": None if memory is None else _gib(memory),
+    }
+
+
+def _packages() -> dict[str, dict[str, str | None]]:
+    found = {purpose: {name: version_of(name) for name in names} for purpose, names in PACKAGES.items()}
+    cupy: dict[str, str | None] = {name: version for name in machine.CUPY if (version := version_of(name))}
+    return {**found, "GPU": cupy or {"cupy": None}}
+
+
 def _kernels() -> dict[str, Any]:
-    here = Path(__file__).parents[1]
-    for folder in (here / "kernels", here.parent / "kernels"):
-        if files := sorted(f.name for f in folder.glob("*.cu*")):
+    package = Path(__file__).parents[1]
+    for folder in (package / "kernels", package.parent / "kernels"):
+        if files := sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.cu*")):
             return {"folder": str(folder), "files": files}
     return {"folder": None, "files": []}
 
 
 def _gpu() -> dict[str, Any]:
-    out: dict[str, Any] = {"devices": [], "driver": None, "problem": None}
-    if sum(version_of(name) is not None for name in _CUPY) > 1:
-        out["problem"] = "more than one CuPy is installed, which breaks both: pip uninstall all but one"
+    works, detail = machine.gpu_works()
+    problem = machine.several_cupys() or (None if works else detail)
+    found: dict[str, Any] = {"devices": [], "driver": None, "problem": problem}
+    if not works:
+        return found
+    import cupy
+
+    runtime = cupy.cuda.runtime
     try:
-        import cupy
-    except ImportError as error:
-        missing = all(version_of(name) is None for name in _CUPY)
-        hint = "CuPy is not installed: pip install 'pycupc[gpu]'" if missing else f"CuPy does not import: {error}"
-        out["problem"] = out["problem"] or hint
-        return out
-    try:
-        runtime = cupy.cuda.runtime
-        out["driver"], out["runtime"] = runtime.driverGetVersion(), runtime.runtimeGetVersion()
-        for k in range(runtime.getDeviceCount()):
-            device = runtime.getDeviceProperties(k)
-            with cupy.cuda.Device(k):
-                free, total = runtime.memGetInfo()
-            out["devices"].append(
-                {
-                    "name": device["name"].decode(),
-                    "compute_capability": f"{device['major']}.{device['minor']}",
-                    "memory_gib": round(total / 2**30, 1),
-                    "free_gib": round(free / 2**30, 1),
-                }
-            )
-    except Exception as error:  # whatever CUDA says is the finding
-        out["problem"] = f"no usable CUDA device: {error}. Does nvidia-smi work?"
-    return out
+        found["driver"], found["runtime"] = runtime.driverGetVersion(), runtime.runtimeGetVersion()
+        found["devices"] = [_device(cupy, device) for device in range(runtime.getDeviceCount())]
+    except Exception as error:  # CUDA raises many kinds, each of which is a finding
+        found["problem"] = f"a CUDA device does not respond: {error}"
+    return found
+
+
+def _device(cupy: Any, device: int) -> dict[str, Any]:
+    properties = cupy.cuda.runtime.getDeviceProperties(device)
+    with cupy.cuda.Device(device):
+        free, total = cupy.cuda.runtime.memGetInfo()
+    return {
+        "name": properties["name"].decode(),
+        "compute_capability": f"{properties['major']}.{properties['minor']}",
+        "memory_gib": _gib(total),
+        "free_gib": _gib(free),
+    }
+
+
+def _gib(n_bytes: int) -> float:
+    return round(n_bytes / 2**30, 1)
 
 
 def _try_engine(name: str) -> dict[str, Any]:
-    """Run a chain x0 - x1 - x2, whose answer is known, and say how it went."""
-    import numpy as np
-
+    """Run the chain x0 - x1 - x2, whose skeleton is known."""
     C = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
     start = time.perf_counter()
     try:
-        skeleton = (
-            importlib.import_module("pycupc").skeleton({"C": C, "n": 1000}, alpha=0.05, p=3, engine=name).skeleton
-        )
-    except Exception as error:  # the finding
+        skeleton = pycupc.skeleton({"C": C, "n": 1000}, alpha=0.05, engine=name).skeleton
+    except Exception as error:  # whatever it is, it is the finding
         return {"works": False, "detail": str(error) or type(error).__name__}
     seconds = time.perf_counter() - start
     if not np.array_equal(skeleton, [[False, True, False], [True, False, True], [False, True, False]]):
         return {"works": False, "detail": "gives a wrong answer on three variables; please report this"}
-    return {"works": True, "detail": f"checked on three variables in {seconds:.1f} s (first use compiles)"}
+    return {"works": True, "detail": f"checked on three variables in {seconds:.1f} s (the first run compiles)"}
+
+
+def _run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
 
 
 def _r() -> dict[str, Any]:
@@ -155,33 +145,23 @@ def _r() -> dict[str, Any]:
     if rscript is None:
         return {"rscript": None, "problem": "Rscript is not on the PATH"}
     try:
-        done = subprocess.run(
-            [rscript, "--vanilla", "-e", _R_SCRIPT],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-        )
+        done = _run(rscript, "--vanilla", str(Path(__file__).with_suffix(".R")), timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"rscript": rscript, "problem": f"Rscript does not run: {error}"}
     if done.returncode:
         return {"rscript": rscript, "problem": done.stderr.strip()[-500:]}
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
-    said = {key: value.strip() for key, value in said.items()}
-    facts = {key: said.pop(key, "?") for key in ("version", "home", "libraries")}
-    packages = {name: None if version == "no" else version for name, version in said.items()}
+    values = {name: value.strip() for name, _, value in (line.partition(" ") for line in done.stdout.splitlines())}
+    facts = {name: values.pop(name, "?") for name in ("version", "home", "libraries")}
+    packages = {name: None if version == "no" else version for name, version in values.items()}
     return {"rscript": rscript, **facts, "packages": packages, "rpy2": _rpy2()}
 
 
 def _rpy2() -> str:
-    """Whether rpy2 starts R; in a process of its own, since a bad pair of versions may crash."""
+    """Whether rpy2 starts R; tried in a process of its own, since versions that do not match may crash it."""
     if version_of("rpy2") is None:
         return "not installed: pip install 'pycupc[r]' (only needed for R objects in Python)"
-    code = "import rpy2.robjects"
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
-        )
+        done = _run(sys.executable, "-c", "import rpy2.robjects", timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not start: {error}"
     if done.returncode == 0:
@@ -191,34 +171,29 @@ def _rpy2() -> str:
 
 
 def report(found: dict[str, Any]) -> str:
-    """What `examine` found, as text for a person."""
-    lines = ["System"]
-    lines += [f"  {key:<12} {value}" for key, value in found["system"].items()]
-    lines += ["", "Packages"]
-    for what, versions in found["packages"].items():
-        told = ", ".join(f"{name} {version or 'not installed'}" for name, version in versions.items())
-        lines.append(f"  {what:<14} {told}")
+    """The findings of `examine` as text."""
+    lines = ["System", *(f"  {name:<12} {value}" for name, value in found["system"].items())]
+    lines += ["", "Packages", *(f"  {use:<14} {_versions(names)}" for use, names in found["packages"].items())]
     gpu, kernels = found["gpu"], found["kernels"]
-    lines += ["", "GPU"]
-    lines += [f"  {d['name']}, {d['memory_gib']} GiB ({d['free_gib']} free)" for d in gpu["devices"]]
+    lines += ["", "GPU", *(f"  {d['name']}, {d['memory_gib']} GiB ({d['free_gib']} free)" for d in gpu["devices"])]
     lines += [f"  {gpu['problem']}"] if gpu["problem"] else []
-    lines.append(
-        f"  kernels: {len(kernels['files'])} files in {kernels['folder']}"
-        if kernels["folder"]
-        else "  no kernels found"
-    )
+    where = f"{len(kernels['files'])} files in {kernels['folder']}" if kernels["folder"] else "none found"
+    lines.append(f"  kernels: {where}")
     if found["engines"]:
         lines += ["", "Engines"]
-        lines += [
-            f"  {name:<10} {'works' if e['works'] else 'no'}: {e['detail']}" for name, e in found["engines"].items()
-        ]
-    if found["r"]:
-        r = found["r"]
+    lines += [
+        f"  {name:<10} {'works' if engine['works'] else 'does not work'}: {engine['detail']}"
+        for name, engine in found["engines"].items()
+    ]
+    if r := found["r"]:
         lines += ["", "R"]
         if r.get("problem"):
             lines.append(f"  {r['problem']}")
         else:
             lines += [f"  R {r['version']} ({r['rscript']})", f"  libraries    {r['libraries']}"]
-            told = ", ".join(f"{name} {version or 'not installed'}" for name, version in r["packages"].items())
-            lines += [f"  {told}", f"  rpy2         {r['rpy2']}"]
+            lines += [f"  {_versions(r['packages'])}", f"  rpy2         {r['rpy2']}"]
     return "\n".join(lines)
+
+
+def _versions(packages: dict[str, str | None]) -> str:
+    return ", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items())

@@ -1,4 +1,4 @@
-"""An output folder that is there whole or not at all."""
+"""An output folder that exists either complete or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refuse_existing(target: Path, force: bool) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise FolderExists(f"{target} exists and is no folder; choose another --out")
+        raise FolderExists(f"{target} exists and is not a folder; choose another --out")
     if not any(target.iterdir()):
         return
     if not force:
@@ -38,7 +38,7 @@ def refuse_existing(target: Path, force: bool) -> None:
 
 @contextmanager
 def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
-    """Yield an empty folder beside `target`; it takes that name when the block ends well, else it vanishes.
+    """Yield an empty folder beside `target`; it takes that name if the block succeeds, otherwise it is deleted.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent))
     try:
         yield work
-        os.chmod(work, 0o777 & ~_umask())  # mkdtemp keeps others out
+        os.chmod(work, 0o777 & ~_umask())  # mkdtemp makes the folder private
         refuse_existing(target, force)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".old", dir=target.parent))

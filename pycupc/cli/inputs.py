@@ -1,129 +1,125 @@
-"""Arguments about the input that ``run`` and ``estimate`` share, and the reading of it."""
+"""The arguments about data and tests that ``run`` and ``estimate`` share, and reading the data."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from pycupc.gaussian.suffstat import SuffStat
-
-
-ENGINES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
+from pycupc.engines.select import NAMES, make_engine
+from pycupc.gaussian.correlation import CorrelationEngine
+from pycupc.gaussian.suffstat import SuffStat
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    data = parser.add_argument_group("data")
-    data.add_argument(
+@runtime_checkable
+class _DeviceEngine(CorrelationEngine, Protocol):
+    """An engine that computes correlations on its device."""
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that describe the input."""
+    add = parser.add_argument_group("data").add_argument
+    add(
         "data",
         nargs="?",
         type=Path,
         metavar="DATA",
-        help="table with a column a variable and a row a sample: .csv, .tsv or .txt, also .gz, .bz2, .xz, or .parquet",
+        help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
+        "(.gz, .bz2, .xz), or .parquet",
     )
-    data.add_argument("--example", action="store_true", help="use the example data that comes with pycupc")
-    data.add_argument(
-        "--correlation", type=positive, metavar="N", help="DATA is a correlation matrix of N observations instead"
-    )
-    data.add_argument(
+    add("--example", action="store_true", help="use the example data that come with pycupc")
+    add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
+    add(
         "--header",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first line holds names (auto: unless it is all numbers; then V1, V2, ...)",
+        help="whether the first line holds names (auto: unless all its cells are numbers; then V1, V2, ...)",
     )
-    data.add_argument("--delimiter", metavar="CHAR", type=delimiter, help="what parts the cells (default: found out)")
-    data.add_argument(
-        "--drop",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="leave out this column, say an identifier; may be given several times",
-    )
-    data.add_argument(
-        "--missing",
-        choices=("error", "drop-rows"),
-        default="error",
-        help="what to do about rows with empty or NA cells (default: error)",
-    )
+    add("--delimiter", metavar="CHAR", type=delimiter, help="what separates the cells (default: detected)")
+    add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
+    rows = "what to do about rows with empty or NA cells (default: error)"
+    add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
 
 
-def add_test_arguments(parser: argparse._ArgumentGroup) -> None:
-    """Arguments that decide which tests are made."""
-    parser.add_argument(
+def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments that determine the tests; returns their group."""
+    group = parser.add_argument_group("tests")
+    add = group.add_argument
+    add(
         "--alpha",
-        type=share,
+        type=probability,
         default=0.01,
         metavar="A",
-        help="level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
+        help="significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
     )
-    parser.add_argument(
+    add(
         "--engine",
-        choices=ENGINES,
+        choices=(*NAMES, "schur"),
         default="auto",
-        help="where the tests run; auto: the GPU if one works and the data are large enough to gain, else the CPU; "
-        "cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow. The answer is the same",
+        help="where the tests run; auto: the GPU if it works and the data are large enough to gain from it, else the "
+        "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name of "
+        "gpu. The answer is the same",
     )
-    parser.add_argument("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
-    parser.add_argument(
-        "--fixed-gaps", type=Path, metavar="FILE", help="pairs that must have no edge: two names a line"
-    )
-    parser.add_argument(
-        "--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names a line"
-    )
+    add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
+    add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
+    add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
+    return group
+
+
+def check(args: argparse.Namespace) -> None:
+    """End with a usage error if the arguments contradict each other."""
+    if (args.data is None) == (not args.example):
+        args.parser.error("give either DATA or --example")
+    if args.correlation is not None and (args.drop or args.missing != "error" or args.example):
+        args.parser.error("--correlation does not go with --example, --drop or --missing")
 
 
 def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
-    """Read the data that `args` name: sufficient statistics, and what the manifest says of the file.
+    """Read the data that `args` name.
+
+    Returns
+    -------
+    suff_stat : SuffStat
+    facts : dict
+        What the manifest records about the input.
 
     Raises
     ------
-    argparse.ArgumentTypeError
-        If it is not clear which data are meant.
-    pycupc.readers.DataError, ValueError
-        If the file or its values are wrong.
+    pycupc.data.readers.DataError, ValueError
+        The file or its values are wrong.
     """
-    from pycupc import SuffStat
-    from pycupc.data import readers
-    from pycupc.engines.select import make_engine
+    from pycupc.data import EXAMPLE, readers
 
-    if args.example:
-        from pycupc.data import EXAMPLE
-
-        args.data = EXAMPLE
-    facts: dict[str, Any] = {"path": str(args.data), "kind": "data"}
+    path: Path = EXAMPLE if args.example else args.data
     if args.correlation is not None:
-        C, labels = readers.read_correlation(args.data, header=args.header, delimiter=args.delimiter)
-        facts["kind"] = "correlation matrix"
+        C, labels = readers.read_correlation(path, header=args.header, delimiter=args.delimiter)
         suff_stat = SuffStat(C, args.correlation, labels)
     else:
         frame = readers.read_data(
-            args.data, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
+            path, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
         )
         engine, _ = make_engine(args.engine, frame.shape[1], numCores=args.threads)
         try:
-            suff_stat = SuffStat.from_data(frame, engine=engine if hasattr(engine, "correlation") else None)
+            suff_stat = SuffStat.from_data(frame, engine=engine if isinstance(engine, _DeviceEngine) else None)
         except (TypeError, ValueError) as error:
-            raise readers.DataError(f"{args.data}: {error}") from error
+            raise readers.DataError(f"{path}: {error}") from error
         finally:
             engine.close()
-    facts.update(
-        sha256=sha256(args.data), bytes=args.data.stat().st_size, variables=suff_stat.p, observations=suff_stat.n
-    )
-    return suff_stat, facts
+    return suff_stat, {
+        "path": str(path),
+        "kind": "data" if args.correlation is None else "correlation matrix",
+        "sha256": sha256(path),
+        "bytes": path.stat().st_size,
+        "variables": suff_stat.p,
+        "observations": suff_stat.n,
+    }
 
 
-def check(args: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """End with a usage error if the arguments do not go together."""
-    if (args.data is None) == (not args.example):
-        parser.error("give either DATA or --example")
-    if args.correlation is not None and (args.drop or args.missing != "error" or args.example):
-        parser.error("--correlation does not go with --example, --drop or --missing")
-
-
-def pairs(args: argparse.Namespace, labels: tuple[str, ...]) -> dict[str, Any]:
-    """The matrices of fixed gaps and edges, as pc() takes them."""
+def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
+    """The matrices of fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
     from pycupc.data import readers
 
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
@@ -131,6 +127,7 @@ def pairs(args: argparse.Namespace, labels: tuple[str, ...]) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
+    """Hash of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -138,36 +135,33 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
-    return value
+def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:
+    """A type of arguments: numbers from `low` to `high`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = convert(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+        return value
+
+    return parse
 
 
-def level(text: str) -> float:
-    if text.lower() in ("inf", "all"):
-        return float("inf")
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 or 'inf', got {text!r}")
-    return int(text)
+def _whole_or_infinite(text: str) -> float:
+    return math.inf if text.lower() in ("inf", "all") else int(text)
 
 
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
-    return value
+positive = _number(int, 1, math.inf, "a whole number from 1")
+level = _number(_whole_or_infinite, 0, math.inf, "a whole number from 0 or 'inf'")
+probability = _number(float, 0, 1, "a number from 0 to 1")
 
 
 def delimiter(text: str) -> str:
-    text = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text, text)
-    if len(text) != 1:
+    """One character, or the name of one."""
+    character = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text, text)
+    if len(character) != 1:
         raise argparse.ArgumentTypeError(f"expected one character or tab, comma, semicolon, space; got {text!r}")
-    return text
+    return character

@@ -1,19 +1,25 @@
-"""One line a level on a terminal: how much of the level is done, edges left, time left at most."""
+"""What a terminal shows during a run: one line per level, compiling where it takes place, and warnings."""
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
-from typing import TextIO
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 _WIDTH = 24
-_EVERY = 0.1
+_SECONDS_BETWEEN_DRAWINGS = 0.1
 
 
 class LevelBar:
-    """Progress of a run for a terminal; call it with (level, tests dealt with, tests at most, edges left).
+    """Progress of a run on a terminal; call it with (level, tests done, tests at most, edges left).
 
-    The tests of a level are known only as an upper bound, since an edge that goes takes its remaining tests with it; so
-    the time left is an upper bound too, and is shown as one. A level often ends well before its bar is full.
+    The number of tests of a level is known only as an upper bound, since a removed edge makes its remaining tests
+    unnecessary; so the time left is an upper bound too, and is shown as one. A level often ends well before its bar is
+    full.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -25,36 +31,95 @@ class LevelBar:
     def __call__(self, level: int, done: int, at_most: int, edges_left: int) -> None:
         now = time.monotonic()
         if level != self._level:
-            self._end_line()
+            self._end_level()
             self._level, self._start = level, now
         self._edges = edges_left
-        if now - self._drawn < _EVERY:
+        if now - self._drawn < _SECONDS_BETWEEN_DRAWINGS:
             return
         self._drawn = now
         share = min(1.0, done / at_most) if at_most else 1.0
         bar = "#" * round(_WIDTH * share)
         passed = now - self._start
         left = f"  at most {clock(passed * (1 - share) / share)} left" if share > 0 and passed > 1 else ""
-        self._write(f"level {level:>2} [{bar:<{_WIDTH}}] {share:4.0%}  {edges_left:,} edges left{left}")
+        self._draw(f"level {level:>2} [{bar:<{_WIDTH}}] {share:4.0%}  {edges_left:,} edges left{left}")
+
+    def notice(self, text: str) -> None:
+        """End the line of the level and show `text` until the next level begins."""
+        self._end_level()
+        self._level = None
+        self._draw(text)
 
     def close(self, *, finished: bool = True) -> None:
-        """End the last line, so that what follows starts on its own."""
-        self._end_line("done" if finished else "stopped")
+        """End the last line, so that the output that follows begins on a line of its own."""
+        self._end_level("done" if finished else "stopped")
         self._level = None
+        if self._length:  # a notice, with no level after it
+            self._end_line()
 
-    def _end_line(self, how: str = "done") -> None:
+    def _end_level(self, state: str = "done") -> None:
         if self._level is None:
             return
         passed = time.monotonic() - self._start
-        self._write(f"level {self._level:>2} {how}  {self._edges:,} edges left  {passed:.1f} s")
+        self._draw(f"level {self._level:>2} {state}  {self._edges:,} edges left  {passed:.1f} s")
+        self._end_line()
+
+    def _end_line(self) -> None:
         self._stream.write("\n")
         self._stream.flush()
         self._length = 0
 
-    def _write(self, text: str) -> None:
+    def _draw(self, text: str) -> None:
         self._stream.write("\r" + text + " " * (self._length - len(text)))
         self._stream.flush()
         self._length = len(text)
+
+
+class _CompileNotices(logging.Handler):
+    """Shows on a bar that the engine compiles, which takes seconds."""
+
+    def __init__(self, bar: LevelBar) -> None:
+        super().__init__(logging.INFO)
+        self._bar = bar
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if (text := record.getMessage()).startswith("compiling for level"):
+            self._bar.notice(text)
+
+
+@contextmanager
+def level_bar(*, wanted: bool = True) -> Iterator[LevelBar | None]:
+    """A bar on stderr, closed at the end; None if it is not wanted or stderr is not a terminal."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    bar = LevelBar(sys.stderr)
+    logger, notices = logging.getLogger("pycupc"), _CompileNotices(bar)
+    before = logger.level
+    logger.addHandler(notices)
+    logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
+    finished = False
+    try:
+        yield bar
+        finished = True
+    finally:
+        logger.removeHandler(notices)
+        logger.setLevel(before)
+        bar.close(finished=finished)
+
+
+@contextmanager
+def shown_warnings() -> Iterator[list[str]]:
+    """Print each warning on stderr as one line, and collect them."""
+    messages: list[str] = []
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        messages.append(str(message))
+        print(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield messages
 
 
 def clock(seconds: float) -> str:

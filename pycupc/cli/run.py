@@ -6,149 +6,136 @@ import argparse
 import os
 import sys
 import time
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
+import pycupc
 from pycupc.cli import inputs, output
+from pycupc.cli.command import INTERRUPTED, OK, add_command
 from pycupc.cli.folder import refuse_existing, whole_folder
-from pycupc.cli.progress import LevelBar
+from pycupc.cli.progress import level_bar, shown_warnings
 from pycupc.estimate import labels_of
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
 
-    edges.csv        one line an edge: from, to, type (directed, undirected, bidirected), evidence
-    sepsets.csv      for each pair parted by a non-empty set: the set, partial correlation, p-value, margin
+    edges.csv        one line per edge: from, to, type (directed, undirected, bidirected), evidence
+    sepsets.csv      one line per pair separated by a non-empty set: set, partial correlation, p-value, margin
     amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i
     graph.graphml, graph.dot, graph.json       the graph for other programs
     graph.png        a picture (see --plot)
-    result.npz       everything, for pycupc.PcAlgo.load
-    summary.txt      what a person wants to know first
+    result.npz       the complete result, for pycupc.PcAlgo.load
+    summary.txt      numbers of edges and tests, level by level
     manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
 
 The folder appears only when it is complete.
 """
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = add_command(
+        commands,
         "run",
-        help="find the graph of a table of data, write a folder of results",
-        usage="pycupc run DATA [options]\n       pycupc run --example [options]",
+        main,
+        summary="find the graph of a table of data, and write a folder of results",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="pycupc run DATA [options]\n       pycupc run --example [options]",
     )
-    inputs.add_arguments(parser)
-    tests = parser.add_argument_group("tests")
-    inputs.add_test_arguments(tests)
-    tests.add_argument(
+    inputs.add_data_arguments(parser)
+    inputs.add_test_arguments(parser).add_argument(
         "--m-max",
         type=inputs.level,
         default=float("inf"),
         metavar="L",
-        help="largest conditioning set (default: no limit)",
+        help="size of the largest conditioning set (default: no limit)",
     )
-    turn = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
-    turn.add_argument(
-        "--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG fits the colliders"
-    )
-    turn.add_argument(
-        "--conservative", action="store_true", help="orient a triple only if all its separating sets agree"
-    )
-    turn.add_argument("--maj-rule", action="store_true", help="orient a triple as most of its separating sets say")
-    turn.add_argument("--solve-confl", action="store_true", help="mark contradicting arrows as bidirected edges")
-    turn.add_argument("--seed", type=int, metavar="K", help="random state of --u2pd rand")
-    out = parser.add_argument_group("output")
-    out.add_argument("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
-    out.add_argument("--force", action="store_true", help="replace the folder of an earlier run")
-    out.add_argument(
-        "--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)"
-    )
-    out.add_argument(
-        "--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 200,000 lines"
-    )
-    out.add_argument(
-        "--keep-partial",
-        action="store_true",
-        help="if interrupted, write the skeleton after the levels that had finished",
-    )
-    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    out.add_argument("--no-progress", action="store_true", help="no progress bars (off anyway when not on a terminal)")
-    parser.set_defaults(main=lambda args: main(args, parser))
+    _add_orientation_arguments(parser)
+    _add_output_arguments(parser)
 
 
-def main(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def _add_orientation_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
+    add = group.add_argument
+    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG has the colliders found")
+    add("--conservative", action="store_true", help="orient a triple only if all of its separating sets agree")
+    add("--maj-rule", action="store_true", help="orient a triple as the majority of its separating sets imply")
+    add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
+    add("--seed", type=int, metavar="K", help="random state of --u2pd rand and retry")
+
+
+def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("output").add_argument
+    add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
+    add("--force", action="store_true", help="replace the folder of an earlier run")
+    add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
+    add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 200,000 lines")
+    add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
+    add("--quiet", action="store_true", help="print nothing but warnings and errors")
+    add("--no-progress", action="store_true", help="show no progress bars (there are none outside a terminal)")
+
+
+def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    inputs.check(args, parser)
-    for flag in ("conservative", "maj_rule", "solve_confl"):
-        if getattr(args, flag) and args.u2pd != "relaxed":
-            parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
-    if args.conservative and args.maj_rule:
-        parser.error("choose one of --conservative and --maj-rule")
+    _check_arguments(args)
     target = args.out or Path(f"{'example' if args.example else _stem(args.data)}-pycupc")
-    force = args.force or (args.example and args.out is None)  # the example's own folder is no loss
+    force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
     refuse_existing(target, force)
     pictures = output.picture_formats(args.plot)
-
-    said: list[str] = []
-    times: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     began = datetime.now(timezone.utc)
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warnings.showwarning = lambda message, *_: _warn(str(message), said)
-        clock = time.perf_counter()
-        suff_stat, source = inputs.read(args)
-        times["read"] = time.perf_counter() - clock
-        clock = time.perf_counter()
-        fit, stopped = _fit(args, suff_stat)
-        times["pc"] = time.perf_counter() - clock
-        clock = time.perf_counter()
+    with shown_warnings() as messages:
+        with _timed(seconds, "read"):
+            suff_stat, source = inputs.read(args)
+        with _timed(seconds, "pc"):
+            fit, interruption = _fit(args, suff_stat)
         with whole_folder(target, force=force) as folder:
-            files = output.write(fit, folder, pictures, all_sepsets=args.all_sepsets)
-            times["write"] = time.perf_counter() - clock
-            arguments = {key: _plain(value) for key, value in vars(args).items() if key != "main"}
-            output.write_manifest(folder, fit, arguments, source, files, times, began, said)
-    if stopped is not None:
-        print(f"pycupc: {stopped}; the skeleton after them is in {target}{os.sep}", file=sys.stderr)
-        return 130
+            with _timed(seconds, "write"):
+                files = output.write(fit, folder, pictures, all_sepsets=args.all_sepsets)
+            run = output.Run(_recorded(args), source, seconds, began, messages)
+            output.write_manifest(folder, fit, run, files)
+    if interruption is not None:
+        print(f"pycupc: {interruption}; the skeleton after them is in {target}{os.sep}", file=sys.stderr)
+        return INTERRUPTED
     if not args.quiet:
         print(fit.summary())
         print(f"\nResults are in {target}{os.sep}")
-    return 0
+    return OK
 
 
-def _fit(args: argparse.Namespace, suff_stat: Any) -> tuple[Any, str | None]:
-    """The result, and what to say if it is only that of the levels before an interrupt."""
-    import pycupc
+def _check_arguments(args: argparse.Namespace) -> None:
+    inputs.check(args)
+    for flag in ("conservative", "maj_rule", "solve_confl"):
+        if getattr(args, flag) and args.u2pd != "relaxed":
+            args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
+    if args.conservative and args.maj_rule:
+        args.parser.error("choose one of --conservative and --maj-rule")
 
+
+def _fit(args: argparse.Namespace, suff_stat: pycupc.SuffStat) -> tuple[pycupc.PcAlgo, str | None]:
+    """The result; and if it is only that of the levels before an interrupt, a message that says so."""
     options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
-    labels = labels_of(suff_stat)
-    bar = LevelBar(sys.stderr) if sys.stderr.isatty() and not args.quiet and not args.no_progress else None
+    options |= inputs.fixed_pairs(args, labels_of(suff_stat))
     try:
-        fit = pycupc.pc(
-            suff_stat,
-            alpha=args.alpha,
-            numCores=args.threads,
-            engine=args.engine,
-            progress=bar,
-            random_state=args.seed,
-            **options,
-            **inputs.pairs(args, labels),
-        )
-    except pycupc.Interrupted as stop:
-        if bar is not None:
-            bar.close(finished=False)
-        if not args.keep_partial or stop.partial is None:
-            hint = "" if stop.partial is None else " (--keep-partial would write the levels that had finished)"
+        with level_bar(wanted=not args.quiet and not args.no_progress) as bar:
+            fit = pycupc.pc(
+                suff_stat,
+                alpha=args.alpha,
+                numCores=args.threads,
+                engine=args.engine,
+                progress=bar,
+                random_state=args.seed,
+                **options,
+            )
+    except pycupc.Interrupted as interrupt:
+        partial = interrupt.partial
+        if not args.keep_partial or partial is None:
+            hint = "" if partial is None else " (--keep-partial would write the skeleton after the finished levels)"
             raise KeyboardInterrupt(f"interrupted; nothing was written{hint}") from None
-        level = stop.partial.max_ord
-        stop.partial.notes["interrupted"] = f"skeleton after levels 0 to {level}, not oriented"
-        return stop.partial, f"interrupted; levels 0 to {level} had finished"
-    finally:
-        if bar is not None:
-            bar.close()
+        partial.notes["interrupted"] = f"skeleton after levels 0 to {partial.max_ord}, not oriented"
+        return partial, f"interrupted; levels 0 to {partial.max_ord} had finished"
     return fit, None
 
 
@@ -157,12 +144,14 @@ def _stem(path: Path) -> str:
     return path.name.split(".")[0] or "data"
 
 
-def _warn(text: str, said: list[str]) -> None:
-    said.append(text)
-    print(f"warning: {text}", file=sys.stderr)
+def _recorded(args: argparse.Namespace) -> dict[str, object]:
+    """The arguments as the manifest holds them; infinity becomes a word, which JSON lacks."""
+    values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
+    return {name: "inf" if value == float("inf") else value for name, value in values.items()}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    return "inf" if value == float("inf") else value
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""The example data set that comes with the package; its source and licence are in README.md beside this file."""
+"""The example data of the package; their source and licence are in README.md in this folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
 
 
 def load_example() -> pd.DataFrame:
-    """Return the example data.
+    """Read the example data.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class ReferenceEngine(Engine):
     name = "reference"
 
     def __init__(
-        self, indep_test: IndepTest | None = None, suff_stat: Any = None, alpha: float = 0.05, NAdelete: bool = True
+        self, indep_test: IndepTest | None = None, suff_stat: Any = None, alpha: float = 0.01, NAdelete: bool = True
     ) -> None:
         self._test, self._suff_stat, self._alpha, self._na_p = indep_test, suff_stat, alpha, float(NAdelete)
 

@@ -1,73 +1,109 @@
-"""Which engine runs: by name, or the one that pays."""
+"""The choice of the engine: by its name, or by what is expected to be fastest."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pycupc.engines.base import Engine, EngineError
 from pycupc.machine import gpu_works
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 
-#: Fewer variables than this take milliseconds on a CPU, less than it takes to wake a GPU up.
+#: Below this number of variables a run takes milliseconds on a CPU, less than the start of a GPU.
 GPU_PAYS_FROM = 500
+
+#: The algorithm of each GPU engine, as `GpuEngine` names it.
+_ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", "cupc-e": "cupc-e", "cupc-s": "cupc-s"}
+
+#: The engines that take each of the engine_options. "auto" takes those of "gpu", which it may choose.
+_EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
+_TAKEN_BY = {"device": _EVERY_GPU, "beta": _CUPC_E, "gamma": _CUPC_E, "theta": _CUPC_S, "delta": _CUPC_S}
 
 
 def make_engine(
-    engine: str | Engine, p: int, *, numCores: int | None = None, options: dict[str, Any] | None = None
+    engine: str | Engine, p: int, *, numCores: int | None = None, options: Mapping[str, Any] | None = None
 ) -> tuple[Engine, str]:
-    """The engine for `p` variables, and a sentence on why this one.
+    """The engine for `p` variables, and a sentence on why it was chosen.
 
     Parameters
     ----------
     engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine
+        "schur", the name of its algorithm, is an alias of "gpu". "auto" is the GPU if it works and there are at least
+        `GPU_PAYS_FROM` variables, else the CPU.
     p : int
+        Number of variables.
     numCores : int, optional
-        Threads of the cpu engine; all by default.
-    options : dict, optional
-        Keyword arguments of `GpuEngine`: device, beta, gamma, theta, delta.
+        Threads of the cpu engine; all cores by default.
+    options : mapping, optional
+        Keyword arguments of `GpuEngine`: device (every GPU engine and "auto"), beta and gamma (cupc-e), theta and
+        delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were not used.
+
+    Returns
+    -------
+    engine : Engine
+    note : str
 
     Raises
     ------
     ValueError
-        If there is no such engine, or it takes no such option.
+        There is no such engine, or it does not take one of the options.
     EngineError
-        If a GPU engine was asked for by name and cannot run. Nothing falls back silently.
+        A GPU engine was requested by name and cannot run; no other engine takes its place silently.
     """
+    options = dict(options or {})
     if isinstance(engine, Engine):
+        if options:
+            raise ValueError(f"engine_options configure an engine given by name, got {sorted(options)} with an Engine")
         return engine, f"{engine.name} (given)"
-    if engine not in NAMES:
+    name = "gpu" if engine == "schur" else engine
+    if name not in NAMES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, NAMES))} or an Engine, got {engine!r}")
-    if options and engine in ("cpu", "reference"):
-        raise ValueError(f"engine={engine!r} takes no engine_options, got {sorted(options)}")
-    if engine == "reference":
+    _check_options(name, options)
+    if name == "auto":
+        return _fastest(p, numCores, options)
+    if name == "cpu":
+        return _cpu(numCores), "cpu (requested)"
+    if name == "reference":
         from pycupc.engines.reference import ReferenceEngine
 
-        return ReferenceEngine(), "reference (asked for)"
-    if engine == "auto":
-        works, why = (False, "") if p < GPU_PAYS_FROM else gpu_works((options or {}).get("device", 0))
-        if p < GPU_PAYS_FROM:
-            why = f"fewer than {GPU_PAYS_FROM} variables"
-        if not works:
-            return _cpu(numCores), f"cpu (auto: {why})"
-        from pycupc.engines.gpu import GpuEngine
-
-        return GpuEngine(**(options or {})), f"gpu (auto: {why})"
-    if engine == "cpu":
-        return _cpu(numCores), "cpu (asked for)"
-    works, why = gpu_works((options or {}).get("device", 0))
+        return ReferenceEngine(), "reference (requested)"
+    works, detail = gpu_works(options.get("device", 0))
     if not works:
-        raise EngineError(f"engine={engine!r} cannot run: {why}; engine='cpu' needs no GPU")
-    from pycupc.engines.gpu import GpuEngine
+        raise EngineError(f"engine={engine!r} cannot run: {detail}; engine='cpu' needs no GPU")
+    return _gpu(name, options), f"{name} (requested)"
 
-    algorithm = "schur" if engine == "gpu" else engine
-    try:
-        return GpuEngine(algorithm=algorithm, **(options or {})), f"{engine} (asked for)"
-    except TypeError as error:
-        raise ValueError(f"engine_options: {error}") from error
+
+def _check_options(engine: str, options: Mapping[str, Any]) -> None:
+    """Refuse every option that `engine` would ignore."""
+    for option in options:
+        if option not in _TAKEN_BY:
+            raise ValueError(f"engine_options must be among {', '.join(_TAKEN_BY)}, got {option!r}")
+        takers = _TAKEN_BY[option]
+        if engine not in takers:
+            refusal = "takes no engine_options" if engine in ("cpu", "reference") else "does not take this one"
+            raise ValueError(
+                f"engine={engine!r} {refusal}: {option!r} is an option of engine={' or '.join(map(repr, takers))}"
+            )
+
+
+def _fastest(p: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[Engine, str]:
+    works, detail = False, f"fewer than {GPU_PAYS_FROM} variables"
+    if p >= GPU_PAYS_FROM:
+        works, detail = gpu_works(options.get("device", 0))
+    if works:
+        return _gpu("gpu", options), f"gpu (auto: {detail})"
+    unused = f"; engine_options not used: {', '.join(sorted(options))}" if options else ""
+    return _cpu(numCores), f"cpu (auto: {detail}{unused})"
 
 
 def _cpu(numCores: int | None) -> Engine:
     from pycupc.engines.cpu.engine import CpuEngine
 
     return CpuEngine(numCores)
+
+
+def _gpu(name: str, options: Mapping[str, Any]) -> Engine:
+    from pycupc.engines.gpu import GpuEngine
+
+    return GpuEngine(_ALGORITHMS[name], **options)

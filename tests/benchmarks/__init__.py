@@ -1,5 +1,6 @@
 """Benchmarks of pycupc: ``python -m tests.benchmarks --help``, run from the root of the checkout.
 
-Every run compares its answer before a time is taken. Raw repeats go into JSON files with machine, versions and commit;
-``report`` turns those files, and nothing else, into tables, figures and BENCHMARKS.md.
+Every answer is compared before it is timed. The raw times go into JSON files, with machine, versions and commit;
+``report`` makes tables, pictures and BENCHMARKS.md from those files and from nothing else. ``paired`` compares two
+checkouts of pycupc, run by run.
 """

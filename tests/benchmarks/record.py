@@ -1,4 +1,4 @@
-"""Raw results: one JSON file an experiment, with machine, versions and commit."""
+"""Raw results: one JSON file per experiment, with the machine, the versions and the commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGES = ("pycupc", "numpy", "scipy", "numba", "pandas", "cupy-cuda12x", "cupy
 
 
 def machine() -> dict[str, Any]:
-    """Processor, memory, GPU, operating system, versions: what a time means nothing without."""
+    """The facts without which a time means nothing: processor, memory, GPU, operating system, versions."""
     facts: dict[str, Any] = {
         "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -69,14 +69,20 @@ def _gpu() -> dict[str, Any]:
 
 
 def commit(data: Path) -> str:
-    """What `prepare` left with data carried here, else the commit of the checkout, "+" if files differ from it."""
-    if (note := data / "commit").exists():
-        return note.read_text().strip()
+    """The commit that `prepare` noted beside the data, else that of this checkout."""
+    note = data / "commit"
+    return note.read_text().strip() if note.exists() else commit_of(ROOT)
+
+
+def commit_of(checkout: Path) -> str:
+    """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say."""
+    if not (checkout / ".git").exists():
+        return "unknown"
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
 
         def git(*words: str) -> str:
             return subprocess.run(
-                ["git", "-C", str(ROOT), *words], check=True, capture_output=True, text=True
+                ["git", "-C", str(checkout), *words], check=True, capture_output=True, text=True
             ).stdout.strip()
 
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "pycupc", "kernels")
@@ -85,12 +91,12 @@ def commit(data: Path) -> str:
 
 
 def new(experiment: str, args: Any, resume: bool | None = None) -> dict[str, Any]:
-    """Head of a result; with `resume` (else `args.resume`) the recorded result, to which this call adds what it lacks.
+    """Start a result; with `resume` (default: `args.resume`) continue the recorded one, to which this call adds rows.
 
     Raises
     ------
     SystemExit
-        If the recorded result comes from another kind of machine: times of two machines do not go into one table.
+        If the recorded result comes from another kind of machine: one table holds the times of one kind of machine.
     """
     call = {
         "command": args.command,
@@ -108,7 +114,7 @@ def new(experiment: str, args: Any, resume: bool | None = None) -> dict[str, Any
 
 
 def row_of(result: dict[str, Any], w: Any) -> dict[str, Any]:
-    """The row of a set, made where there is none yet."""
+    """The row of a data set, appended if the result has none yet."""
     row = next((r for r in result["rows"] if r["set"] == w.name), None)
     if row is None:
         row = {"set": w.name, "p": w.p, "n": w.n, "alpha": w.alpha}
@@ -117,12 +123,12 @@ def row_of(result: dict[str, Any], w: Any) -> dict[str, Any]:
 
 
 def merge(out: Path, folder: Path) -> None:
-    """Add the rows of the raw files in `folder` to those in `out`; of a row that both have, that of `folder` stays.
+    """Add the rows of the raw files in `folder` to those in `out`; a row that both have is taken from `folder`.
 
     Raises
     ------
     SystemExit
-        If `folder` holds no raw file, or the two come from different kinds of machine.
+        If `folder` holds no raw file, or the two folders come from different kinds of machine.
     """
     paths = sorted(folder.glob("*.json"))
     if not paths:
@@ -136,23 +142,23 @@ def merge(out: Path, folder: Path) -> None:
         if _kind(old["machine"]) != _kind(new["machine"]):
             raise SystemExit(f"merge: {path} was recorded on {_kind(new['machine'])}, not on {_kind(old['machine'])}")
         old["calls"] += [call for call in new["calls"] if call not in old["calls"]]
-        theirs = {_name(row) for row in new["rows"]}
-        old["rows"] = [row for row in old["rows"] if _name(row) not in theirs] + new["rows"]
+        replaced = {_identity(row) for row in new["rows"]}
+        old["rows"] = [row for row in old["rows"] if _identity(row) not in replaced] + new["rows"]
         write(old, out)
 
 
-def _name(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What tells a row from the others of its experiment."""
+def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    """The fields that distinguish a row from the other rows of its experiment."""
     return tuple(row.get(key) for key in ("set", "kind", "who", "p", "density", "n", "seed"))
 
 
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:
-    """What has to be the same for times to be comparable."""
+    """The facts that must agree for times to be comparable."""
     return facts["cpu"], facts["cores"], facts.get("gpu", {}).get("name")
 
 
 def write(result: dict[str, Any], out: Path) -> Path:
-    """Write the file (whole or not at all) and its rows as CSV; called after each row, so that nothing is lost."""
+    """Write the file, whole or not at all. Called after every row, so that an interrupted call loses little."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{result['experiment']}.json"
     partial = path.with_suffix(".partial")
@@ -170,11 +176,11 @@ def _plain(value: Any) -> Any:
 
 
 def read(folder: Path, experiment: str) -> dict[str, Any] | None:
-    """A recorded result, or None."""
+    """A recorded result, or None if there is none."""
     path = folder / f"{experiment}.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def say(text: str) -> None:
-    """Progress, for whoever waits."""
+def progress(text: str) -> None:
+    """Report progress on stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import generator
 
-#: The two tables' sets, with the alpha at which they are run. The first three are the cuPC paper's own.
+#: The data sets of both tables, each with its alpha. The first three are also in the cuPC paper.
 SETS: dict[str, float] = {
     "nci60": 0.05,
     "mcc": 0.05,
@@ -27,20 +27,20 @@ SETS: dict[str, float] = {
 PAPER_SETS = ("nci60", "mcc", "saureus")
 #: Sets on which every configuration of the slower algorithms finishes in well under a second.
 LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
-#: Those of the heat maps; on the paper's generator nearly all tests of levels 1 and 2 are doubtful.
+#: Data sets of the heat maps. With the paper's generator nearly all tests of levels 1 and 2 are doubtful.
 CONFIGURED = (*LIGHT, "paper_2000_0.1_10000")
-#: How names of generated sets begin: std_P_DEGREE_N and paper_P_DENSITY_N.
+#: Prefixes of the names of generated data sets: std_P_DEGREE_N and paper_P_DENSITY_N.
 GENERATED = ("std_", "paper_")
-#: Configuration that the paper chose for each of its algorithms; the heat maps compare with it.
+#: The configuration that the cuPC paper chose for each of its algorithms; the heat maps are relative to it.
 PAPER_CHOICE = {"cupc-e": {"beta": 2, "gamma": 32}, "cupc-s": {"theta": 64, "delta": 2}}
 QUICK: dict[str, float] = {"std_100_5_500": 0.05, "std_150_6_300": 0.01}
-#: mcc has identical columns, so the last bits of its correlations decide: they travel to other machines as they are.
+#: mcc has identical columns, so the last bits of its correlations decide: `pack` stores these correlations exactly.
 EXACT = ("mcc",)
 
 
 @dataclass
 class Workload:
-    """One problem: C float64 (p, p), n observations, alpha; where it came from."""
+    """One problem: correlation matrix C, float64 (p, p); n observations; alpha; source; recorded answer, if any."""
 
     name: str
     C: np.ndarray
@@ -56,7 +56,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Answer:
-    """What has to be the same: edges, separating sets cell by cell, tests a level (pcalg's count)."""
+    """What every engine must reproduce: edges, separating sets cell by cell, tests per level (as pcalg counts them)."""
 
     skeleton: np.ndarray
     sepset: tuple[np.ndarray, ...]
@@ -69,15 +69,13 @@ class Answer:
 
     @property
     def digest(self) -> str:
-        """Short name of the whole answer."""
-        h = hashlib.sha256(np.packbits(self.skeleton).tobytes())
-        for part in self.sepset:
-            h.update(np.ascontiguousarray(part, dtype=np.int32).tobytes())
-        h.update(repr(self.n_edgetests).encode())
-        return h.hexdigest()[:16]
+        """Hash of the whole answer, 16 hexadecimal digits."""
+        sets = (np.asarray(part, dtype=np.int32) for part in self.sepset)
+        tests = np.frombuffer(repr(self.n_edgetests).encode(), dtype=np.uint8)
+        return digest(np.packbits(self.skeleton), *sets, tests)
 
     def differences(self, other: Answer) -> dict[str, Any]:
-        """Empty if both are the same."""
+        """The parts in which two answers differ; empty if they are equal."""
         out: dict[str, Any] = {}
         edges = int(np.triu(self.skeleton != other.skeleton).sum())
         if edges:
@@ -89,8 +87,16 @@ class Answer:
         return out
 
 
+def digest(*arrays: np.ndarray) -> str:
+    """Hash of the contents of some arrays, 16 hexadecimal digits."""
+    h = hashlib.sha256()
+    for array in arrays:
+        h.update(np.ascontiguousarray(array).tobytes())
+    return h.hexdigest()[:16]
+
+
 def expected(folder: Path, name: str, alpha: float) -> Answer | None:
-    """Recorded answer of a set, or None."""
+    """The recorded answer for a data set, or None if there is none."""
     path = folder / "expected" / f"{name}_alpha{alpha:g}.npz"
     if not path.exists():
         return None
@@ -107,7 +113,7 @@ def expected(folder: Path, name: str, alpha: float) -> Answer | None:
 
 
 def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
-    """Observations of a set, float64 (n, p), and where they are from. See `load` for the names."""
+    """Observations of a data set, float64 (n, p), and their source. See `load` for the names."""
     if not name.startswith(GENERATED):
         import pandas
 
@@ -121,12 +127,12 @@ def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
 
 
 def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
-    """A set by name: ``std_P_DEGREE_N`` and ``paper_P_DENSITY_N`` are generated (seed 0), others read from the folder.
+    """A data set by name: ``std_P_DEGREE_N`` and ``paper_P_DENSITY_N`` are generated (seed 0), others are in files.
 
     Raises
     ------
     FileNotFoundError
-        If the data folder does not hold the set.
+        If the data folder does not hold the data set.
     """
     alpha = {**SETS, **QUICK}.get(name, 0.05) if alpha is None else alpha
     answer = expected(folder, name, alpha)
@@ -148,12 +154,12 @@ def correlation(X: np.ndarray) -> np.ndarray:
 
 
 def available(names: list[str] | tuple[str, ...], folder: Path) -> list[str]:
-    """Those of `names` that can be had here."""
+    """Those of `names` whose data are generated or lie in the folder."""
     return [n for n in names if n.startswith(GENERATED) or (folder / f"{n}.csv.gz").exists()]
 
 
 def sweeps(quick: bool) -> list[tuple[str, int, float, int]]:
-    """(sweep, p, density, n) of the paper's three sweeps; they have a point in common."""
+    """(sweep, p, density, n) of the paper's three sweeps, which have one point in common."""
     if quick:
         return (
             [("p", p, 0.05, 500) for p in (50, 100, 150)]
@@ -168,13 +174,13 @@ def sweeps(quick: bool) -> list[tuple[str, int, float, int]]:
 
 
 def of_sweep(rows: list[dict[str, Any]], sweep: str, quick: bool) -> list[dict[str, Any]]:
-    """The rows that belong to one sweep."""
+    """The rows that belong to one of the sweeps "p", "n" and "d" (density)."""
     wanted = {point[1:] for point in sweeps(quick) if point[0] == sweep}
     return [r for r in rows if (r["p"], r["density"], r["n"]) in wanted]
 
 
 def pack(folder: Path, out: Path) -> None:
-    """Copy what the GPU experiments need into one folder that can travel to another machine."""
+    """Copy what the GPU experiments need into one folder, to be taken to another machine."""
     (out / "expected").mkdir(parents=True, exist_ok=True)
     for name, alpha in SETS.items():
         for path in (folder / f"{name}.csv.gz", folder / "expected" / f"{name}_alpha{alpha:g}.npz"):

@@ -1,4 +1,4 @@
-"""Table 2 of the cuPC paper on a CPU: `cpu` and `reference` against pcalg `stable` and `stable.fast`, same threads."""
+"""Every algorithm on a CPU (Table 2 of the cuPC paper): `cpu` and `reference` against pcalg, with the same threads."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import peers, record, runs, workloads
+from .. import generator, peers, processes, record, runs, workloads
 
-#: A small set on which every implementation is run first: says what a test costs each of them.
+#: A small data set on which every implementation runs first: it gives the time per test of each of them.
 CALIBRATION = "std_100_5_500"
 QUICK_SETS = (CALIBRATION, "std_150_6_300", "std_300_5_500")
-#: CRAN's pcalg is built without OpenMP on Linux, so that numCores changes nothing there: a build with it is apart.
+#: CRAN's pcalg is built without OpenMP on Linux, so that numCores has no effect there; this is a build with OpenMP.
 OPENMP = "stable.fast, OpenMP"
 PCALG = ("stable", "stable.fast", OPENMP)
 
@@ -31,21 +31,21 @@ def run(args: Any) -> None:
         w = workloads.load(name, args.data)
         row = record.row_of(result, w)
         row.update(source=w.source, runs=row.get("runs", {}))
-        record.say(f"{name}: {w.p} variables, {w.n} observations, alpha {w.alpha:g}")
-        answer = _cpu(w, row, threads, args)  # again where it is there: the others are compared with its answer
+        record.progress(f"{name}: {w.p} variables, {w.n} observations, alpha {w.alpha:g}")
+        answer = _cpu(w, row, threads, args)  # measured anew on --resume, too: the others are compared with its answer
         record.write(result, args.out)
         if answer is None:
             continue
         for who in wanted:
-            if _seconds(row["runs"].get(who, {})):
+            if who not in (*PCALG, "reference") or _seconds(row["runs"].get(who, {})):
                 continue
-            if who in PCALG:
-                row["runs"][who] = _pcalg(w, who, threads, answer, row, result, args)
+            if too_long := predicted(who, row, result, args.limit):
+                row["runs"][who] = too_long
             elif who == "reference":
-                row["runs"][who] = _reference(w, answer, row, result, args)
+                row["runs"][who] = _reference(w, answer, args.limit)
             else:
-                continue
-            record.say(f"  {who}: {brief(row['runs'][who])}")
+                row["runs"][who] = _pcalg(w, who, threads, answer, args)
+            record.progress(f"  {who}: {brief(row['runs'][who])}")
             record.write(result, args.out)
     if args.peer_python is not None:
         result["python_peers"] = _python_peers(args, threads)
@@ -53,43 +53,30 @@ def run(args: Any) -> None:
 
 
 def _cpu(w: workloads.Workload, row: dict[str, Any], threads: int, args: Any) -> workloads.Answer | None:
-    """Our engine, in a process of its own; its answer against the recorded one."""
-    out = runs.apart(w, "cpu", threads, least=2 if args.quick else 5, budget=60, limit=args.limit)
+    """Our engine, in a process of its own, and its answer, compared with the recorded one."""
+    least = 2 if args.quick else 5
+    out = processes.repeat_in_fresh_process(w, "cpu", threads, least=least, budget=60, limit=args.limit)
     answer = None
     if "arrays" in out:
-        answer = runs.answer_of(out.pop("arrays"))
+        answer = processes.answer_of(out.pop("arrays"))
         out["differs"] = None if w.expected is None else w.expected.differences(answer)
         out["memory_allowed_bytes"] = 3 * w.C.nbytes + 500_000_000
         row["tests"], row["edges"], row["levels"] = out["tests"], out["edges"], len(out["tests_by_level"]) - 1
     row["runs"]["cpu"] = out
-    record.say(f"  cpu: {brief(out)}")
+    record.progress(f"  cpu: {brief(out)}")
     return answer
 
 
-def _reference(
-    w: workloads.Workload, answer: workloads.Answer, row: dict[str, Any], result: dict[str, Any], args: Any
-) -> dict[str, Any]:
-    if too_long := predicted("reference", row, result, args.limit):
-        return too_long
+def _reference(w: workloads.Workload, answer: workloads.Answer, limit: float) -> dict[str, Any]:
     try:
-        fit, times = runs.once(w, runs.make_engine("reference"), args.limit)
+        fit, times = runs.once(w, runs.make_engine("reference"), limit)
     except runs.TooSlow:
-        return {"too_slow": args.limit, "repeats": []}
+        return {"too_slow": limit, "repeats": []}
     return {"repeats": [times], "differs": answer.differences(workloads.Answer.of(fit))}
 
 
-def _pcalg(
-    w: workloads.Workload,
-    method: str,
-    threads: int,
-    answer: workloads.Answer,
-    row: dict[str, Any],
-    result: dict[str, Any],
-    args: Any,
-) -> dict[str, Any]:
+def _pcalg(w: workloads.Workload, method: str, threads: int, answer: workloads.Answer, args: Any) -> dict[str, Any]:
     """A live pcalg; its answer must be ours, edge for edge (and test for test with `stable`)."""
-    if too_long := predicted(method, row, result, args.limit):
-        return too_long
     library = args.openmp_pcalg if method == OPENMP else None
     out = peers.pcalg(w, method.split(",")[0], threads, repeats=3, budget=60, limit=args.limit, library=library)
     summary = peers.summary(out, answer.skeleton)
@@ -99,7 +86,11 @@ def _pcalg(
 
 
 def predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
-    """Not to be started: what it cost a test on the sets so far says that it would pass the limit."""
+    """The estimate because of which a run is not started, None if it may start.
+
+    The estimate is the number of tests of this data set times the smallest time per test that the implementation
+    needed on any other data set. A run is not started if its estimate exceeds `limit` seconds.
+    """
     rates = [
         (np.median(_seconds(r["runs"][who])) / r["tests"])
         for r in result["rows"]
@@ -115,29 +106,27 @@ def _seconds(run: dict[str, Any]) -> list[float]:
 
 
 def brief(run: dict[str, Any]) -> str:
-    """A run in a line, for whoever waits."""
+    """A run in one line of progress."""
     if seconds := _seconds(run):
         return f"{np.median(seconds):.3g} s, differs: {run.get('differs', run.get('edges_only_there'))}"
     return ", ".join(f"{k} {v}" for k, v in run.items() if k not in ("repeats", "rate"))
 
 
 def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
-    """causal-learn and pgmpy on small sets (they take minutes where we take milliseconds)."""
-    from .. import generator
-
+    """causal-learn and pgmpy on small data sets: they take seconds to minutes where pycupc takes milliseconds."""
     rows = []
     sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000))
     for p, degree, n in sizes:
         X = generator.standardised(p, degree, n, seed=0)
         w = workloads.Workload(f"std_{p}_{degree}_{n}", workloads.correlation(X), n, 0.05, "")
-        fit, _ = runs.once(w, runs.make_engine("cpu", threads))
         own = runs.repeat(w, runs.make_engine("cpu", threads))
-        own.pop("fit")
+        fit = own.pop("fit")
         row = {"set": w.name, "p": p, "n": n, "alpha": 0.05, "tests": own["tests"], "edges": own["edges"]}
         row["runs"] = {"cpu": own}
         for peer in peers.PYTHON_PEERS:
-            out = peers.python_peer(peer, X, 0.05, args.peer_python, repeats=3, budget=60, limit=min(args.limit, 120))
+            effort = peers.Effort(repeats=3, budget=60, limit=min(args.limit, 120))
+            out = peers.python_peer(peer, X, 0.05, args.peer_python, effort)
             row["runs"][peer] = peers.summary(out, fit.skeleton)
-            record.say(f"{w.name} {peer}: {brief(row['runs'][peer])}")
+            record.progress(f"{w.name} {peer}: {brief(row['runs'][peer])}")
         rows.append(row)
     return rows

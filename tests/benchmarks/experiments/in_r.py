@@ -1,4 +1,4 @@
-"""What an R user waits for: a whole call of cu_pc() beside one of pcalg::pc(), correlation matrix given."""
+"""Whole calls in R: cu_pc() beside pcalg::pc(), from the same correlation matrix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import pycupc
+
 from .. import peers, record, workloads
 from .cpu import brief, predicted
 
@@ -14,9 +16,7 @@ SETS = ("nci60", "mcc", "std_1000_10_1000", "tcga_brca_jive", "saureus")
 
 
 def run(args: Any) -> None:
-    """Experiment "r": conversion, skeleton, orientation, building the object; each in an R process of its own."""
-    import pycupc
-
+    """Experiment "r": conversion, skeleton, orientation and the R object; every function in an R process of its own."""
     threads = args.threads or len(os.sched_getaffinity(0))
     limit = args.limit or 600.0
     result = record.new("r", args)
@@ -34,5 +34,5 @@ def run(args: Any) -> None:
             if "graph" in out:
                 graph = out["graph"] != 0
                 row["runs"][method]["cpdag_differs"] = int(np.triu((graph != fit.graph) | (graph != fit.graph).T).sum())
-            record.say(f"{name} {method}: {brief(row['runs'][method])}")
+            record.progress(f"{name} {method}: {brief(row['runs'][method])}")
             record.write(result, args.out)

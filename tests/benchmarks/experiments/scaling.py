@@ -1,41 +1,44 @@
-"""The paper's sweeps over p, n and density, and schur up to p = 20,000; `gpu-all` runs all GPU experiments."""
+"""The paper's sweeps over p, n and density, and `gpu` up to p = 20,000; `gpu-all` runs all GPU experiments."""
 
 from __future__ import annotations
 
 import gc
+import itertools
 from typing import Any
 
 import numpy as np
 
-from .. import generator, record, runs, workloads
-from .gpu import Clock, baselines, brief, configurations, engines_of, heavy, measure, rival, table
+import pycupc
+from pycupc.estimate import run_stages
 
-#: Seconds that one run of a sweep may take.
+from .. import generator, record, runs, workloads
+from .gpu import Deadline, baselines, brief, configurations, engines_of, heavy, measure, peers_on_gpu, table
+
+#: Time limit of one run of a sweep, in seconds.
 SWEEP_LIMIT = 10.0
-#: Graphs of a point that may pass it before the point is given up.
+#: Number of graphs at one point on which an engine may exceed the limit before it is given up there.
 GIVE_UP = 4
 
 
-def run_all(args: Any) -> None:
-    """All GPU experiments, most wanted first; what does not fit into `args.deadline` seconds is left out and said."""
-    clock = Clock(args.deadline)
-    table(args, clock)
-    scaling_large(args, clock)
-    heavy(args, clock)
-    baselines(args, clock)
-    configurations(args, clock)
-    if clock.left() > 20 and (args.peer_path or args.cupc_library):
-        rival(args, clock)
-    if clock.left() > 20:
-        scaling(args, clock)
+def run_all(args: Any, deadline: Deadline) -> None:
+    """All GPU experiments, the most important first; what the deadline does not allow is left out."""
+    table(args, deadline)
+    scaling_large(args, deadline)
+    heavy(args, deadline)
+    baselines(args, deadline)
+    configurations(args, deadline)
+    if deadline.left() > 20 and (args.peer_path or args.cupc_library):
+        peers_on_gpu(args, deadline)
+    if deadline.left() > 20:
+        scaling(args, deadline)
 
 
-def scaling_large(args: Any, clock: Clock) -> None:
-    """schur up to p = 20,000 (degree 10, n = 200, alpha .01), with the memory it took beside the estimate."""
+def scaling_large(args: Any, deadline: Deadline) -> None:
+    """`gpu` up to p = 20,000 (degree 10, n = 200, alpha 0.01), with the memory it took beside the predicted memory."""
     result = record.new("scaling-large", args)
     engine = "gpu" if "gpu" in engines_of(args) else "cpu"
     for p in (100, 200, 400) if args.quick else (1000, 2000, 5000, 10000, 20000):
-        if clock.left() < 60:
+        if deadline.left() < 60:
             break
         w = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu")
         row: dict[str, Any] = {"p": p, "n": w.n, "alpha": w.alpha, "source": w.source, "engine": engine}
@@ -52,12 +55,12 @@ def scaling_large(args: Any, clock: Clock) -> None:
         del fit, w
         gc.collect()
         result["rows"].append(row)
-        record.say(f"p = {p}: {brief(out)}")
+        record.progress(f"p = {p}: {brief(out)}")
         record.write(result, args.out)
 
 
-def scaling(args: Any, clock: Clock) -> None:
-    """The paper's sweeps with both generators: graph by graph, so that a deadline costs graphs and no points."""
+def scaling(args: Any, deadline: Deadline) -> None:
+    """The paper's sweeps with both generators, graph by graph: a deadline then costs graphs and not points."""
     result = record.new("scaling", args)
     rows = result["rows"]
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
@@ -66,42 +69,41 @@ def scaling(args: Any, clock: Clock) -> None:
     if not points:
         raise SystemExit(f"scaling: no point of these sweeps has {' or '.join(map(str, args.variables))} variables")
     limit = SWEEP_LIMIT if args.limit is None else args.limit
-    for engine in map(runs.make_engine, engines):
-        if hasattr(engine, "compile"):
-            engine.compile()  # a graph deep in a sweep may be the first that needs some kernel
     for seed in range(args.first, args.first + (args.graphs or (3 if args.quick else 10))):
-        for kind in args.generators:
-            for p, density, n in points:
-                point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
-                row = next((r for r in rows if point.items() <= r.items()), None)
-                left = (
-                    []
-                    if row and _stopped(row, limit)
-                    else [
-                        e
-                        for e in engines
-                        if not (row and row["seconds"].get(e)) and not _hopeless(rows, point, e, limit)
-                    ]
-                )
-                if left and clock.left() < len(left) * limit:
-                    record.say(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
-                    return
-                if left:
-                    if row is None:
-                        row = dict(point)
-                        rows.append(row)
-                    _run_point(row, left, limit)
-                    record.write(result, args.out)
-        record.say(f"scaling: graph {seed} done, {clock.left():.0f} s left")
+        for kind, (p, density, n) in itertools.product(args.generators, points):
+            point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
+            row = next((r for r in rows if point.items() <= r.items()), None)
+            left = _engines_left(rows, row, point, engines, limit)
+            if not left:
+                continue
+            if deadline.left() < len(left) * limit:
+                record.progress(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
+                return
+            if row is None:
+                row = dict(point)
+                rows.append(row)
+            _run_point(row, left, limit)
+            record.write(result, args.out)
+        record.progress(f"scaling: graph {seed} done, {deadline.left():.0f} s left")
+
+
+def _engines_left(
+    rows: list[dict[str, Any]], row: dict[str, Any] | None, point: dict[str, Any], engines: list[str], limit: float
+) -> list[str]:
+    """The engines that are still to be run on the graph of `row`: none if one of them was stopped on it."""
+    if row and _stopped(row, limit):
+        return []
+    done = {e for e, seconds in row["seconds"].items() if seconds} if row else set()
+    return [e for e in engines if e not in done and not _hopeless(rows, point, e, limit)]
 
 
 def _stopped(row: dict[str, Any], limit: float) -> set[str]:
-    """Engines that this limit stops: those that passed it, or a longer one. Others are tried again."""
+    """Engines that exceeded this limit or a longer one on this graph. The others are tried on it."""
     return {engine for engine, at in row["stopped_at"].items() if at["limit"] >= limit}
 
 
 def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str, limit: float) -> bool:
-    """On `GIVE_UP` graphs of this point the engine, or whatever was tried, passed the limit, and on none it did not."""
+    """Did the engine, or every engine, exceed the limit on `GIVE_UP` graphs of this point and finish none?"""
     seen = [r for r in rows if all(r[k] == v for k, v in point.items() if k != "seed")]
     stopped = [engines for r in seen if (engines := _stopped(r, limit))]
     finished = {e for r in seen for e, seconds in r["seconds"].items() if seconds}
@@ -110,10 +112,10 @@ def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str, li
 
 
 def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
-    """Run engines on one random graph: seconds (None: passed the limit) and answer of each, into `row`.
+    """Run engines on one random graph and note seconds (None: over the limit) and answer of each in `row`.
 
-    The second of two runs counts where one takes less than a second. Once an engine was stopped on a graph, the others
-    are not tried on it.
+    Of two runs the second counts if one takes less than a second. Once an engine has been stopped on a graph, the
+    remaining engines are not tried on it.
     """
     kind, p, density, n, seed = (row[k] for k in ("kind", "p", "density", "n", "seed"))
     w = _random(kind, p, density, n, seed, alpha=0.05, device="cpu" not in engines)
@@ -125,7 +127,7 @@ def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
         try:
             fit, times = runs.once(w, runs.make_engine(engine), limit)
             if times["engine"] < 1:
-                fit = None  # its page-locked memory can then be used again
+                fit = None  # frees its page-locked memory for the second run
                 fit, times = runs.once(w, runs.make_engine(engine), limit)
         except runs.TooSlow as slow:
             row["seconds"][engine], row["stopped_at"][engine] = None, {"limit": limit, **slow.reached}
@@ -138,7 +140,7 @@ def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
 
 
 def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: float, device: bool) -> workloads.Workload:
-    """A random workload, made on the GPU where there is one: NumPy's way takes minutes for the large ones."""
+    """A random workload, made on the GPU if there is one: NumPy takes minutes for the large ones."""
     xp: Any = np
     if device:
         import cupy as xp
@@ -160,11 +162,8 @@ def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: floa
 
 
 def _estimate(w: workloads.Workload, engine: str) -> int:
-    """Device memory as `pycupc estimate` says."""
-    from pycupc import SuffStat
-    from pycupc.estimate import run_stages
-
-    e = run_stages(SuffStat(w.C, w.n), w.alpha, runs.make_engine(engine))
+    """Device memory in bytes, as `pycupc estimate` predicts it."""
+    e = run_stages(pycupc.SuffStat(w.C, w.n), w.alpha, runs.make_engine(engine))
     return max(e.memory_needed, *(s.memory for s in e.stages[1:]))
 
 

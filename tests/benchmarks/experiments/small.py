@@ -1,4 +1,4 @@
-"""Two experiments that need no GPU and no clock: who shares conditioning sets, and how right the answers are."""
+"""Two experiments without a GPU and without timing: how conditioning sets are shared, and how accurate the CPDAG is."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+import pycupc
+
 from .. import generator, peers, record, workloads
 
 
 def sharing(args: Any) -> None:
-    """Experiment "sharing": in how many rows does each conditioning set of level 2 come up?
+    """Experiment "sharing": in how many rows does each conditioning set of level 2 occur?
 
-    A row i asks for the set {a, b} if both are neighbours of i after level 1; so the number of rows that share it is
-    the number of common neighbours of a and b. Within a row it serves deg(i) - 2 edges.
+    Row i uses the set {a, b} if both are neighbours of i after level 1, so the number of rows that share the set is the
+    number of common neighbours of a and b. Within row i it serves deg(i) - 2 edges.
     """
-    import pycupc
-
     result = record.new("sharing", args)
     names = ("std_150_6_300",) if args.quick else ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
     for name in workloads.available(args.sets or names, args.data):
@@ -25,11 +25,11 @@ def sharing(args: Any) -> None:
         fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=1, engine="cpu")
         A = fit.skeleton.astype(np.float32)
         degrees = fit.skeleton.sum(axis=1).astype(int)
-        A = A[degrees > 2]  # rows with a set of two and an edge to test
+        A = A[degrees > 2]  # rows with at least one set of size 2 and one edge to test
         rows = (A.T @ A)[np.triu_indices(w.p, 1)].round().astype(int)
         histogram = np.bincount(rows[rows > 0])
         served = degrees[degrees > 2]
-        local = np.zeros(int(served.max(initial=2)) - 1, dtype=np.int64)  # [k] sets that serve k edges of one row
+        local = np.zeros(int(served.max(initial=2)) - 1, dtype=np.int64)  # [k] sets that serve k edges of a row
         np.add.at(local, served - 2, served * (served - 1) // 2)
         result["rows"].append(
             {
@@ -43,14 +43,12 @@ def sharing(args: Any) -> None:
             }
         )
         few = histogram[:3].sum() / max(1, histogram.sum())
-        record.say(f"sharing {name}: {histogram.sum()} sets, {few:.0%} in 1 or 2 rows")
+        record.progress(f"sharing {name}: {histogram.sum()} sets, {few:.0%} in 1 or 2 rows")
         record.write(result, args.out)
 
 
 def accuracy(args: Any) -> None:
     """Experiment "accuracy": true discovery rate of the skeleton and structural Hamming distance to the true CPDAG."""
-    import pycupc
-
     result = record.new("accuracy", args)
     p, degree, alpha = (30, 3, 0.01) if args.quick else (50, 3, 0.01)
     sizes = (100, 1000) if args.quick else (100, 200, 500, 1000, 2000, 5000, 10000)
@@ -69,7 +67,7 @@ def accuracy(args: Any) -> None:
                 result.setdefault("versions", {}).update(live["versions"])
             if args.peer_python is not None and seed < (2 if args.quick else 3):
                 for peer in (*peers.PYTHON_PEERS, "causal-learn, its default"):
-                    out = peers.python_peer(peer, X, alpha, args.peer_python, repeats=1, limit=120)
+                    out = peers.python_peer(peer, X, alpha, args.peer_python, peers.Effort(repeats=1, limit=120))
                     if "graph" in out:
                         found[peer] = out["graph"]
                         result.setdefault("versions", {}).update(out["versions"])
@@ -80,12 +78,12 @@ def accuracy(args: Any) -> None:
                 row = {"n": n, "seed": seed, "who": who, **measures(graph, truth)}
                 row["differs_from_pycupc"] = int(np.triu((graph != ours) | (graph != ours).T, 1).sum())
                 result["rows"].append(row)
-        record.say(f"accuracy n = {n}: {sorted({r['who'] for r in result['rows'] if r['n'] == n})}")
+        record.progress(f"accuracy n = {n}: {sorted({r['who'] for r in result['rows'] if r['n'] == n})}")
         record.write(result, args.out)
 
 
 def measures(graph: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """TDR (share of found edges that are true), TPR, SHD (pairs whose edge is missing, extra or marked otherwise)."""
+    """True discovery rate, true positive rate, structural Hamming distance (pairs that are not marked equally)."""
     g, t = np.asarray(graph) != 0, truth
     found, true = np.triu(g | g.T, 1), np.triu(t | t.T, 1)
     hits = int((found & true).sum())

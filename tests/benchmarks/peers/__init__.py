@@ -1,8 +1,8 @@
-"""Other implementations, used where they are present; each gives its graph and its repeats, or says why not.
+"""Other implementations, used where they are present: each returns its graph and its times, or why it did not run.
 
-pcalg is found by Rscript on the PATH and R's own library path. causal-learn and pgmpy are installed from PyPI into an
-environment of their own under the cache folder; gpucsl where a GPU is. A shared library with cuPC's C entry point is
-given by path.
+pcalg is run by the Rscript on the PATH with R's own library path. causal-learn and pgmpy are installed from PyPI into
+an environment of their own under the cache folder. gpucsl and a shared library with cuPC's C entry point are given by
+path.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pycupc.gaussian.fisher_z import cutoff
+
 from .. import record
+from ..processes import in_process
 from ..workloads import Workload
 
 HERE = Path(__file__).resolve().parent
 PYTHON_PEERS = ("causal-learn", "pgmpy")
-#: cuPC stops after this level: a cell of its array of separating sets has room for so many members.
+#: cuPC stops after this level: a cell of its array of separating sets has room for this many members.
 CUPC_LEVELS = 14
 
 
@@ -38,15 +42,15 @@ def pcalg(
     orient: bool = False,
     library: Path | None = None,
 ) -> dict[str, Any]:
-    """pcalg's skeleton (or relaxed CPDAG) on the same correlations; `budget` seconds of repeats, killed at `limit`.
+    """pcalg's skeleton (or relaxed CPDAG) from the same correlations; `budget` seconds of repeats, killed at `limit`.
 
-    `method` "pc" is a whole call of pc(), with stable.fast, "cu_pc" one of pycupc from R. `library` is an R library
-    folder that comes before R's own ones.
+    `method` "pc" is a whole call of pc() with stable.fast, "cu_pc" a whole call of pycupc's cu_pc(). `library` is an R
+    library folder to be searched before R's own ones.
 
     Returns
     -------
     dict
-        "seconds", "cpu_seconds" (all threads), "graph" int (p, p) row to column, "tests" a level, "versions"; or
+        "seconds", "cpu_seconds" (all threads), "graph" int (p, p) row to column, "tests" per level, "versions"; or
         "absent", "too_slow", "failed".
     """
     environment = {
@@ -90,7 +94,7 @@ def pcalg(
 
 
 def has_pcalg() -> bool:
-    """Is there a live pcalg?"""
+    """Is there an R with pcalg?"""
     if shutil.which("Rscript") is None:
         return False
     done = subprocess.run(
@@ -100,12 +104,12 @@ def has_pcalg() -> bool:
 
 
 def environment(cache: Path, offline: bool = False) -> Path | str:
-    """Python of the peers' environment, made on first use; or why there is none."""
+    """The Python of the peers' environment, which is made on first use; or a sentence on why there is none."""
     python = cache / "peers" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if python.exists():
         return python
     if offline:
-        return "no environment for peers under the cache folder"
+        return "there is no environment for the peers under the cache folder"
     cache.mkdir(parents=True, exist_ok=True)
     commands = (
         [sys.executable, "-m", "venv", str(cache / "peers")],
@@ -119,36 +123,55 @@ def environment(cache: Path, offline: bool = False) -> Path | str:
     return python
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much time a peer may take: at most `repeats` runs, no new one after `budget` seconds, killed at `limit`."""
+
+    repeats: int = 3
+    budget: float = 60.0
+    limit: float = 300.0
+
+
 def python_peer(
     peer: str,
     X: np.ndarray,
     alpha: float,
     python: Path | str,
+    effort: Effort,
     *,
-    repeats: int = 3,
-    budget: float = 60.0,
-    limit: float = 300.0,
     warm_up: bool = False,
     path: Path | None = None,
 ) -> dict[str, Any]:
-    """Run causal-learn, pgmpy or gpucsl on data in its own process.
+    """Run causal-learn, pgmpy or gpucsl on data, in a process of its own.
+
+    Parameters
+    ----------
+    peer : str
+    X : float64 (n, p)
+        Observations.
+    alpha : float
+    python : Path or str
+        The Python to run it with; a str says why there is none.
+    effort : Effort
+    warm_up : bool, default False
+        Run once more before the first timed run.
+    path : Path, optional
+        A folder to import the peer from.
 
     Returns
     -------
     dict
         "seconds", "graph", "versions"; or "absent", "too_slow", "failed".
     """
-    from ..runs import in_process
-
     if isinstance(python, str):
         return {"absent": python}
-    job = {"peer": peer, "alpha": alpha, "repeats": repeats, "budget": budget, "warm_up": warm_up}
+    job = {"peer": peer, "alpha": alpha, "warm_up": warm_up, **asdict(effort)}
     extra = {"PYTHONPATH": str(path)} if path is not None else {}
     out = in_process(
         [str(HERE / "worker.py")],
         Workload(peer, np.empty((0, 0)), len(X), alpha, ""),
         job,
-        limit,
+        effort.limit,
         str(python),
         {"OMP_NUM_THREADS": str(os.cpu_count() or 1), **extra},
         lambda folder: np.save(folder / "X.npy", X),
@@ -163,14 +186,10 @@ def python_peer(
 def cupc_library(
     path: Path, w: Workload, *, repeats: int = 3, budget: float = 20.0, limit: float = 120.0
 ) -> dict[str, Any]:
-    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library, right cutoffs.
+    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library.
 
-    In a process of its own: the library ends its process on a CUDA error.
+    It is given the right cutoffs and runs in a process of its own, because it ends its process on a CUDA error.
     """
-    from pycupc.gaussian.fisher_z import cutoff
-
-    from ..runs import in_process
-
     last = min(CUPC_LEVELS, w.n - 4)
     job = {
         "library": str(path.resolve()),
@@ -186,7 +205,7 @@ def cupc_library(
 
 
 def summary(peer: dict[str, Any], skeleton: np.ndarray) -> dict[str, Any]:
-    """What goes into the raw file: everything but the graph, and how many edges it has otherwise than `skeleton`."""
+    """What goes into the raw file: all but the graph, and the number of edges in which it differs from `skeleton`."""
     out = {k: v for k, v in peer.items() if k != "graph"}
     if "graph" in peer:
         theirs = (peer["graph"] != 0) | (peer["graph"] != 0).T

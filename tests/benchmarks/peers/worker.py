@@ -1,4 +1,4 @@
-"""Run one Python peer on data, in the peer's own environment: ``python worker.py FOLDER``. Imports nothing of pycupc.
+"""Run one Python peer on data, in the peer's own environment: ``python worker.py FOLDER``. It does not import pycupc.
 
 FOLDER holds job.json ({"peer", "alpha", "repeats", "budget"}) and X.npy; leaves out.json and out.npz ("graph": row to
 column).
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def causal_learn(X, alpha, uc_priority=0):
-    """uc_priority=0: a later collider overwrites an earlier one, as in pcalg; its own default (2) keeps the earlier."""
+    """With uc_priority=0 a later collider overwrites an earlier one, as in pcalg; the default (2) keeps the earlier."""
     from causallearn.search.ConstraintBased.PC import pc
 
     how = {"indep_test": "fisherz", "stable": True, "uc_rule": 0, "uc_priority": uc_priority, "show_progress": False}
@@ -63,7 +63,7 @@ def pgmpy(X, alpha):
 
 
 def gpucsl(X, alpha):
-    _gpucsl_today()
+    _adapt_gpucsl()
     from gpucsl.pc.kernel_management import Kernels
     from gpucsl.pc.pc import GaussianPC
 
@@ -83,8 +83,8 @@ def gpucsl(X, alpha):
     return run, graph
 
 
-def _gpucsl_today():
-    """What gpucsl 0.0.7 needs to run with CuPy 14 and CUDA 13: a name that NumPy 2 dropped, and no jitify.
+def _adapt_gpucsl():
+    """Let gpucsl 0.0.7 run with CuPy 14 and CUDA 13: it needs a name that NumPy 2 dropped, and CuPy without jitify.
 
     CuPy's jitify step, which looks up the C++ headers that the kernels include, did not end within minutes there. The
     kernels use nothing of these headers but `assert` and names of integers: empty ones let NVRTC compile the same code.
@@ -142,7 +142,7 @@ def main(folder):
     package = job["peer"].split(",")[0]
     versions = {package: importlib.metadata.version(package)}
     out = {"seconds": seconds, "versions": versions}
-    if None not in skeleton_seconds:  # as the package itself reports it; "seconds" have the orientation too
+    if None not in skeleton_seconds:  # as the package itself reports it; "seconds" include the orientation
         out["skeleton_seconds"] = skeleton_seconds
     (folder / "out.json").write_text(json.dumps(out))
 

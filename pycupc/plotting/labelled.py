@@ -1,0 +1,81 @@
+"""The drawing of a small graph: one labelled box per variable, one arrow per edge, and a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycupc.plotting.canvas import GREY, INK, Canvas, Floats, short
+from pycupc.plotting.layout import layout
+from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import FancyBboxPatch
+
+#: Curvatures tried for an edge, in order of preference (matplotlib's arc3 ``rad``).
+_BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
+
+
+def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+    """Draw every variable with its label."""
+    tail, head, kind = graph.edge_list()
+    shown = [short(label) for label in labels]
+    sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
+    degree = graph.degrees()
+    density = 2 * len(graph) / max(1, (degree > 0).sum())  # mean degree of the connected variables
+    spacing = 0.95 * float(np.clip(density / 4, 0.9, 1.8))
+    xy = layout(tail, head, kind == DIRECTED, sizes, spacing=spacing)
+    margin = np.array([0.15, 0.5])  # the height includes the title and the legend
+    low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
+    canvas = Canvas.fit(ax, low, high, min_width=4.6)
+    boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, degree > 0, strict=True)]
+    for u, v, k in zip(tail, head, kind.tolist(), strict=True):
+        patches = {"patchA": boxes[u], "patchB": boxes[v], "shrinkA": 1.0, "shrinkB": 1.0}
+        curve = f"arc3,rad={_bend(u, v, xy, sizes)}"
+        canvas.edge(xy[u], xy[v], k, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
+    canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.18, title, 10, va="center", color=INK)
+    _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
+
+
+def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, connected: bool) -> FancyBboxPatch:
+    """Draw the box of one variable, paler if it has no edge."""
+    from matplotlib.patches import FancyBboxPatch
+
+    (x, y), (width, height) = centre, size
+    box = FancyBboxPatch(
+        (x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0,rounding_size=0.08", zorder=3
+    )
+    box.set(facecolor="#f3f6f9" if connected else "white", edgecolor="#5b6b7a" if connected else "#b8bfc6")
+    box.set(linewidth=0.9 * canvas.scale)
+    canvas.ax.add_patch(box)
+    canvas.text(x, y - 0.01, label, 9, ha="center", va="center", zorder=4, color=INK, parse_math=False)
+    return box
+
+
+def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> float:
+    """The curvature with which the edge u, v crosses the fewest boxes of others; the least one where several do."""
+    a, b = xy[u], xy[v]
+    others = np.ones(len(xy), dtype=bool)
+    others[[u, v]] = False
+    if not others.any():
+        return 0.0
+    t = np.linspace(0.05, 0.95, 31)[:, None]
+    hits = []
+    for bend in _BENDS:
+        control = (a + b) / 2 + bend * np.array([b[1] - a[1], a[0] - b[0]])
+        curve = (1 - t) ** 2 * a + 2 * t * (1 - t) * control + t**2 * b
+        inside = np.abs(curve[:, None, :] - xy[None, others]) < sizes[None, others] / 2 + 0.03
+        hits.append(int(inside.all(axis=2).any(axis=0).sum()))
+    return _BENDS[int(np.argmin(hits))]
+
+
+def _legend(canvas: Canvas, kinds: Sequence[str]) -> None:
+    """Show the form of each kind of edge in the lower left corner."""
+    x, y = canvas.low + (0.1, 0.15)
+    for kind in kinds:
+        canvas.edge(np.array([x, y]), np.array([x + 0.5, y]), kind, shrinkA=0, shrinkB=0)
+        canvas.text(x + 0.58, y, kind, 8.5, va="center", color=GREY)
+        x += 1.45

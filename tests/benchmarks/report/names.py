@@ -1,0 +1,41 @@
+"""How implementations are called in tables and pictures: the one place that translates the keys of the raw files."""
+
+from __future__ import annotations
+
+LABELS = {
+    "cpu": "pycupc cpu",
+    "reference": "pycupc reference",
+    "gpu": "pycupc gpu",
+    "cupc-e": "pycupc cupc-e",
+    "cupc-s": "pycupc cupc-s",
+    "stable": "pcalg stable",
+    "stable.fast": "pcalg stable.fast",
+    "stable.fast, OpenMP": "pcalg stable.fast, OpenMP build",
+    "cuPC-library": "original cuPC",
+    "causal-learn, its default": "causal-learn, default collider rule",
+    # two keys of the recorded baselines.json
+    "one thread an edge": "one thread per edge",
+    "one block an edge": "one block per edge",
+}
+#: Implementations whose times are given in seconds; those of the others are in milliseconds.
+IN_SECONDS = ("stable", "stable.fast", "stable.fast, OpenMP", "reference", "cpu", "causal-learn", "pgmpy")
+
+
+def label(who: str) -> str:
+    """The name of an implementation where it stands beside those of other projects."""
+    return LABELS.get(who, who)
+
+
+def engine(who: str) -> str:
+    """The name of an implementation among pycupc's engines."""
+    return label(who).removeprefix("pycupc ")
+
+
+def unit(who: str) -> str:
+    """The unit of the times of an implementation: "s" or "ms"."""
+    return "s" if who in IN_SECONDS else "ms"
+
+
+def head(who: str) -> str:
+    """The head of a column of times."""
+    return f"{label(who)} ({unit(who)})"

@@ -1,0 +1,106 @@
+"""The estimate: bounds before and after the first levels, with fixed gaps and fixed edges."""
+
+from __future__ import annotations
+
+import math
+from math import comb
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc.engines.reference import ReferenceEngine
+from pycupc.estimate import SHOWN, run_stages
+
+P = 8
+LABELS = [f"v{i}" for i in range(P)]
+
+
+def problem():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, P))
+    for i in range(1, P):
+        X[:, i] += 0.8 * X[:, i - 1] + 0.4 * X[:, 0]
+    return pycupc.SuffStat.from_data(X, LABELS)
+
+
+def mask(*pairs, diagonal=False):
+    out = np.eye(P, dtype=bool) & diagonal
+    for i, j in pairs:
+        out[i, j] = out[j, i] = True
+    return out
+
+
+def bounds(adjacent, fixed, first):
+    """The definition: per ordered pair that is tested, the sets of each size among the other neighbours."""
+    degree = adjacent.sum(axis=1)
+    tested = adjacent & ~fixed
+    out = []
+    for level in range(first, first + SHOWN):
+        if degree.max() - 1 < level:
+            break
+        out.append(sum(comb(int(degree[x]) - 1, level) for x, _ in np.argwhere(tested)))
+    return tuple(out)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("gaps", [None, [(0, 1), (2, 5), (2, 6)]])
+@pytest.mark.parametrize("fixed", [None, [(0, 1), (0, 7), (3, 4)]])
+def test_bounds_follow_from_the_graph_of_each_stage(gaps, fixed, diagonal):
+    gaps = None if gaps is None else mask(*gaps, diagonal=diagonal)
+    fixed = None if fixed is None else mask(*fixed, diagonal=diagonal)
+    suff_stat, none = problem(), mask()
+    estimate = run_stages(suff_stat, 0.05, ReferenceEngine(), gaps=gaps, fixed=fixed)
+    assert [stage.level for stage in estimate.stages] == [-1, 0, 1]
+    for stage in estimate.stages:
+        if stage.level < 0:
+            adjacent = ~np.eye(P, dtype=bool) & ~(none if gaps is None else gaps)
+        else:
+            fit = pycupc.skeleton(
+                suff_stat, alpha=0.05, engine="reference", fixedGaps=gaps, fixedEdges=fixed, m_max=stage.level
+            )
+            adjacent = fit.skeleton
+            assert stage.n_tests == fit.n_edgetests[stage.level]
+        degree = adjacent.sum(axis=1)
+        assert (stage.edges, stage.max_degree) == (degree.sum() // 2, degree.max())
+        assert stage.busiest == LABELS[int(np.argmax(degree))]
+        assert stage.most_tests == bounds(adjacent, none if fixed is None else fixed, stage.level + 1)
+
+
+class Recorder(ReferenceEngine):
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def compile(self, level):
+        self.calls.append(f"compile {level}")
+
+    def run_level(self, level, cutoff):
+        self.calls.append(f"run {level}")
+        return super().run_level(level, cutoff)
+
+    def close(self):
+        self.calls.append("close")
+
+
+def test_each_level_is_compiled_before_it_is_run_and_the_engine_is_closed():
+    engine = Recorder()
+    assert len(run_stages(problem(), 0.05, engine).stages) == 3
+    assert engine.calls == ["compile 0", "run 0", "compile 1", "run 1", "close"]
+    for options in ({"last": -1}, {"m_max": -1}):
+        engine = Recorder()
+        assert len(run_stages(problem(), 0.05, engine, **options).stages) == 1
+        assert engine.calls == ["close"]
+    assert len(run_stages(problem(), 0.05, Recorder(), m_max=0).stages) == 2
+    assert run_stages(problem(), 0.05, Recorder(), m_max=2, last=0).stages[-1].most_tests[2:] == ()
+
+
+def test_a_table_has_one_column_per_stage():
+    estimate = run_stages(problem(), 0.05, ReferenceEngine(), m_max=math.inf)
+    lines = str(estimate).splitlines()
+    assert lines[0] == f"{P} variables, 200 observations, alpha 0.05, engine reference"
+    assert lines[3].split("  ")[-1].strip() == "after level 1"
+    assert next(line for line in lines if line.startswith("edges")).split()[1:] == [
+        str(stage.edges) for stage in estimate.stages
+    ]
+    assert f"<= {estimate.stages[0].most_tests[3]:,}" in next(line for line in lines if line.startswith("level 3"))

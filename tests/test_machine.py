@@ -1,0 +1,151 @@
+"""What the package finds out about the machine: cores, memory, and whether a GPU can be used."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from pycupc import machine
+from pycupc.cli import doctor
+
+EXTRAS = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
+
+
+class FakeRuntime:
+    """CUDA's runtime with one device; a name in `failing` raises instead."""
+
+    def __init__(self, failing=(), major=9):
+        self.failing, self.major = failing, major
+
+    def _answer(self, name, value):
+        if name in self.failing:
+            raise RuntimeError(f"{name} failed")
+        return value
+
+    def getDeviceCount(self):
+        return self._answer("count", 1)
+
+    def getDeviceProperties(self, device):
+        return self._answer("properties", {"name": b"Test GPU", "major": self.major, "minor": 0})
+
+    def memGetInfo(self):
+        return self._answer("memory", (2**30, 2**32))
+
+    def driverGetVersion(self):
+        return 12080
+
+    runtimeGetVersion = driverGetVersion
+
+
+@pytest.fixture
+def fake_cupy(monkeypatch):
+    """Installs a CuPy of this test's making, and forgets what was found out about the real one."""
+
+    def install(failing=(), major=9):
+        runtime = FakeRuntime(failing, major)
+        cupy, cuda = ModuleType("cupy"), ModuleType("cupy.cuda")
+        cuda.runtime, cuda.Device = runtime, lambda device: contextlib.nullcontext()
+        cuda.nvrtc = SimpleNamespace(getVersion=lambda: runtime._answer("nvrtc", (12, 8)))
+        cupy.cuda = cuda
+        cupy.__spec__ = importlib.util.spec_from_loader("cupy", None)
+        monkeypatch.setitem(sys.modules, "cupy", cupy)
+        monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+        return runtime
+
+    monkeypatch.setattr(machine, "_usable", {})
+    return install
+
+
+@pytest.mark.parametrize(
+    ("failing", "major", "device", "reason"),
+    [
+        (["count"], 9, 0, r"no CUDA device, or a driver too old for this CuPy \(count failed\); check with nvidia-smi"),
+        ([], 9, 1, "CUDA device 1 does not exist; 1 found"),
+        ([], 9, -1, "CUDA device -1 does not exist; 1 found"),
+        (["nvrtc"], 9, 0, r"NVRTC, CUDA's run-time compiler, cannot be loaded \(nvrtc failed\); " + "pip install"),
+        (["properties"], 9, 0, r"CUDA device 0 does not respond \(properties failed\); check with nvidia-smi"),
+        ([], 6, 0, "CUDA device 0 has compute capability 6.0; 7.0 or newer is needed"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used_has_a_reason_and_a_remedy(fake_cupy, failing, major, device, reason):
+    fake_cupy(failing, major)
+    works, detail = machine.gpu_works(device)
+    assert not works
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(detail)
+
+
+def test_a_gpu_that_works_is_described_and_remembered(fake_cupy):
+    runtime = fake_cupy()
+    want = True, "Test GPU, compute capability 9.0, NVRTC 12.8"
+    assert machine.gpu_works() == want
+    runtime.failing = ["count"]
+    assert machine.gpu_works() == want
+
+
+def test_a_gpu_that_fails_is_asked_once_more(fake_cupy):
+    runtime = fake_cupy(["count"])
+    assert not machine.gpu_works()[0]
+    runtime.failing = []
+    assert machine.gpu_works()[0]
+
+
+def test_missing_cupy_and_several_cupys(monkeypatch):
+    monkeypatch.setattr(machine, "_usable", {})
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.util.find_spec", lambda name: None)
+        assert machine.gpu_works() == (False, f"CuPy is not installed; {EXTRAS}")
+    monkeypatch.setattr(machine, "version_of", lambda name: "14.0" if name in machine.CUPY[:1] else None)
+    assert machine.several_cupys() is None
+    monkeypatch.setattr(machine, "version_of", lambda name: "14.0" if name in machine.CUPY[:2] else None)
+    assert machine.several_cupys() == (
+        "cupy-cuda12x and cupy-cuda13x are installed and overwrite each other; uninstall all of them, then " + EXTRAS
+    )
+
+
+def test_cupy_that_cannot_be_imported(fake_cupy, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "cupy", None)  # the import raises ModuleNotFoundError
+    works, detail = machine.gpu_works()
+    assert not works
+    assert detail.startswith("CuPy cannot be imported (ModuleNotFoundError: ")
+    assert "pip install 'pycupc[gpu]'" in detail
+
+
+def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
+    monkeypatch.setattr(machine, "several_cupys", lambda: None)
+    fake_cupy()
+    found = doctor.examine(engines=False, r=False)["gpu"]
+    assert found == {
+        "devices": [{"name": "Test GPU", "compute_capability": "9.0", "memory_gib": 4.0, "free_gib": 1.0}],
+        "driver": 12080,
+        "runtime": 12080,
+        "problem": None,
+    }
+    assert "  Test GPU, 4.0 GiB (1.0 free)" in doctor.report(doctor.examine(engines=False, r=False))
+    fake_cupy(["memory"])
+    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
+    machine._usable.clear()
+    fake_cupy(["count"])
+    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == machine.gpu_works()[1]
+
+
+def test_cores_and_memory_are_those_of_the_system(monkeypatch):
+    assert 1 <= machine.available_cores() <= (os.cpu_count() or 1)
+    physical = machine.physical_memory()
+    assert physical is None or 2**28 < machine.free_memory() <= physical
+    assert machine.processor_name()
+
+
+def test_systems_that_do_not_provide_the_numbers(monkeypatch):
+    monkeypatch.setattr(machine, "_linux_field", lambda path, name: None)
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert machine.physical_memory() is None
+    assert machine.free_memory() == 2**62
+    assert machine.available_cores() == (os.cpu_count() or 1)

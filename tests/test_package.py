@@ -48,20 +48,21 @@ def test_wheel_holds_every_file(tmp_path):
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    for name in ("pycupc", "kernels"):
+    for name in ("pycupc", "kernels", "r_wrapper"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         held = set(wheel.namelist())
-    endings = {".py", ".typed", ".csv", ".md", ".cu", ".cuh"}
+    endings = {".py", ".typed", ".csv", ".md", ".cu", ".cuh", ".R"}
     wanted = {
         str(f.relative_to(source))
         for f in (source / "pycupc").rglob("*")
         if f.suffix in endings or f.name == "py.typed"
     }
     wanted |= {f"pycupc/{f.relative_to(source)}" for f in (source / "kernels").rglob("*") if f.suffix in endings}
+    wanted.add("pycupc/r/shared/pcalgo.R")
     assert sorted(wanted - held) == []
     assert any(name.startswith("pycupc/kernels/") and name.endswith(".cu") for name in held)
-    assert not [name for name in held if name.startswith(("tests/", "kernels/"))]
+    assert not [name for name in held if name.startswith(("tests/", "kernels/", "r_wrapper/"))]

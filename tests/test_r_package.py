@@ -1,6 +1,6 @@
 """The R package in `r_wrapper/`: its own testthat tests, one by one, and what only a fresh R process can show.
 
-R always runs as a process of its own: rpy2 and reticulate in one process end in a crash.
+R always runs as a process of its own: a process that holds both rpy2 and reticulate crashes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,20 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 from conftest import SHARED
 
+from pycupc.version import __version__
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "r_wrapper"
 TESTTHAT = PACKAGE / "tests" / "testthat"
 BLOCK = re.compile(r"^test_that\((\"(?:[^\"\\]|\\.)*\")", re.MULTILINE)
+#: Taken before any test: rpy2, in the tests of the bridge, puts R's own settings into the environment of this process.
+ENVIRONMENT = dict(os.environ)
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -32,13 +37,18 @@ def blocks() -> list[tuple[str, str]]:
     ]
 
 
-def run_r(*arguments: object, timeout: float = 600, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Rscript with the Python of these tests; its output is one text."""
-    settings = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **environment}
+def r_environment(**settings: str) -> dict[str, str]:
+    """Environment for an R process that is to use the Python of these tests."""
+    ours = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+    return {**ENVIRONMENT, **ours, **settings}
+
+
+def run_r(*arguments: object, timeout: float = 600, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run Rscript; its output is one text."""
     return subprocess.run(
         ["Rscript", *map(str, arguments)],
         cwd=tempfile.gettempdir(),  # in the checkout, Python would find the package by itself
-        env={**os.environ, **settings},
+        env=r_environment(**settings),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -48,41 +58,52 @@ def run_r(*arguments: object, timeout: float = 600, **environment: str) -> subpr
     )
 
 
-def has(package: str) -> bool:
-    """Whether R has the package; no R at all counts as no."""
+@pytest.fixture(scope="session")
+def installed() -> set[str]:
+    """The R packages that are there, and "python" if reticulate can use this Python; empty without R."""
     if shutil.which("Rscript") is None:
-        return False
-    return run_r("-e", f'quit(status = !requireNamespace("{package}", quietly = TRUE))').returncode == 0
+        return set()
+    code = """
+    for (x in c("reticulate", "testthat", "knitr", "rmarkdown", "pcalg")) {
+      if (requireNamespace(x, quietly = TRUE)) cat(x, "")
+    }
+    if (reticulate::py_available(initialize = TRUE)) cat("python")
+    """
+    return set(run_r("-e", code).stdout.split())
+
+
+def skip_without(installed: set[str], *packages: str) -> None:
+    for package in packages:
+        if package not in installed:
+            pytest.skip(f"R has no package {package}")
 
 
 @pytest.fixture(scope="session")
-def r_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def r_library(installed: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh R library with the package in it."""
-    if shutil.which("Rscript") is None:
-        pytest.skip("no Rscript on the PATH")
-    if not has("reticulate"):
-        pytest.skip("R has no package reticulate")
-    if run_r("-e", "quit(status = !reticulate::py_available(initialize = TRUE))").returncode:
+    skip_without(installed, "reticulate")
+    if "python" not in installed:
         pytest.skip("this R's reticulate cannot use this Python (Debian 12's needs Python up to 3.11)")
     library = tmp_path_factory.mktemp("rlib")
-    command = ["R", "CMD", "INSTALL", "--no-test-load", f"--library={library}", str(PACKAGE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["R", "CMD", "INSTALL", "--no-test-load", "--no-docs", f"--library={library}", str(PACKAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=r_environment())
     assert done.returncode == 0, done.stderr
     return library
 
 
 def libraries(r_library: Path) -> str:
-    return os.pathsep.join(filter(None, (str(r_library), os.environ.get("R_LIBS", ""))))
+    return os.pathsep.join(filter(None, (str(r_library), ENVIRONMENT.get("R_LIBS", ""))))
 
 
 @pytest.fixture(scope="session")
-def testthat(r_library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], tuple[str, str]]:
+def testthat(
+    r_library: Path, installed: set[str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], tuple[str, str]]:
     """Outcome and text of every test_that() block."""
-    if not has("testthat"):
-        pytest.skip("R has no package testthat")
+    skip_without(installed, "testthat")
     results = tmp_path_factory.mktemp("testthat") / "results"
-    environment = {"R_LIBS": libraries(r_library), "PYCUPC_GOLDEN": str(ROOT / "tests" / "golden"), "NOT_CRAN": "true"}
-    done = run_r(ROOT / "tests" / "R" / "run_testthat.R", TESTTHAT, results, timeout=1800, **environment)
+    settings = {"R_LIBS": libraries(r_library), "PYCUPC_GOLDEN": str(ROOT / "tests" / "golden"), "NOT_CRAN": "true"}
+    done = run_r(ROOT / "tests" / "R" / "run_testthat.R", TESTTHAT, results, timeout=1800, **settings)
     assert done.returncode == 0, done.stdout
     print(done.stdout)
     lines = [line.split("\t") for line in results.read_text(encoding="utf-8").splitlines()]
@@ -97,101 +118,138 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
     assert outcome == "passed", text
 
 
+def exported() -> set[str]:
+    return set(re.findall(r"^export\((\w+)\)$", (PACKAGE / "NAMESPACE").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_the_namespace_exports_what_the_code_marks() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "R").glob("*.R"))
+    assert exported() == set(re.findall(r"^#' @export\n(\w+) <-", code, re.MULTILINE))
+
+
+def test_the_version_is_that_of_the_python_package() -> None:
+    version = re.search(r"^Version: (.*)$", (PACKAGE / "DESCRIPTION").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version is not None
+    assert version[1] == __version__.replace(".dev0", ".9000")
+
+
+def test_no_line_of_r_code_is_longer_than_120() -> None:
+    folders = (PACKAGE, ROOT / "pycupc" / "r", ROOT / "tests" / "R")
+    long = []
+    for path in (path for folder in folders for path in folder.rglob("*.R")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        long += [f"{path}:{k}" for k, line in enumerate(lines, 1) if len(line) > 120]
+    assert long == []
+
+
+def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:
+    done = run_r(ROOT / "tests" / "R" / "source.R", PACKAGE / "R" / "cu_pc.R", PYTHONPATH="")
+    lines = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
+    assert set(lines["new"].split()) == exported(), done.stdout
+    assert lines["kept"].split() == ["the", "user's", "3", "TRUE"]
+    assert lines["edges"].strip() == "1 2 2 3 2 1 3 2"
+    assert lines["set"].split() == ["2"]
+    assert "a printed comparison" in done.stdout
+    assert set(lines["local"].split()) == exported()
+
+
 SMALL = """
-C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
-answer <- tryCatch(cu_plain("pc", list(C = C, n = 100), alpha = 0.05, p = 3), error = conditionMessage)
-if (is.character(answer)) cat("R error:", answer, "\\n") else cat("edges:", answer$graph$from, answer$graph$to, "\\n")
-cat("alive\\n")
+small <- function() {
+  C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
+  answer <- tryCatch(cu_plain("pc", list(C = C, n = 100), alpha = 0.05, p = 3), error = conditionMessage)
+  if (is.character(answer)) cat("R error:", answer, "\\n") else cat("edges:", answer$graph$from, answer$graph$to, "\\n")
+}
+library(pycupc)
 """
 
 
-def test_the_script_works_by_source(r_library: Path) -> None:
-    done = run_r("-e", f'source("{PACKAGE / "R" / "cu_pc.R"}"); {SMALL}', PYTHONPATH="")
-    assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
-    assert "alive" in done.stdout
+@pytest.fixture(scope="module")
+def fresh_session(r_library: Path) -> str:
+    """Output of a process that loads the package and then calls cu_sitrep()."""
+    code = """
+    library(pycupc)
+    cat("reticulate loaded:", "reticulate" %in% loadedNamespaces(), "\\n")
+    cat("Python started:", reticulate::py_available(), "\\n")
+    invisible(cu_sitrep())
+    """
+    return run_r("-e", code, R_LIBS=libraries(r_library)).stdout
 
 
-def test_nothing_happens_when_the_package_is_loaded(r_library: Path) -> None:
-    code = 'library(pycupc); cat("reticulate loaded:", "reticulate" %in% loadedNamespaces(), "\\n"); '
-    code += 'cat("Python started:", reticulate::py_available(), "\\n")'
-    done = run_r("-e", code, R_LIBS=libraries(r_library))
-    assert "Python started: FALSE" in done.stdout, done.stdout
+def test_nothing_happens_when_the_package_is_loaded(fresh_session: str) -> None:
+    assert "Python started: FALSE" in fresh_session
+
+
+@pytest.mark.parametrize("name", ["R", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"])
+def test_sitrep_names_what_is_there(fresh_session: str, name: str) -> None:
+    assert re.search(rf"^{name} +\S", fresh_session, re.MULTILINE), fresh_session
 
 
 @pytest.fixture(scope="module")
-def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python without any package."""
+def bare_session(r_library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A Python without any package; output of an R process that uses it: without pycupc, then with it."""
     folder = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    return folder / "bin" / "python"
+    python = folder / "bin" / "python"
+    code = f"small(); cu_sitrep(); cat('----\\n'); Sys.setenv(PYCUPC_CHECKOUT = '{ROOT}'); small(); cat('alive\\n')"
+    done = run_r("-e", SMALL + code, R_LIBS=libraries(r_library), RETICULATE_PYTHON=str(python), PYTHONPATH="")
+    return python, done.stdout.split("----")
 
 
-def test_a_python_without_pycupc_is_an_error_that_says_what_to_do(r_library: Path, bare_python: Path) -> None:
-    environment = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": str(bare_python), "PYTHONPATH": ""}
-    done = run_r("-e", f"library(pycupc); {SMALL}", **environment)
-    assert f"({bare_python}) has no package pycupc" in done.stdout, done.stdout
-    assert "-m pip install" in done.stdout
-    assert "alive" in done.stdout
-    report = run_r("-e", "library(pycupc); cu_sitrep()", **environment)
-    assert "not usable" in report.stdout
-    assert "has no package pycupc" in report.stdout
+def test_a_python_without_pycupc_is_an_error_that_names_the_command(bare_session: tuple[Path, list[str]]) -> None:
+    python, (output, _) = bare_session
+    call, sitrep = output.split("R version", 1)
+    assert f"({python}) has no package pycupc" in call, output
+    assert "-m pip install" in call
+    assert "not usable" in sitrep
+    assert "has no package pycupc" in sitrep
 
 
-def test_a_python_without_numpy_is_an_error_that_names_it(r_library: Path, bare_python: Path) -> None:
-    environment = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": str(bare_python), "PYTHONPATH": str(ROOT)}
-    done = run_r("-e", f"library(pycupc); {SMALL}", **environment)
-    assert "lacks the Python package numpy" in done.stdout, done.stdout
-    assert "alive" in done.stdout
+def test_a_python_without_numpy_is_an_error_that_names_it(bare_session: tuple[Path, list[str]]) -> None:
+    _, (_, output) = bare_session
+    assert "lacks the Python package numpy" in output
+    assert "alive" in output
 
 
 def test_no_python_at_all_is_an_error(r_library: Path) -> None:
-    environment = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": "/nowhere/python"}
-    done = run_r("-e", f"library(pycupc); {SMALL}", **environment)
+    settings = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": "/nowhere/python"}
+    done = run_r("-e", f"{SMALL} small(); cat('alive\\n')", **settings)
     assert "R error:" in done.stdout, done.stdout
     assert "alive" in done.stdout
 
 
-def test_sitrep_names_what_is_there(r_library: Path) -> None:
-    done = run_r("-e", "library(pycupc); invisible(cu_sitrep())", R_LIBS=libraries(r_library))
-    for name in ("R version", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"):
-        assert name in done.stdout, done.stdout
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
-def test_interrupting_is_an_r_error_and_r_goes_on(r_library: Path) -> None:
-    settings = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "R_LIBS": libraries(r_library)}
+def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
     process = subprocess.Popen(
         ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R")],
-        env={**os.environ, **settings},
+        env=r_environment(R_LIBS=libraries(r_library)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     try:
         assert process.stdout is not None
-        seen = []
+        lines = []
         for line in process.stdout:
-            seen.append(line)
-            if line.startswith("started"):
+            lines.append(line)
+            if line.startswith("level 2:"):
                 break
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)  # it must be at work, else nothing would be interrupted
+        time.sleep(0.2)
+        assert process.poll() is None, lines
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=60)
     finally:
         process.kill()
-    text = "".join(seen) + rest
-    assert "R error: interrupted" in text, text
-    assert "alive: 20 variables" in text, text
+    text = "".join(lines) + rest
+    assert "R error: interrupted during level 3" in text, text
+    assert "alive: 8 variables" in text, text
 
 
 @pytest.mark.slow
-def test_the_whole_call_on_saureus_is_fast(r_library: Path) -> None:
+def test_the_whole_call_on_saureus_is_fast(r_library: Path, installed: set[str]) -> None:
     data = SHARED / "data" / "saureus.csv.gz"
     if not data.exists():
         pytest.skip("the data set saureus is not here")
-    if not has("pcalg"):
-        pytest.skip("R has no package pcalg")
+    skip_without(installed, "pcalg")
     done = run_r(ROOT / "tests" / "R" / "saureus.R", data, R_LIBS=libraries(r_library))
     seconds = dict(re.findall(r"^(edges|wall|cpu) ([\d.]+)", done.stdout, re.MULTILINE))
     assert float(seconds["edges"]) == 2966, done.stdout
@@ -200,17 +258,10 @@ def test_the_whole_call_on_saureus_is_fast(r_library: Path) -> None:
 
 
 @pytest.mark.slow
-def test_r_cmd_check_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
-    for package in ("reticulate", "testthat", "knitr", "rmarkdown", "pcalg"):
-        if not has(package):
-            pytest.skip(f"R has no package {package}")
-    environment = {
-        **os.environ,
-        "RETICULATE_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
-        "PYCUPC_GOLDEN": str(ROOT / "tests" / "golden"),
-        "_R_CHECK_FORCE_SUGGESTS_": "false",
-    }
+def test_r_cmd_check_finds_no_errors_and_no_warnings(tmp_path: Path, installed: set[str]) -> None:
+    skip_without(installed, "reticulate", "testthat", "knitr", "rmarkdown", "pcalg")
+    settings = {"PYCUPC_GOLDEN": str(ROOT / "tests" / "golden"), "_R_CHECK_FORCE_SUGGESTS_": "false"}
+    environment = r_environment(**settings)
     subprocess.run(["R", "CMD", "build", str(PACKAGE)], cwd=tmp_path, env=environment, check=True, capture_output=True)
     archive = next(tmp_path.glob("pycupc_*.tar.gz"))
     command = ["R", "CMD", "check", "--no-manual", archive.name]

@@ -1,9 +1,10 @@
-"""The bridge to R through rpy2. R never meets reticulate here: each of them in one process with the other crashes."""
+"""The bridge to R through rpy2. reticulate is not loaded here: a process that holds both crashes."""
 
 from __future__ import annotations
 
 import builtins
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,8 +15,7 @@ import pytest
 
 import pycupc
 from pycupc.comparison import compare
-from pycupc.r import bridge as rbridge
-from pycupc.r.bridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
+from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 def r():
     """R itself, with a problem S in it."""
     try:
-        with rbridge._r_session() as robjects:
-            rbridge._need(robjects, "graph")
+        with bridge.r_session() as robjects:
+            bridge.require_packages(robjects, "graph")
     except RBridgeError as error:
         pytest.skip(str(error))
     robjects.r("set.seed(1); X <- matrix(rnorm(3000), 300); X[, 4] <- X[, 1] + X[, 2] + X[, 4]")
@@ -38,7 +38,7 @@ def r():
 @pytest.fixture(scope="module")
 def pcalg(r):
     try:
-        rbridge._need(rbridge._rpy2(), "pcalg")
+        bridge.require_packages(bridge.load_rpy2(), "pcalg")
     except RBridgeError as error:
         pytest.skip(str(error))
     return r
@@ -103,7 +103,7 @@ def test_our_result_becomes_a_pcalgo_that_pcalg_takes(pcalg):
 
 
 @pytest.mark.r
-def test_pcalg_runs_from_here_and_agrees(pcalg):
+def test_pcalg_runs_from_python_and_agrees(pcalg):
     data = from_r(pcalg("S"))
     options = [
         {},
@@ -134,14 +134,14 @@ def test_suffstat_both_ways(r):
 
 
 @pytest.mark.r
-def test_a_graph_alone_comes_over(r):
+def test_a_graph_alone_is_converted(r):
     fit = from_r(r('graph::graphNEL(c("a", "b"), list(a = "b", b = character(0)), "directed")'))
     assert fit.labels == ("a", "b")
     assert fit.graph.tolist() == [[0, 1], [0, 0]]
 
 
 @pytest.mark.r
-def test_wrong_objects_are_named(r):
+def test_errors_name_the_wrong_object(r):
     with pytest.raises(TypeError, match="expected an R suffStat list, pcAlgo or graphNEL, got an object of class"):
         from_r(r("1:3"))
     with pytest.raises(TypeError, match="n is missing"):
@@ -150,6 +150,23 @@ def test_wrong_objects_are_named(r):
         from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
     with pytest.raises(TypeError, match="expected a PcAlgo or a SuffStat, got int"):
         to_r(3)
+
+
+@pytest.mark.r
+def test_a_sparse_object_of_the_r_package_is_converted(pcalg):
+    pcalg(f"sparse <- full <- {CALLS['gaps']}")
+    fit = from_r(pcalg["full"])
+    cells, gaps = fit.sepset.flat(), fit.sepset.gaps() + 1
+    assert len(gaps)
+    vector = bridge.load_rpy2().IntVector
+    for name, values in zip(("x", "y", "length", "members"), cells, strict=True):
+        pcalg.assign(name, vector((values + (name != "length")).tolist()))
+    pcalg.assign("gap_x", vector(gaps[:, 0].tolist()))
+    pcalg.assign("gap_y", vector(gaps[:, 1].tolist()))
+    pcalg('attr(sparse, "cu_sepset") <- mget(c("x", "y", "length", "members", "gap_x", "gap_y"))')
+    pcalg("sparse@sepset <- list()")
+    assert from_r(pcalg["sparse"]).sepset == fit.sepset
+    assert pcalg["identical"](pcalg["full"], to_r(from_r(pcalg["sparse"])))[0]
 
 
 @pytest.mark.r
@@ -166,67 +183,70 @@ def test_off_the_main_thread_it_warns(r):
     assert len(seen) == 1
 
 
+@pytest.fixture(params=["checkout", "wheel"])
+def import_path(request, tmp_path):
+    """A folder to import pycupc from: the checkout, or a copy laid out as in a wheel."""
+    if request.param == "checkout":
+        return ROOT
+    shutil.copytree(ROOT / "pycupc", tmp_path / "pycupc", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pycupc" / "r" / "shared").mkdir()
+    shutil.copy(ROOT / "r_wrapper" / "R" / "pcalgo.R", tmp_path / "pycupc" / "r" / "shared")
+    return tmp_path
+
+
 @pytest.mark.r
 @pytest.mark.parametrize("mode", ["API", "ABI"])
-def test_both_modes_of_rpy2_work(r, mode):
+def test_both_modes_of_rpy2_work(r, mode, import_path):
     code = (
-        "import numpy as np, pycupc, pycupc.rbridge as b; "
+        "import numpy as np, pycupc, pycupc.r as b; "
         "s = pycupc.SuffStat(np.eye(3), 10); t = b.from_r(b.to_r(s)); print(np.array_equal(s.C, t.C), t.n)"
     )
-    environment = {**os.environ, "RPY2_CFFI_MODE": mode, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "RPY2_CFFI_MODE": mode, "PYTHONPATH": str(import_path)}
     command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=import_path)
     if mode == "API" and "_rinterface_cffi_api" in done.stderr:
         pytest.skip("rpy2 was installed without its compiled part")
     assert done.stdout.strip() == "True 10", done.stderr
 
 
-def test_without_rpy2_the_message_says_what_to_install(monkeypatch):
+@pytest.fixture
+def import_rpy2_again():
+    bridge.load_rpy2.cache_clear()
+    yield
+    bridge.load_rpy2.cache_clear()
+
+
+@pytest.mark.usefixtures("import_rpy2_again")
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ImportError("No module named 'rpy2'"), r"pip install 'pycupc\[r\]'"),
+        (OSError("undefined symbol: R_ParentEnv"), "R_ParentEnv.*rpy2-rinterface<=3.6.4"),
+    ],
+    ids=["missing", "of the wrong version"],
+)
+def test_an_unusable_rpy2_is_an_error_that_names_what_to_install(monkeypatch, error, message):
     real = builtins.__import__
 
-    def missing(name, *args, **kwargs):
+    def fails(name, *args, **kwargs):
         if name.startswith("rpy2"):
-            raise ImportError(f"No module named {name!r}")
+            raise error
         return real(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "__import__", missing)
-    rbridge._rpy2.cache_clear()
-    try:
-        with pytest.raises(RBridgeError, match=r"pip install 'pycupc\[r\]'"):
-            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
-    finally:
-        rbridge._rpy2.cache_clear()
+    monkeypatch.setattr(builtins, "__import__", fails)
+    with pytest.raises(RBridgeError, match=message):
+        pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
 
 
-def test_an_unfit_rpy2_names_the_versions_that_work(monkeypatch):
-    real = builtins.__import__
-
-    def unfit(name, *args, **kwargs):
-        if name.startswith("rpy2"):
-            raise OSError("undefined symbol: R_ParentEnv")
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", unfit)
-    rbridge._rpy2.cache_clear()
-    try:
-        with pytest.raises(RBridgeError, match="R_ParentEnv.*rpy2-rinterface<=3.6.4"):
-            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
-    finally:
-        rbridge._rpy2.cache_clear()
-
-
-def test_in_a_process_that_r_started_it_refuses(monkeypatch):
+@pytest.mark.usefixtures("import_rpy2_again")
+def test_in_a_process_that_r_started_the_bridge_refuses(monkeypatch):
     monkeypatch.setitem(sys.modules, "rpytools", object())
-    rbridge._rpy2.cache_clear()
-    try:
-        with pytest.raises(RBridgeError, match="started by R"):
-            pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
-    finally:
-        rbridge._rpy2.cache_clear()
+    with pytest.raises(RBridgeError, match="started by R"):
+        pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
 
 
 def test_importing_the_bridge_loads_no_rpy2():
-    code = "import sys, pycupc.rbridge; print('rpy2' in sys.modules)"
+    code = "import sys, pycupc.r; print('rpy2' in sys.modules)"
     command = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

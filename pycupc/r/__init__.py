@@ -1,8 +1,15 @@
-"""Everything that speaks to R: reticulate's side (`transport`, called by the R package) and rpy2's side (`bridge`)."""
+"""R objects in Python, and Python's results in R.
+
+    bridge.py, bridge.R   rpy2's side, for a Python process: from_r, to_r, and pcalg itself for comparison
+    conversions.py        what the bridge converts, field by field
+    transport.py          reticulate's side, for an R process: what the R package in r_wrapper/ calls
+
+One R file, r_wrapper/R/pcalgo.R, builds pcalg's S4 objects and takes them apart; both sides use it.
+"""
 
 from __future__ import annotations
 
 from pycupc.r.bridge import RBridgeError, from_r, pcalg_pc, pcalg_skeleton, to_r
-from pycupc.r.convert import RCall
+from pycupc.r.conversions import RCall
 
 __all__ = ["RBridgeError", "RCall", "from_r", "pcalg_pc", "pcalg_skeleton", "to_r"]

@@ -1,17 +1,8 @@
-"""R objects in, R objects out, and pcalg itself for comparison. The only module that touches rpy2, and lazily.
+"""rpy2's side: R objects in, R objects out, and pcalg itself for comparison.
 
-    R                      Python                what becomes of it, index base
-    suffStat list(C, n)    SuffStat              double p x p to float64; dimnames to labels
-    pcAlgo @graph          PcAlgo.graph          graphNEL to int8 (p, p), [i, j] = 1: i -> j
-    pcAlgo @sepset         PcAlgo.sepset         p lists of p integers or NULL; 1 to 0-based
-    pcAlgo @pMax           PcAlgo.pMax           double to float64
-    pcAlgo @n.edgetests    PcAlgo.n_edgetests    double: R's integers end at 2^31
-    pcAlgo @max.ord        PcAlgo.max_ord        integer to int
-    pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the object
-    pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
-
-R to Python to R is `identical()`. Use it from the main thread: R is single-threaded, and its interrupts go there.
-Never in a process that R started (reticulate): there the R package `r_wrapper/` is the way.
+R to Python to R is `identical()`; `conversions.py` lists what becomes of each field. Call this from the main thread: R
+is single-threaded, and its interrupts go there. A process that R started (reticulate) must not load rpy2 as well: the
+R package in r_wrapper/ is for such a process. rpy2 is imported at the first call.
 """
 
 from __future__ import annotations
@@ -22,25 +13,29 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pycupc.r.convert import Converter, RCall
+from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.r.conversions import Converter
+from pycupc.results.pcalgo import PcAlgo
 
-if TYPE_CHECKING:
-    from pycupc.gaussian.suffstat import SuffStat
-    from pycupc.results.pcalgo import PcAlgo
+__all__ = ["RBridgeError", "from_r", "pcalg_pc", "pcalg_skeleton", "to_r"]
 
-__all__ = ["RBridgeError", "RCall", "from_r", "pcalg_pc", "pcalg_skeleton", "to_r"]
+_UNFIT = (
+    "rpy2 does not work with this R ({error}). rpy2-rinterface 3.6.6 and later need R 4.5 or later; for an older R: "
+    "pip install 'rpy2==3.6.4' 'rpy2-rinterface<=3.6.4' 'rpy2-robjects<=3.6.4'. Without R, install it first "
+    "(Debian: apt install r-base-core). RPY2_CFFI_MODE=ABI in the environment avoids rpy2's compiled part"
+)
 
 
 class RBridgeError(RuntimeError):
-    """rpy2, R or an R package is missing or does not fit; the text says what to install."""
+    """rpy2, R or an R package is missing or of the wrong version; the text says what to install."""
 
 
 @functools.cache
-def _rpy2() -> Any:
+def load_rpy2() -> Any:
     """rpy2.robjects, imported once."""
     if "rpytools" in sys.modules:  # reticulate's own module: R is the host of this process
         raise RBridgeError(
@@ -49,32 +44,23 @@ def _rpy2() -> Any:
         )
     try:
         import rpy2.robjects as robjects
-    except ImportError as error:
-        if "rpy2" in str(error) and "No module" in str(error):
-            raise RBridgeError("the R bridge needs rpy2: pip install 'pycupc[r]'") from error
-        raise RBridgeError(_UNFIT.format(error=f"{type(error).__name__}: {error}")) from error
     except Exception as error:  # a missing R, or symbols that this R does not have, raise many kinds
+        if isinstance(error, ImportError) and "rpy2" in str(error) and "No module" in str(error):
+            raise RBridgeError("the R bridge needs rpy2: pip install 'pycupc[r]'") from error
         raise RBridgeError(_UNFIT.format(error=f"{type(error).__name__}: {error}")) from error
     return robjects
 
 
-_UNFIT = (
-    "rpy2 does not work with this R ({error}). rpy2-rinterface 3.6.6 and later need R 4.5 or later; for an older R: "
-    "pip install 'rpy2==3.6.4' 'rpy2-rinterface<=3.6.4' 'rpy2-robjects<=3.6.4'. No R at all: install one first "
-    "(Debian: apt install r-base-core). RPY2_CFFI_MODE=ABI in the environment does without a compiled part"
-)
-
-
 @contextmanager
-def _r_session() -> Iterator[Any]:
-    """rpy2.robjects under R's lock and the plain converter, whatever the caller has set up."""
+def r_session() -> Iterator[Any]:
+    """rpy2.robjects under R's lock and with rpy2's default conversions, whatever the caller has set up."""
     if threading.current_thread() is not threading.main_thread():
         warnings.warn(
-            "R is used off the main thread: Ctrl-C will not reach it; call pycupc.rbridge from the main thread",
+            "R is used off the main thread, where Ctrl-C does not reach it; call pycupc.r from the main thread",
             RuntimeWarning,
             stacklevel=4,
         )
-    robjects = _rpy2()
+    robjects = load_rpy2()
     from rpy2.rinterface_lib import openrlib
     from rpy2.robjects.conversion import localconverter
 
@@ -84,10 +70,10 @@ def _r_session() -> Iterator[Any]:
 
 @functools.cache
 def _converter() -> Converter:
-    return Converter(_rpy2())
+    return Converter(load_rpy2())
 
 
-def _need(robjects: Any, *packages: str) -> None:
+def require_packages(robjects: Any, *packages: str) -> None:
     for package in packages:
         if not robjects.r["requireNamespace"](package, quietly=True)[0]:
             libraries = ", ".join(robjects.r[".libPaths"]())
@@ -98,7 +84,7 @@ def _need(robjects: Any, *packages: str) -> None:
 
 
 def from_r(robject: Any) -> PcAlgo | SuffStat:
-    """Turn an R object into its counterpart here.
+    """Turn an R object into its Python counterpart.
 
     Parameters
     ----------
@@ -108,24 +94,24 @@ def from_r(robject: Any) -> PcAlgo | SuffStat:
     Returns
     -------
     SuffStat
-        Of a suffStat list; labels are the column names of C, where it has some.
+        From a suffStat list; the column names of C, if it has any, become the labels.
     PcAlgo
-        Of a pcAlgo or a graphNEL; of the latter only the graph is known.
+        From a pcAlgo or a graphNEL; of a graphNEL only the graph is known.
 
     Raises
     ------
     TypeError
-        Of anything else, or where a field is not what it should be; the text names the field and its type.
+        For any other object, or if a field has the wrong type; the text names both.
     RBridgeError
         If R, rpy2 or a package is missing.
     """
-    with _r_session() as robjects:
+    with r_session() as robjects:
         classes = tuple(robjects.r["class"](robject))
         if "pcAlgo" in classes:
-            _need(robjects, "graph")
+            require_packages(robjects, "graph")
             return _converter().pcalgo_from_r(robject)
         if "graphNEL" in classes:
-            _need(robjects, "graph")
+            require_packages(robjects, "graph")
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
@@ -142,7 +128,7 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
     Returns
     -------
     rpy2 object
-        What came from R by `from_r` goes back `identical()`.
+        An object that came from R through `from_r` returns `identical()`.
 
     Raises
     ------
@@ -151,15 +137,12 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
     RBridgeError
         If R, rpy2, pcalg or graph is missing.
     """
-    from pycupc.gaussian.suffstat import SuffStat
-    from pycupc.results.pcalgo import PcAlgo
-
-    with _r_session() as robjects:
+    with r_session() as robjects:
         if isinstance(fit, SuffStat):
             return _converter().suffstat_to_r(fit)
         if not isinstance(fit, PcAlgo):
             raise TypeError(f"expected a PcAlgo or a SuffStat, got {type(fit).__name__}")
-        _need(robjects, "pcalg", "graph")
+        require_packages(robjects, "pcalg", "graph")
         return _converter().pcalgo_to_r(fit)
 
 
@@ -169,11 +152,13 @@ def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, *
     Parameters
     ----------
     suffStat : SuffStat, mapping with "C" and "n", or DataFrame
-    alpha : float
-    labels : sequence of str, optional
+    alpha : float in [0, 1]
+        Significance level of each test.
+    labels : sequence of p str, optional
+        Names of the variables; default: those of `suffStat`, else "1" to "p".
     **options
-        Further arguments of `pycupc.pc` that pcalg has: fixedGaps, fixedEdges, NAdelete, m_max, u2pd, skel_method,
-        conservative, maj_rule, solve_confl, numCores, verbose. ``skel_method="original"`` too.
+        Further arguments of `pycupc.pc` that pcalg has as well: fixedGaps, fixedEdges, NAdelete, m_max, u2pd,
+        skel_method ("original" too), conservative, maj_rule, solve_confl, numCores, verbose.
 
     Returns
     -------
@@ -182,7 +167,7 @@ def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, *
     Raises
     ------
     TypeError
-        An option that pcalg does not have.
+        If pcalg does not have one of the options.
     RBridgeError
         If R, rpy2 or pcalg is missing.
     rpy2.rinterface_lib.embedded.RRuntimeError
@@ -192,43 +177,36 @@ def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, *
 
 
 def pcalg_skeleton(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, **options: Any) -> PcAlgo:
-    """Run the real ``pcalg::skeleton`` with gaussCItest; see `pcalg_pc`. The method is called ``method`` here."""
+    """Run the real ``pcalg::skeleton`` with gaussCItest; see `pcalg_pc`, whose ``skel_method`` is ``method`` here."""
     return _run_pcalg("skeleton", suffStat, alpha, labels, options)
 
 
-_SHARED = {"fixedGaps", "fixedEdges", "NAdelete", "m_max", "numCores", "verbose"}
+#: Names of the options in Python and in R.
+_SHARED = {name: name for name in ("fixedGaps", "fixedEdges", "NAdelete", "numCores", "verbose")} | {"m_max": "m.max"}
 _OPTIONS = {
-    "skeleton": _SHARED | {"method"},
-    "pc": _SHARED | {"u2pd", "skel_method", "conservative", "maj_rule", "solve_confl"},
+    "skeleton": _SHARED | {"method": "method"},
+    "pc": _SHARED
+    | {"u2pd": "u2pd", "conservative": "conservative"}
+    | {"skel_method": "skel.method", "maj_rule": "maj.rule", "solve_confl": "solve.confl"},
 }
 
 
-def _run_pcalg(what: str, suffStat: Any, alpha: float, labels: Sequence[str] | None, options: dict[str, Any]) -> PcAlgo:
-    from pycupc.gaussian.suffstat import as_suff_stat
-
-    unknown = sorted(options.keys() - _OPTIONS[what])
-    if unknown:
-        raise TypeError(f"pcalg::{what} has no argument {', '.join(unknown)}")
+def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | None, options: dict[str, Any]) -> PcAlgo:
+    names = _OPTIONS[name]
+    if unknown := sorted(options.keys() - names.keys()):
+        raise TypeError(f"pcalg::{name} has no argument {', '.join(unknown)}")
     data = as_suff_stat(suffStat)
-    names = labels or data.labels or [str(i + 1) for i in range(data.p)]
-    with _r_session() as robjects:
-        _need(robjects, "pcalg", "graph")
-        args = {"alpha": float(alpha), "labels": robjects.StrVector(list(names))}
-        for name, value in options.items():
-            if value is None:
-                continue
-            dotted = {
-                "m_max": "m.max",
-                "skel_method": "skel.method",
-                "maj_rule": "maj.rule",
-                "solve_confl": "solve.confl",
-            }
-            if name in ("fixedGaps", "fixedEdges"):
-                value = _converter().matrix(np.asarray(value) != 0)
-            elif name == "m_max":
-                value = float(value)
-            args[dotted.get(name, name)] = value
-        fit = _converter().code["run"](what, _converter().matrix(data.C), data.n, robjects.ListVector(args))
-        out = _converter().pcalgo_from_r(fit)
-    out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{what}"
+    with r_session() as robjects:
+        require_packages(robjects, "pcalg", "graph")
+        converter = _converter()
+        values = {key: value for key, value in options.items() if value is not None}
+        for key in values.keys() & {"fixedGaps", "fixedEdges"}:
+            values[key] = converter.matrix(np.asarray(values[key]) != 0)
+        if "m_max" in values:
+            values["m_max"] = float(values["m_max"])
+        args = {"alpha": float(alpha)} | {names[key]: value for key, value in values.items()}
+        args["labels"] = robjects.StrVector(list(labels or data.labels or map(str, range(1, data.p + 1))))
+        fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
+        out = converter.pcalgo_from_r(fit)
+    out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"
     return out

@@ -1,42 +1,53 @@
 """The Python half of the R package's transport: bytes, plain numbers and strings in, the same out.
 
-The R half is `r_wrapper/R/transport.R`. Between them stands reticulate, from 1.28 on, which cannot convert arrays of
-NumPy 2, knows no ints beyond 32 bits and must not meet rpy2. What travels:
+The R half is r_wrapper/R/transport.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
+NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So arrays travel as bytes:
 
-    array              R                         here                        index base on the wire
-    C                  double, column-major      float64 (p, p), symmetric   -
-    fixedGaps,
-    fixedEdges         logical -> raw            uint8 -> bool (p, p)        -
-    a result           see `pycupc.results.arrays`                                     0 (R adds 1)
+    array                    in R                        here                        first index on the way
+    C                        double, column by column    float64 (p, p), symmetric   -
+    fixedGaps, fixedEdges    logical, sent as raw        uint8, bool (p, p)          -
+    a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       0 (R adds and subtracts 1)
 
-A failure is an answer too: the reply then holds `error` (the name of the exception) and `message`.
+A failure is a reply too: it then holds `error` (the name of the exception) and `message`.
 """
 
 from __future__ import annotations
 
-import contextlib
+import importlib.metadata
 import logging
 import math
+import platform
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pycupc.comparison import compare
+from pycupc.engines.base import ProgressHook
+from pycupc.engines.reference import IndepTest
+from pycupc.machine import gpu_works
+from pycupc.pc import pc
 from pycupc.results.arrays import ANSWER, only_stored_cells
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.skeleton import skeleton
 from pycupc.version import __version__ as VERSION
-
-#: Must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 1
 
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
+#: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
+PROTOCOL = 2
+
+RFunction = Callable[..., Any]
+
 
 class Job:
-    """One computation: `put` the arrays, `run`, `take` the arrays of the answer.
+    """One computation: `put` the arrays, `run` or `compare`, then `take` the arrays of the answer.
 
     Parameters
     ----------
@@ -46,7 +57,7 @@ class Job:
     def __init__(self, what: str) -> None:
         self._what = what
         self._in: dict[str, bytearray] = {}
-        self._out: dict[str, np.ndarray] = {}
+        self._out: dict[str, NDArray[Any]] = {}
 
     def put(self, name: str, block: bytes | bytearray) -> None:
         """Append a block to the array `name`."""
@@ -69,132 +80,129 @@ class Job:
     def run(
         self,
         options: dict[str, Any],
-        tell: Callable | None = None,
-        say: Callable | None = None,
-        test: Callable | None = None,
-    ) -> dict:
-        """Compute; returns plain values and never raises.
+        on_progress: RFunction | None = None,
+        on_line: RFunction | None = None,
+        test: RFunction | None = None,
+    ) -> dict[str, Any]:
+        """Run `pc` or `skeleton`; returns plain values and never raises.
 
         Parameters
         ----------
         options : dict
-            Arguments of `pycupc.pc` or `pycupc.skeleton` by name, and `n`.
-        tell : callable, optional
-            ``tell(level, done, at_most, edges)`` in floats, within a level that takes long; the core's progress hook.
-        say : callable, optional
-            ``say(text)`` after each level.
+            Arguments of `pycupc.pc` or `pycupc.skeleton` by name, `n`, and `pMax`: whether p-values are wanted.
+        on_progress : callable, optional
+            The progress hook of the level loop, in floats: ``on_progress(level, tests_done, tests_at_most, edges)``.
+        on_line : callable, optional
+            ``on_line(text)`` for each line of the log.
         test : callable, optional
-            ``test(x, y, [s, ...])`` with indices from 0, for another test than gaussCItest.
+            ``test(x, y, [s, ...])`` with indices from 0, in place of the Gaussian test.
         """
-        started = time.perf_counter()
-        with _caught() as reply, _said(say):
-            fit = self._compute(options, tell, test)
+        start = time.perf_counter()
+        with _failures_in_reply() as reply, _log_lines_to(on_line):
+            arguments = self._arguments(options, on_progress, test)
+            fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
             reply["engine"] = fit.engine
             reply["orientation"] = str(fit.notes.get("orientation", ""))
-            self._out = fit.to_arrays("matrix" if options["pMax"] else None)
-        reply["seconds"] = time.perf_counter() - started
+            arrays = fit.to_arrays("matrix" if options["pMax"] else None)
+            self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+        reply["seconds"] = time.perf_counter() - start
         return reply
 
-    def _compute(self, options: dict[str, Any], tell: Callable | None, test: Callable | None) -> PcAlgo:
-        import pycupc
-
+    def _arguments(
+        self, options: dict[str, Any], on_progress: RFunction | None, test: RFunction | None
+    ) -> dict[str, Any]:
+        """Arguments of `pc` or `skeleton`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
-        common = {
-            "alpha": float(options["alpha"]),
+        arguments = {name: options[name] for name in ("alpha", "NAdelete", "m_max", "numCores", "engine")} | {
+            "suffStat": {"C": self._square("C", len(labels)), "n": options["n"]} if test is None else None,
+            "indepTest": None if test is None else _r_test(test),
             "labels": labels,
             "fixedGaps": self._mask("fixedGaps", len(labels)),
             "fixedEdges": self._mask("fixedEdges", len(labels)),
-            "NAdelete": bool(options["NAdelete"]),
-            "m_max": float(options["m_max"]),
-            "numCores": None if options.get("numCores") is None else int(options["numCores"]),
-            "progress": None if tell is None else _hook(tell),
+            "progress": None if on_progress is None else _progress_hook(on_progress),
         }
-        if test is None:
-            common["suffStat"] = {"C": self._square("C", len(labels)), "n": _whole(options["n"])}
-            common["engine"] = str(options["engine"])
-        else:
-            common["suffStat"] = None
-            common["indepTest"] = _called_back(test)
-            common["engine"] = str(options["engine"])
-        if self._what == "skeleton":
-            return pycupc.skeleton(**common)
-        return pycupc.pc(
-            **common,
-            u2pd=str(options["u2pd"]),
-            conservative=bool(options["conservative"]),
-            maj_rule=bool(options["maj_rule"]),
-            solve_confl=bool(options["solve_confl"]),
-        )
+        if self._what == "pc":
+            arguments |= {name: options[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")}
+        return arguments
 
-    def _square(self, name: str, p: int) -> np.ndarray:
-        flat = np.frombuffer(self._in[name], dtype=np.float64)
-        return flat.reshape(p, p, order="F")
+    def _square(self, name: str, p: int) -> NDArray[np.float64]:
+        return np.frombuffer(self._in[name], dtype=np.float64).reshape(p, p, order="F")
 
-    def _mask(self, name: str, p: int) -> np.ndarray | None:
+    def _mask(self, name: str, p: int) -> NDArray[np.bool_] | None:
         if name not in self._in:
             return None
-        return np.frombuffer(self._in[name], dtype=np.uint8).reshape(p, p) != 0
+        return np.frombuffer(self._in[name], dtype=np.bool_).reshape(p, p)
 
-    def compare(self, options: dict[str, Any]) -> dict:
-        """Compare the results put as "a_..." and "b_..."; plain values back, never an exception."""
-        with _caught() as reply:
-            from pycupc.comparison import compare
-
-            fits = [self._fit(side, options) for side in ("a_", "b_")]
-            data = {"C": self._square("C", fits[0].p), "n": options["n"]} if "C" in self._in else None
-            found = compare(*fits, suffStat=data, alpha=options.get("alpha"), names=options["names"])
-            reply.update(equal=found.equal, parts=found.parts, text=found.text)
-            columns = {
-                "level": [f.level for f in found.differences],
-                "x": [f.x for f in found.differences],
-                "y": [f.y for f in found.differences],
-                "remover": [f.removed_by for f in found.differences],
+    def compare(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Compare the results put as "a_..." and "b_..."; returns plain values and never raises."""
+        with _failures_in_reply() as reply:
+            a, b = self._result("a_", options), self._result("b_", options)
+            data = {"C": self._square("C", a.p), "n": options["n"]} if "C" in self._in else None
+            found = compare(a, b, suffStat=data, alpha=options["alpha"], names=options["names"])
+            reply |= {"equal": found.equal, "parts": found.parts, "text": found.text}
+            rows = found.differences
+            self._out = {
+                name: np.array([getattr(row, name) for row in rows], dtype=np.int32)
+                for name in ("level", "x", "y", "removed_by")
             }
-            self._out = {name: np.array(values, dtype=np.int32) for name, values in columns.items()}
-            for k, name in enumerate(("p_a", "p_b")):
-                self._out[name] = np.array([f.p[k] for f in found.differences], dtype=np.float64)
-            self._out["condition"] = np.array([f.condition for f in found.differences], dtype=np.float64)
+            columns = {"p_a": [row.p[0] for row in rows], "p_b": [row.p[1] for row in rows]}
+            columns["condition"] = [row.condition for row in rows]
+            self._out |= {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
         return reply
 
-    def _fit(self, side: str, options: dict[str, Any]) -> PcAlgo:
-        types: dict[str, type] = dict.fromkeys(ANSWER, np.int32) | {"n_edgetests": np.float64, "pMax": np.float64}
-        arrays = {name: np.frombuffer(self._in.get(side + name, b""), dtype=type_) for name, type_ in types.items()}
+    def _result(self, side: str, options: dict[str, Any]) -> PcAlgo:
+        arrays: dict[str, NDArray[Any]] = {}
+        for name in (*ANSWER, "pMax"):
+            type_ = np.float64 if name in ("n_edgetests", "pMax") else np.int32
+            arrays[name] = np.frombuffer(self._in.get(side + name, b""), dtype=type_)
         labels = options[side + "labels"]
-        named = only_stored_cells(arrays, len(labels))  # R's list of lists names every cell
-        return PcAlgo.from_arrays(named, labels=labels, max_ord=int(options[side + "max_ord"]))
+        if options[side + "every_cell"]:
+            arrays = only_stored_cells(arrays, len(labels))
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]))
 
 
-def _hook(tell: Callable) -> Callable:
-    """The core's progress hook with floats only; at most ten calls a second and level, as R draws slowly."""
-    last = [-1, 0.0]
+def _progress_hook(on_progress: RFunction) -> ProgressHook:
+    """The level loop's progress hook, in floats and at most ten times per second and level, as R draws slowly."""
+    last_level, last_time = -1, 0.0
 
-    def progress(level: int, done: int, at_most: int, edges: int) -> None:
+    def progress(level: int, tests_done: int, tests_at_most: int, edges: int) -> None:
+        nonlocal last_level, last_time
         now = time.monotonic()
-        if level != last[0] or now - last[1] > 0.1:
-            last[:] = [level, now]
-            tell(float(level), float(done), float(at_most), float(edges))
+        if level != last_level or now - last_time > 0.1:
+            last_level, last_time = level, now
+            on_progress(float(level), float(tests_done), float(tests_at_most), float(edges))
 
     return progress
 
 
-class _Saying(logging.Handler):
-    """Hands the package's log lines to R."""
+def _r_test(test: RFunction) -> IndepTest:
+    """An R function as an `indepTest`; NULL counts as NA."""
 
-    def __init__(self, say: Callable) -> None:
+    def indep_test(x: int, y: int, S: Any, suffStat: Any) -> float:
+        p = test(int(x), int(y), [int(s) for s in S])
+        return math.nan if p is None else float(p)
+
+    return indep_test
+
+
+class _LineHandler(logging.Handler):
+    """Hands the lines of the package's log to an R function."""
+
+    def __init__(self, on_line: RFunction) -> None:
         super().__init__(logging.INFO)
-        self._say = say
+        self._on_line = on_line
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._say(record.getMessage())
+        self._on_line(record.getMessage())
 
 
-@contextlib.contextmanager
-def _said(say: Callable | None) -> Iterator[None]:
-    if say is None:
+@contextmanager
+def _log_lines_to(on_line: RFunction | None) -> Iterator[None]:
+    if on_line is None:
         yield
         return
-    logger, handler = logging.getLogger("pycupc"), _Saying(say)
+    logger, handler = logging.getLogger("pycupc"), _LineHandler(on_line)
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -205,40 +213,23 @@ def _said(say: Callable | None) -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _called_back(test: Callable) -> Callable:
-    def indepTest(x: int, y: int, S: Any, suffStat: Any) -> float:
-        p = test(int(x), int(y), [int(s) for s in S])
-        return math.nan if p is None else float(p)
-
-    return indepTest
-
-
-def _whole(n: float) -> int | float:
-    return int(n) if float(n).is_integer() else float(n)
-
-
-@contextlib.contextmanager
-def _caught() -> Iterator[dict[str, Any]]:
-    """Yield the reply; put what was raised, and what was warned of, into it."""
+@contextmanager
+def _failures_in_reply() -> Iterator[dict[str, Any]]:
+    """Yield a reply, into which exceptions and warnings go: R shows them as its own."""
     reply: dict[str, Any] = {"error": None, "message": "", "warnings": []}
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
             yield reply
         except (Exception, KeyboardInterrupt) as error:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            reply["error"] = "KeyboardInterrupt" if interrupted else type(error).__name__
-            reply["message"] = str(error)
-    reply["warnings"] = [str(w.message) for w in heard if issubclass(w.category, (UserWarning, RuntimeWarning))]
-    return
+            # Subclasses of KeyboardInterrupt name the level; for R they are all one condition.
+            name = "KeyboardInterrupt" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+            reply |= {"error": name, "message": str(error)}
+    reply["warnings"] = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, RuntimeWarning))]
 
 
 def situation() -> dict[str, str]:
-    """What `cu_sitrep()` prints of the Python side: name to text, in order."""
-    import importlib.metadata
-    import platform
-    import sys
-
+    """Facts of the Python side that `cu_sitrep()` prints, in order: name to text."""
     facts = {
         "Python": f"{platform.python_version()} ({sys.executable})",
         "pycupc": f"{VERSION} ({Path(__file__).parents[1]})",
@@ -248,19 +239,7 @@ def situation() -> dict[str, str]:
             facts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             facts[package] = f"missing: {sys.executable} -m pip install {package}"
-    facts["engine cpu"] = "ready" if "missing" not in facts["numba"] else "needs numba"
-    facts["engine gpu"] = _gpu(sys.executable)
+    facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
+    works, text = gpu_works()
+    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {text}"
     return facts
-
-
-def _gpu(python: str) -> str:
-    try:
-        import cupy
-    except ImportError:
-        return f"not ready: no CuPy; with an NVIDIA driver there: {python} -m pip install 'cupy-cuda12x[ctk]'"
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-        names = [cupy.cuda.runtime.getDeviceProperties(i)["name"].decode() for i in range(count)]
-    except Exception as error:  # CuPy raises many kinds; each of them means that the GPU cannot be used
-        return f"not ready: CuPy {cupy.__version__} finds no device ({error}); check nvidia-smi"
-    return f"ready: {', '.join(names)}, CuPy {cupy.__version__}" if names else "not ready: no device; check nvidia-smi"

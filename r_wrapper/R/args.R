@@ -1,4 +1,4 @@
-# Argument checks. Where pcalg has the check, the text is pcalg's.
+# Checks of the arguments. Where pcalg has the check, the message is pcalg's.
 
 check_labels <- function(labels, p) {
   if (missing(labels)) {
@@ -15,7 +15,7 @@ check_labels <- function(labels, p) {
   }
   stopifnot(length(labels) >= 2)
   if (anyDuplicated(labels)) {
-    stop("`labels` must be unique; \"", labels[duplicated(labels)][[1]], "\" comes twice", call. = FALSE)
+    stop("`labels` must be unique; \"", labels[duplicated(labels)][[1]], "\" occurs more than once", call. = FALSE)
   }
   labels
 }
@@ -35,8 +35,8 @@ check_orientation <- function(u2pd, conservative, maj.rule, solve.confl) {
 
 check_method <- function(method, instead) {
   if (method == "original") {
-    stop("\"original\" depends on the order of the variables and cannot be computed in parallel with the same answer; ",
-      "use \"stable\", or call ", instead, " for it", call. = FALSE)
+    stop("the answer of \"original\" depends on the order of the variables, and parallel tests cannot reproduce it; ",
+      "use \"stable\", or call ", instead, call. = FALSE)
   }
 }
 
@@ -96,7 +96,7 @@ check_flag <- function(x, name) {
   as.logical(x)
 }
 
-# What arrived, in a few words for an error message.
+# A value in a few words, for an error message.
 describe <- function(x) {
   if (is.null(x)) {
     "NULL"
@@ -113,13 +113,13 @@ describe <- function(x) {
 
 need_pcalg <- function(caller) {
   if (!requireNamespace("pcalg", quietly = TRUE)) {
-    stop(caller, " returns pcalg's object and so needs the package pcalg: ",
+    stop(caller, " returns an object of the package pcalg, which is not installed: ",
       "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
-      "Without it, cu_plain() returns the same answer as a plain list.", call. = FALSE)
+      "Without pcalg, cu_plain() returns the same answer as a plain list.", call. = FALSE)
   }
 }
 
-# The engines compute gaussCItest themselves; any other test is called back. Returns NULL for gaussCItest.
+# The engines compute gaussCItest themselves, and Python calls any other test. Returns NULL for gaussCItest.
 other_test <- function(indepTest) {
   if (identical(indepTest, "gaussCItest")) {
     return(NULL)

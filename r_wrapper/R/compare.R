@@ -1,16 +1,20 @@
-#' Two results side by side
+#' Compare two results
 #'
-#' Says whether two results are equal and, if not, where they part: the level, the edge, the test with both p-values and
-#' the condition number of its matrix, the separating set, the triple or rule.
+#' Shows whether two results are equal and, if not, where they begin to differ: the level, the edge, the test with both
+#' p-values and the condition number of its correlation matrix, the separating set, the triple or the orientation rule.
 #'
-#' @param a,b Objects of class [pcalg::pcAlgo-class], or the name of a method that is then run: `"pycupc"`,
+#' @param a,b Objects of class [pcalg::pcAlgo-class], or the names of methods, which are then run: `"pycupc"`,
 #'   `"pcalg-stable"`, `"pcalg-stable.fast"`.
-#' @param suffStat,alpha,labels,p As for [cu_pc()]. Methods need them; with them a difference is looked into.
+#' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
+#'   difference.
 #' @param ... Further arguments for the methods, of those that [cu_pc()] shares with [pcalg::pc()].
-#' @param skeleton Should methods stop before the edges are directed?
-#' @return A list of class `cu_comparison`: `equal`, `parts` (which slots are equal), `partings` (a data frame of the
-#'   pairs on which the skeletons part, by level, with the condition number of the test) and `text`, the report, which
-#'   is printed.
+#' @param skeleton Should the methods stop before they orient the edges?
+#' @return A list of class `cu_comparison`, which prints as its `text`, with the elements
+#'   * `equal`: TRUE or FALSE;
+#'   * `parts`: which parts of the results are equal;
+#'   * `differences`: a data frame of the pairs of variables on which the skeletons differ, by level, with both
+#'     p-values and the condition number of the test that removed the edge;
+#'   * `text`: the report.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -21,54 +25,39 @@
 cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skeleton = FALSE) {
   need_pcalg("cu_compare()")
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
-  given <- list(substitute(a), substitute(b))
-  sides <- list(a, b)
-  names <- character(2)
-  for (i in 1:2) {
-    names[i] <- if (is.character(sides[[i]])) {
-      sides[[i]]
-    } else if (is.symbol(given[[i]])) {
-      as.character(given[[i]])
-    } else {
-      paste0("result ", c("a", "b")[i])
-    }
-    if (is.character(sides[[i]])) sides[[i]] <- run_method(sides[[i]], suffStat, alpha, labels, skeleton, ...)
-    if (!methods::is(sides[[i]], "pcAlgo")) {
-      stop("`", c("a", "b")[i], "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ",
-        describe(sides[[i]]), call. = FALSE)
+  sides <- list(a = a, b = b)
+  symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
+  names <- c(a = "result a", b = "result b")
+  names[names(symbols)] <- vapply(symbols, as.character, "")
+  for (side in c("a", "b")) {
+    x <- sides[[side]]
+    if (is.character(x)) {
+      sides[[side]] <- run_method(x, suffStat, alpha, labels, skeleton, ...)
+      names[side] <- x
+    } else if (!methods::is(x, "pcAlgo")) {
+      stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
+        call. = FALSE)
     }
   }
-  if (names[1] == names[2]) names <- paste(names, c("(a)", "(b)"))
+  names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
   job <- python_side()$Job("compare")
   on.exit(job$close())
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
-  for (i in 1:2) {
-    side <- c("a_", "b_")[i]
-    options[[paste0(side, "labels")]] <- as.list(graph::nodes(sides[[i]]@graph))
-    options[[paste0(side, "max_ord")]] <- sides[[i]]@max.ord
-    send_fit(job, side, sides[[i]])
-  }
+  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]]))
   if (!is.null(suffStat)) {
     gauss <- check_gauss(suffStat, length(options$a_labels))
     options$n <- gauss$n
     send(job, "C", gauss$C)
   }
   reply <- checked(job$compare(options))
-  found <- list(
-    equal = reply$equal,
-    parts = unlist(reply$parts),
-    partings = data.frame(
-      level = take(job, "level", "integer", 4),
-      x = take(job, "x", "integer", 4) + 1L,
-      y = take(job, "y", "integer", 4) + 1L,
-      removed_by = names[take(job, "remover", "integer", 4) + 1L],
-      p_a = take(job, "p_a", "double", 8),
-      p_b = take(job, "p_b", "double", 8),
-      condition = take(job, "condition", "double", 8)
-    ),
-    text = reply$text
+  ints <- function(name) take(job, name, "integer", 4)
+  doubles <- function(name) take(job, name, "double", 8)
+  differences <- data.frame(
+    level = ints("level"), x = ints("x") + 1L, y = ints("y") + 1L, removed_by = names[ints("removed_by") + 1L],
+    p_a = doubles("p_a"), p_b = doubles("p_b"), condition = doubles("condition")
   )
+  found <- list(equal = reply$equal, parts = unlist(reply$parts), differences = differences, text = reply$text)
   structure(found, class = "cu_comparison")
 }
 
@@ -97,27 +86,17 @@ run_method <- function(method, suffStat, alpha, labels, skeleton, ...) {
   do.call(if (skeleton) pcalg::skeleton else pcalg::pc, args)
 }
 
-# A pcAlgo as flat arrays with indices from 0: the reverse of receive() and as_pcalgo().
+# Sends a pcAlgo as flat arrays with indices from 0, and returns the options that describe it.
 send_fit <- function(job, side, fit) {
-  put <- function(name, x) send(job, paste0(side, name), x)
-  cells <- methods::as(fit@graph, "matrix")
-  at <- which(cells != 0, arr.ind = TRUE)
-  put("graph_from", as.integer(at[, 1]) - 1L)
-  put("graph_to", as.integer(at[, 2]) - 1L)
-  put("graph_mark", as.integer(cells[at]))
-  put("pMax", fit@pMax)
-  put("n_edgetests", as.double(fit@n.edgetests))
-  sepset <- fit@sepset
-  if (!is.null(attr(fit, "cu_sepset"))) { # the sparse form: expanded for this once
-    sepset <- expand_sepset(list(
-      labels = rownames(cells), graph = list(from = at[, 1], to = at[, 2]), sepset = attr(fit, "cu_sepset")
-    ))
-  }
-  p <- nrow(cells)
-  flat <- do.call(c, sepset)
-  stored <- which(!vapply(flat, is.null, NA))
-  put("sepset_x", as.integer((stored - 1) %/% p))
-  put("sepset_y", as.integer((stored - 1) %% p))
-  put("sepset_len", lengths(flat[stored]))
-  put("sepset_members", as.integer(unlist(flat[stored])) - 1L)
+  plain <- as_plain(fit)
+  arrays <- list(
+    graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark,
+    sepset_x = plain$sepset$x - 1L, sepset_y = plain$sepset$y - 1L, sepset_len = plain$sepset$length,
+    sepset_members = plain$sepset$members - 1L, gap_x = plain$sepset$gap_x - 1L, gap_y = plain$sepset$gap_y - 1L,
+    n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax
+  )
+  for (name in names(arrays)) send(job, paste0(side, name), arrays[[name]])
+  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell)
+  names(options) <- paste0(side, names(options))
+  options
 }

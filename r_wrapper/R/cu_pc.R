@@ -1,69 +1,57 @@
-# cu_pc() and cu_skeleton(): the calls of pcalg with other machinery behind them.
+# cu_pc() and cu_skeleton(): the calls of pcalg, computed by pycupc.
 #
-#   cu_pc.R      what the user calls                       args.R     argument checks, with pcalg's texts
-#   transport.R  plain R values to Python and back         python.R   finding and starting Python
-#   pcalgo.R     the one place that builds the S4 object   report.R   verbose lines and the progress bar
-#   compare.R    two results side by side                  sitrep.R   what is installed, what is missing
+#   cu_pc.R      cu_pc(), cu_skeleton()                    args.R     checks of the arguments, with pcalg's messages
+#   transport.R  plain R values to Python and back         python.R   finds and starts Python
+#   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
+#   sepset.R     looks up one separating set               compare.R  compares two results
+#   sitrep.R     what is installed and what is missing
 
-# Also usable by source("r_wrapper/R/cu_pc.R"): the other files of this folder are then read along.
-local({
-  sourced <- Filter(function(frame) exists("ofile", frame, inherits = FALSE), sys.frames())
-  file <- if (length(sourced)) sourced[[length(sourced)]]$ofile
-  into <- parent.env(environment())
-  if (is.character(file) && basename(file) == "cu_pc.R" && !isNamespace(into)) {
-    folder <- dirname(normalizePath(file))
-    options(pycupc.checkout = dirname(dirname(folder)))
-    for (part in c("args.R", "python.R", "transport.R", "pcalgo.R", "report.R", "compare.R", "sitrep.R")) {
-      sys.source(file.path(folder, part), envir = into)
-    }
-  }
-})
-
-#' The PC algorithm: `pcalg::pc()` with the engines of pycupc
+#' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
 #' Takes the arguments of [pcalg::pc()], in its order and with its defaults, and returns the object that
 #' `pcalg::pc(skel.method = "stable")` returns: the same skeleton, separating sets, numbers of tests, p-values and
 #' CPDAG.
 #'
-#' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`: pcalg's C++ version of it finds the same
-#' graph on well-conditioned data but keeps other separating sets and other counts. `"original"` depends on the order of
-#' the variables and is refused; call [pcalg::pc()] for it.
+#' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`. pcalg's C++ code for it finds the same
+#' graph on well-conditioned data but keeps other separating sets and counts other tests. The answer of `"original"`
+#' depends on the order of the variables and is not offered; call [pcalg::pc()] for it.
 #'
-#' A pair in `fixedGaps` has no separating set, so a gap between x and z makes a collider of y in x - y - z. pcalg does
-#' this, and so does `cu_pc()`.
+#' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. `cu_pc()`
+#' follows pcalg in this.
 #'
-#' Ctrl-C stops the computation with an R error; the R session goes on.
+#' Ctrl-C stops the computation with an R error; the R session continues.
 #'
-#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. With an `indepTest` other
+#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. For an `indepTest` other
 #'   than [pcalg::gaussCItest()], whatever that function expects.
 #' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any
-#'   other function `indepTest(x, y, S, suffStat)` is called back for every test: right, but at the speed of R.
+#'   other function `indepTest(x, y, S, suffStat)` is called once per test: the answer is right, the speed that of R.
 #' @param alpha Significance level of each test.
-#' @param labels Names of the variables (character). Either this or `p`.
-#' @param p Number of variables, where there are no `labels`.
-#' @param fixedGaps Logical symmetric matrix; TRUE: this edge is never in the graph.
-#' @param fixedEdges Logical symmetric matrix; TRUE: this edge is never tested.
-#' @param NAdelete If a test gives NA, delete the edge?
-#' @param m.max Largest conditioning set.
-#' @param u2pd What to do when the skeleton cannot be oriented without conflict. Where `"rand"`, or `"retry"` as its last
-#'   resort, draws a graph, pcalg's own code does so from R's generator, so that [set.seed()] gives pcalg's graph.
+#' @param labels Names of the variables (character). Give either `labels` or `p`.
+#' @param p Number of variables, if `labels` is not given.
+#' @param fixedGaps Logical symmetric matrix; TRUE removes the edge before any test.
+#' @param fixedEdges Logical symmetric matrix; TRUE keeps the edge without a test.
+#' @param NAdelete Should an edge be deleted if its test returns NA?
+#' @param m.max Largest size of the conditioning sets.
+#' @param u2pd What to do if no DAG fits the colliders that were found. Where `"rand"`, or `"retry"` as its last resort,
+#'   draws a graph, pcalg's own code draws it with R's generator, so that [set.seed()] gives pcalg's graph.
 #' @param skel.method `"stable"` or `"stable.fast"`; see Details.
-#' @param conservative,maj.rule Conservative PC, majority rule PC.
-#' @param solve.confl Let conflicting orientations give bi-directed edges?
-#' @param numCores Number of CPU threads; all of them when not given. (In pcalg only `"stable.fast"` heeds it.)
+#' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
+#' @param solve.confl Should conflicting orientations give bidirected edges?
+#' @param numCores Number of CPU threads; all of them by default. (In pcalg only `"stable.fast"` uses more than one.)
 #' @param verbose Print a line per level?
-#' @param engine `"auto"`, `"gpu"`, `"cpu"`, or another engine that [cu_sitrep()] lists.
-#' @param progress Show a text progress bar? By default in interactive use.
-#' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is empty
-#'   and [cu_sepset()] looks the sets up; for large p, where p^2 list cells are slow and heavy. `"auto"`: `"list"` for
-#'   up to 5,000 variables.
+#' @param engine `"auto"`, `"gpu"` or `"cpu"`; `"reference"`, a slow one for checks; `"cupc-e"` or `"cupc-s"`, the
+#'   published GPU algorithms.
+#' @param progress Show a text progress bar? By default only in interactive sessions.
+#' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
+#'   empty and [cu_sepset()] looks the sets up; for many variables, where p^2 list cells are slow and large. `"auto"`:
+#'   `"list"` for up to 5,000 variables.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
-#' @seealso [cu_skeleton()], [cu_compare()] to check the answer against pcalg, [cu_sitrep()] when something is missing.
+#' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
 #'   Journal of Machine Learning Research 15, 3741-3782.
 #'
-#'   Zarebavani, B., Jafarinejad, F., Hashemi, M. and Salehkaleybar, S. (2020). cuPC: CUDA-based parallel PC algorithm for
-#'   causal structure learning on GPU. IEEE Transactions on Parallel and Distributed Systems 31(3), 530-542.
+#'   Zarebavani, B., Jafarinejad, F., Hashemi, M. and Salehkaleybar, S. (2020). cuPC: CUDA-based parallel PC algorithm
+#'   for causal structure learning on GPU. IEEE Transactions on Parallel and Distributed Systems 31(3), 530-542.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -94,10 +82,11 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
   }
-  as_pcalgo(plain, call = cl, sepset = sepset)
+  # pcalg's last resort before a random graph makes one without weights.
+  as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
 }
 
-#' The skeleton of the PC algorithm: `pcalg::skeleton()` with the engines of pycupc
+#' The skeleton of the PC algorithm: `pcalg::skeleton()` computed by pycupc
 #'
 #' Takes the arguments of [pcalg::skeleton()], in its order and with its defaults, and returns the object that
 #' `pcalg::skeleton(method = "stable")` returns.
@@ -128,5 +117,27 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress
   )
-  as_pcalgo(plain, call = cl, skeleton = TRUE, sepset = sepset)
+  as_pcalgo(plain, cl, "integer", sepset)
 }
+
+# source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into an environment of their
+# own, and only the exported functions appear where source() was called.
+local({
+  target <- parent.env(environment())
+  frame <- Find(function(frame) exists("ofile", frame, inherits = FALSE), sys.frames(), right = TRUE)
+  file <- if (!is.null(frame)) frame$ofile
+  reading <- isNamespace(target) || isTRUE(attr(target, "pycupc"))
+  if (!reading && is.character(file) && basename(file) == "cu_pc.R") {
+    folder <- dirname(normalizePath(file))
+    checkout <- dirname(dirname(folder))
+    package <- structure(new.env(parent = baseenv()), pycupc = TRUE)
+    for (part in list.files(folder, "\\.R$", full.names = TRUE)) sys.source(part, package)
+    package$state$checkout <- checkout
+    declared <- parseNamespaceFile(basename(dirname(folder)), checkout)
+    for (name in declared$exports) assign(name, package[[name]], target)
+    for (i in seq_len(nrow(declared$S3methods))) {
+      method <- declared$S3methods[i, 1:2]
+      registerS3method(method[1], method[2], package[[paste(method, collapse = ".")]], package)
+    }
+  }
+})

@@ -1,51 +1,43 @@
-# The one place that builds pcalg's S4 objects, slot by slot as pcalg fills them.
+# pcalg's S4 object from plain values, and plain values from the object: the only code that does either. The rpy2 bridge
+# of the Python package (pycupc/r/bridge.py) evaluates this file too, so it uses base R, methods, graph and pcalg only.
+#
+# A result as plain values, indices from 1:
+#   labels                        names of the p variables
+#   graph$from, $to, $mark        nonzero cells of the adjacency matrix
+#   sepset$x, $y, $length         stored cells, and the size of the set in each
+#   sepset$members                the members of these sets, one set after the other
+#   sepset$gap_x, $gap_y          pairs x < y that have neither an edge nor a set (fixedGaps)
+#   n.edgetests, max.ord, pMax    as in the object
+# A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
 
-as_pcalgo <- function(plain, call, skeleton = FALSE, sepset = c("auto", "list", "sparse")) {
-  sepset <- match.arg(sepset)
-  p <- length(plain$labels)
-  sparse <- sepset == "sparse" || sepset == "auto" && p > 5000L
+# `weight`: type of the edge weights. pcalg::pc() stores "double", pcalg::skeleton() "integer"; u2pd = "retry" stores
+# "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".
+as_pcalgo <- function(plain, call, weight, sepset = "list") {
+  sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > 5000L
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
-    graph = as_graph(plain, skeleton), call = call, n = integer(0), max.ord = plain$max.ord,
+    graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
     n.edgetests = plain$n.edgetests, sepset = if (sparse) list() else expand_sepset(plain), pMax = plain$pMax,
     zMin = matrix(NA, 1, 1)
   )
   if (sparse) {
-    attr(fit, "cu_sepset") <- c(plain$sepset, list(adjacent = sort(adjacent_cells(plain))))
+    attr(fit, "cu_sepset") <- c(plain$sepset, list(adjacent = adjacent_cells(plain)))
   }
   fit
 }
 
-# Where "rand" or "retry" must draw a graph, R's generator decides: pcalg orients our skeleton.
-draw_orientation <- function(plain, call, u2pd, sepset) {
-  ends <- unique(data.frame(
-    from = c(plain$graph$from, plain$graph$to),
-    to = c(plain$graph$to, plain$graph$from)
-  ))
-  plain$orientation <- ""
-  plain$graph <- list(from = ends$from, to = ends$to, mark = rep(1L, nrow(ends)))
-  skeleton <- as_pcalgo(plain, call, skeleton = TRUE, sepset = "list")
-  drawn <- if (u2pd == "rand") pcalg::udag2pdag(skeleton) else pcalg::udag2pdagSpecial(skeleton)$pcObj
-  fit <- as_pcalgo(plain, call, sepset = sepset)
-  fit@graph <- drawn@graph
-  fit
-}
-
-# pcalg's skeleton() stores the weights of the edges as integer, pc() as double; both make an empty graph by itself.
-as_graph <- function(plain, skeleton) {
-  if (!length(plain$graph$from)) {
-    return(methods::new(methods::getClass("graphNEL", where = asNamespace("graph")), nodes = plain$labels))
+as_graph <- function(labels, cells, weight) {
+  class_of_graph <- function(name) methods::getClass(name, where = asNamespace("graph"))
+  if (!length(cells$from)) {
+    return(methods::new(class_of_graph("graphNEL"), nodes = labels))
   }
-  p <- length(plain$labels)
-  cells <- matrix(if (skeleton) 0L else 0, p, p, dimnames = list(plain$labels, plain$labels))
-  cells[cbind(plain$graph$from, plain$graph$to)] <- plain$graph$mark
-  graph <- methods::as(cells, "graphNEL")
-  if (endsWith(plain$orientation, "forced")) { # pcalg's last resort before drawing makes a graph without weights
-    graph@edgeData <- methods::new(methods::getClass("attrData", where = asNamespace("graph")))
-  }
+  m <- matrix(if (weight == "integer") 0L else 0, length(labels), length(labels), dimnames = list(labels, labels))
+  m[cbind(cells$from, cells$to)] <- cells$mark # integer, which a matrix of doubles makes double
+  graph <- methods::as(m, "graphNEL")
+  if (weight == "none") graph@edgeData <- methods::new(class_of_graph("attrData"))
   graph
 }
 
-# Positions (column-major) of the cells of adjacent pairs, both ways.
+# Positions, column by column, of the cells of adjacent pairs in both directions.
 adjacent_cells <- function(plain) {
   p <- length(plain$labels)
   from <- as.double(plain$graph$from)
@@ -53,22 +45,19 @@ adjacent_cells <- function(plain) {
   unique(c((to - 1) * p + from, (from - 1) * p + to))
 }
 
-# The list of p lists of length p. A pair removed at level 0 holds integer(0) in the cell [[x]][[y]], x < y; it is not
-# sent one by one: it is a pair x < y that is neither adjacent, nor a gap, nor sent with a set of its own.
+# The list of p lists of length p.
 expand_sepset <- function(plain) {
   s <- plain$sepset
-  p <- s$p
-  implied <- upper.tri(matrix(FALSE, p, p))
+  p <- length(plain$labels)
+  implied <- lower.tri(matrix(FALSE, p, p)) # columns are the rows of the list: R stores columns together
   implied[adjacent_cells(plain)] <- FALSE
-  implied[cbind(s$x, s$y)] <- FALSE
-  implied[cbind(s$y, s$x)] <- FALSE
-  implied[cbind(s$gap_x, s$gap_y)] <- FALSE
-  sets <- as_sets(s)
-  last <- cumsum(tabulate(s$x, p)) # s$x is sorted
+  implied[(c(s$x, s$y, s$gap_x) - 1) * p + c(s$y, s$x, s$gap_y)] <- FALSE
+  sets <- as_sets(s$length, s$members)
+  last <- cumsum(tabulate(s$x, p)) # the cells are in row order
   first <- c(0L, last[-p]) + 1L
   lapply(seq_len(p), function(x) {
     row <- vector("list", p)
-    row[implied[x, ]] <- list(integer(0))
+    row[implied[, x]] <- list(integer(0))
     at <- if (last[x] >= first[x]) first[x]:last[x]
     row[s$y[at]] <- sets[at]
     row
@@ -76,55 +65,64 @@ expand_sepset <- function(plain) {
 }
 
 # The stored sets as a list of integer vectors; all sets of one size at once.
-as_sets <- function(s) {
-  sets <- vector("list", length(s$length))
-  before <- cumsum(s$length) - s$length
-  for (size in unique(s$length)) {
-    of_size <- which(s$length == size)
+as_sets <- function(length, members) {
+  sets <- vector("list", base::length(length))
+  before <- cumsum(as.double(length)) - length
+  for (size in unique(length)) {
+    of_size <- which(length == size)
     sets[of_size] <- if (size == 0L) {
       list(integer(0))
     } else if (size == 1L) {
-      as.list(s$members[before[of_size] + 1L])
+      as.list(members[before[of_size] + 1])
     } else {
-      members <- matrix(s$members[rep(before[of_size], each = size) + seq_len(size)], size)
-      lapply(seq_along(of_size), function(i) members[, i])
+      block <- matrix(members[rep(before[of_size], each = size) + seq_len(size)], size)
+      lapply(seq_along(of_size), function(i) block[, i])
     }
   }
   sets
 }
 
-#' The separating set of two variables
-#'
-#' Looks into the slot `sepset`, or into the sparse form of it that `cu_pc(sepset = "sparse")` and [cu_plain()] give.
-#'
-#' @param fit What [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()] returned.
-#' @param x,y Two variables, by position.
-#' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is independent
-#'   without conditioning, or NULL. As in pcalg a set is kept in one of the two cells `[[x]][[y]]` and `[[y]][[x]]`.
-#' @examples
-#' if (cu_available()) {
-#'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
-#'   answer <- cu_plain("skeleton", list(C = C, n = 100), alpha = 0.05, p = 3)
-#'   cu_sepset(answer, 1, 3)
-#' }
-#' @export
-cu_sepset <- function(fit, x, y) {
-  s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
-  p <- if (is.null(s)) length(fit@sepset) else s$p
-  for (v in c(x, y)) {
-    if (!is.numeric(v) || !(v %in% seq_len(p))) {
-      stop("`x` and `y` must be positions from 1 to ", p, "; got ", describe(v), call. = FALSE)
-    }
-  }
-  if (is.null(s)) {
-    return(fit@sepset[[x]][[y]])
-  }
-  at <- which(s$x == x & s$y == y)
-  if (length(at)) {
-    end <- sum(as.double(s$length[seq_len(at)]))
-    return(s$members[end - s$length[at] + seq_len(s$length[at])])
-  }
-  adjacent <- if (is.list(fit)) adjacent_cells(fit) else s$adjacent
-  stored <- any(s$x == y & s$y == x) || any(s$gap_x == x & s$gap_y == y) || ((y - 1) * p + x) %in% adjacent
-  if (x < y && !stored) integer(0)
+# The reverse of as_pcalgo(). `every_cell`: does `sepset` name all cells that hold a set, the empty ones of level 0
+# included, as the list of lists does? Then the gaps are the other pairs that are not adjacent.
+as_plain <- function(fit) {
+  sparse <- attr(fit, "cu_sepset")
+  list(
+    labels = graph::nodes(fit@graph), graph = graph_cells(fit@graph), n.edgetests = fit@n.edgetests,
+    max.ord = fit@max.ord, pMax = fit@pMax,
+    sepset = if (is.null(sparse)) sepset_cells(fit@sepset) else sparse, every_cell = is.null(sparse)
+  )
+}
+
+graph_cells <- function(graph) {
+  m <- methods::as(graph, "matrix")
+  at <- which(m != 0, arr.ind = TRUE, useNames = FALSE)
+  weight <- graph@edgeData@defaults$weight
+  list(
+    from = at[, 1], to = at[, 2], mark = as.integer(m[at]), weight = if (is.null(weight)) "none" else typeof(weight)
+  )
+}
+
+sepset_cells <- function(sepset) {
+  p <- length(sepset)
+  cells <- do.call(c, sepset)
+  stored <- which(!vapply(cells, is.null, NA))
+  list(
+    x = as.integer((stored - 1) %/% p) + 1L, y = as.integer((stored - 1) %% p) + 1L,
+    length = lengths(cells[stored]), members = as.integer(unlist(cells[stored])),
+    gap_x = integer(0), gap_y = integer(0)
+  )
+}
+
+# Where u2pd = "rand" or "retry" draws a graph, R's generator must decide: pcalg's own functions orient the skeleton.
+draw_orientation <- function(plain, call, u2pd, sepset) {
+  ends <- unique(data.frame(
+    from = c(plain$graph$from, plain$graph$to),
+    to = c(plain$graph$to, plain$graph$from)
+  ))
+  plain$graph <- list(from = ends$from, to = ends$to, mark = rep(1L, nrow(ends)))
+  skeleton <- as_pcalgo(plain, call, "integer")
+  drawn <- if (u2pd == "rand") pcalg::udag2pdag(skeleton) else pcalg::udag2pdagSpecial(skeleton)$pcObj
+  fit <- as_pcalgo(plain, call, "double", sepset)
+  fit@graph <- drawn@graph
+  fit
 }

@@ -1,11 +1,12 @@
-# Finding and starting Python. Nothing here runs before the first call that needs it.
+# Finds and starts Python, at the first call that needs it.
 
-# Must equal PROTOCOL of pycupc/rtransport.py.
-protocol <- 1L
+# Must equal PROTOCOL of pycupc/r/transport.py.
+protocol <- 2L
 
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source().
 state <- new.env(parent = emptyenv())
 
-# The Python module pycupc.rtransport, started at first use.
+# The Python module pycupc.r.transport.
 python_side <- function() {
   if (is.null(state$module)) {
     state$module <- start_python()
@@ -19,8 +20,8 @@ start_python <- function() {
   }
   declare_requirement()
   if (!reticulate::py_available(initialize = TRUE)) {
-    stop("reticulate found no Python. In a checkout of pycupc: python3 -m venv ~/pycupc-python && ",
-      "~/pycupc-python/bin/pip install . ; then, before the first call: ",
+    stop("reticulate found no Python. Make one in a checkout of pycupc: python3 -m venv ~/pycupc-python && ",
+      "~/pycupc-python/bin/pip install . ; then name it before the first call: ",
       "Sys.setenv(RETICULATE_PYTHON = \"~/pycupc-python/bin/python\")", call. = FALSE)
   }
   add_checkout()
@@ -32,8 +33,8 @@ start_python <- function() {
   module
 }
 
-# reticulate 1.41 and later can make a Python environment by itself. It is asked to only where the user said what to
-# install: a released version, a path or a URL, as options(pycupc.requirement = ) or PYCUPC_REQUIREMENT.
+# reticulate 1.41 and later can make a Python environment by itself. It does so only if the user names what to install
+# (a released version, a path or a URL) in options(pycupc.requirement = ) or PYCUPC_REQUIREMENT.
 declare_requirement <- function() {
   wanted <- getOption("pycupc.requirement", Sys.getenv("PYCUPC_REQUIREMENT"))
   can <- "py_require" %in% getNamespaceExports("reticulate")
@@ -42,9 +43,9 @@ declare_requirement <- function() {
   }
 }
 
-# A checkout: the Python package lies beside r_wrapper/, or where PYCUPC_CHECKOUT says.
+# Where the Python package is not installed, it is taken from a checkout: the one of cu_pc.R, or PYCUPC_CHECKOUT.
 add_checkout <- function() {
-  checkout <- getOption("pycupc.checkout", Sys.getenv("PYCUPC_CHECKOUT"))
+  checkout <- if (is.null(state$checkout)) Sys.getenv("PYCUPC_CHECKOUT") else state$checkout
   if (nzchar(checkout) && dir.exists(file.path(checkout, "pycupc")) && !reticulate::py_module_available("pycupc")) {
     reticulate::import("sys", convert = FALSE)$path$append(normalizePath(checkout))
   }
@@ -69,9 +70,11 @@ explain_import <- function(text) {
   stop("pycupc could not be imported into ", python, ": ", text, call. = FALSE)
 }
 
-#' Is the Python side there?
+#' Can the Python side be used?
 #'
-#' @return TRUE if reticulate, Python and the Python package pycupc can be used. Starts Python.
+#' Starts Python.
+#'
+#' @return TRUE if reticulate, Python and the Python package pycupc work.
 #' @examples
 #' cu_available()
 #' @export

@@ -1,5 +1,5 @@
-# A line after each level (`verbose`) and a text progress bar within a level that takes long. Python calls `say` with a
-# text, `tell` with plain numbers.
+# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`), which also shows
+# the line of Python's log that explains a wait: it compiles. Python calls `on_progress` with plain numbers.
 
 make_reporter <- function(verbose, progress) {
   verbose <- check_flag(verbose, "verbose")
@@ -10,20 +10,22 @@ make_reporter <- function(verbose, progress) {
     if (!is.null(bar)) close(bar)
     bar <<- NULL
   }
-  tell <- function(now, done, at_most, edges) {
-    if (now != level) {
+  on_progress <- function(current, done, at_most, edges) {
+    if (current != level) {
       close_bar()
-      level <<- now
-      cat(sprintf("level %.0f, %.0f edges, at most %.3g tests\n", now, edges, at_most))
+      level <<- current
+      cat(sprintf("level %.0f, %.0f edges, at most %.3g tests\n", current, edges, at_most))
       bar <<- utils::txtProgressBar(max = 1, style = 3)
     }
     utils::setTxtProgressBar(bar, if (at_most > 0) min(1, done / at_most) else 1)
     invisible()
   }
-  say <- function(text) {
-    close_bar()
-    cat(text, "\n", sep = "")
+  on_line <- function(text) {
+    if (verbose || startsWith(text, "compiling")) {
+      close_bar()
+      cat(text, "\n", sep = "")
+    }
     invisible()
   }
-  list(tell = if (progress) tell, say = if (verbose) say, close = close_bar)
+  list(on_progress = if (progress) on_progress, on_line = if (verbose || progress) on_line, close = close_bar)
 }

@@ -1,7 +1,7 @@
-#' What is installed, what is missing, and how to mend it
+#' What is installed, what is missing, and how to install it
 #'
-#' Prints the versions of R, pcalg, reticulate, Python and pycupc, the engines that can run here and the GPU, and for
-#' each thing missing the command that mends it. Starts Python.
+#' Prints the versions of R, pcalg, reticulate, Python and pycupc, which engines can run, the GPU, and the command that
+#' installs whatever is missing. Starts Python.
 #'
 #' @return Invisibly, the printed lines.
 #' @examples
@@ -12,14 +12,15 @@ cu_sitrep <- function() {
     if (requireNamespace(package, quietly = TRUE)) as.character(utils::packageVersion(package)) else NA_character_
   }
   line <- function(name, text) sprintf("%-12s %s", name, text)
-  or_fix <- function(package, fix) {
+  or_command <- function(package, command) {
     found <- version(package)
-    line(package, if (is.na(found)) paste("missing:", fix) else found)
+    line(package, if (is.na(found)) paste("missing:", command) else found)
   }
   lines <- c(
     line("R", paste(R.version.string, R.version$platform)),
-    or_fix("pcalg", "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\") (cu_plain() works without)"),
-    or_fix("reticulate", "install.packages(\"reticulate\")")
+    or_command("pcalg",
+      "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\") (cu_plain() works without it)"),
+    or_command("reticulate", "install.packages(\"reticulate\")")
   )
   if (!is.na(version("reticulate"))) {
     python <- tryCatch(python_side(), error = function(e) conditionMessage(e))

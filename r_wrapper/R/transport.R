@@ -1,12 +1,12 @@
-# The transport layer: plain R values to Python, plain R values back. Needs reticulate and base R only.
+# The R half of the transport: plain R values to Python, and plain R values back. It uses reticulate and base R only.
 #
 # reticulate 1.28 cannot convert arrays of NumPy 2, and turns whole numbers beyond 2^31 into 0. So arrays travel as raw
 # vectors (bytearray in Python) in blocks, counts as doubles, and everything else as single numbers and strings. The
-# other half, and the table of what travels, is pycupc/rtransport.py.
+# other half, with a table of the arrays, is pycupc/r/transport.py.
 
 block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 bytes at once
 
-# Runs `what` ("pc" or "skeleton") in Python; the answer as plain R lists, with indices from 1.
+# Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
                       threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE) {
@@ -40,28 +40,28 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   }
   reporter <- make_reporter(verbose, progress)
   reply <- tryCatch(
-    job$run(options, reporter$tell, reporter$say, call_back(test, suffStat)),
+    job$run(options, reporter$on_progress, reporter$on_line, test_for_python(test, suffStat)),
     finally = reporter$close()
   )
   reply <- checked(reply)
   receive(job, reply, labels, pMax)
 }
 
-# An R test for Python: indices from 1, the answer always a double (a logical NA would arrive as True).
-call_back <- function(test, suffStat) {
+# The user's test for Python: indices from 1, and always a double back (a logical NA would arrive as True).
+test_for_python <- function(test, suffStat) {
   if (is.null(test)) {
     return(NULL)
   }
   function(x, y, S) as.double(test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat))
 }
 
-# An error in Python becomes an R error with its text; a warning an R warning.
+# An exception in Python becomes an R error with its text, a warning an R warning.
 checked <- function(reply) {
   for (text in unlist(reply$warnings)) warning(text, call. = FALSE)
   if (!is.null(reply$error)) {
     text <- if (reply$error == "KeyboardInterrupt") {
       during <- if (startsWith(reply$message, "interrupted")) sub(";.*", "", reply$message) else "interrupted"
-      paste0(during, ": no result. Call again to start anew; a smaller `alpha` or `m.max` makes it quicker")
+      paste0(during, ": no result. A smaller `alpha` or `m.max` makes the computation shorter")
     } else {
       reply$message
     }
@@ -73,7 +73,7 @@ checked <- function(reply) {
   reply
 }
 
-# The only place where indices become R's.
+# The answer as R values, with indices from 1.
 receive <- function(job, reply, labels, pMax = TRUE) {
   p <- length(labels)
   ints <- function(name) take(job, name, "integer", 4)
@@ -88,7 +88,7 @@ receive <- function(job, reply, labels, pMax = TRUE) {
       length = ints("sepset_len"), members = ints("sepset_members") + 1L,
       gap_x = ints("gap_x") + 1L, gap_y = ints("gap_y") + 1L
     ),
-    pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric: rows or columns first is the same
+    pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric, so the order of the cells is no matter
     engine = reply$engine,
     orientation = reply$orientation,
     seconds = reply$seconds
@@ -127,17 +127,22 @@ take <- function(job, name, what, size) {
 
 #' The answer of `cu_pc()` or `cu_skeleton()` as a plain list
 #'
-#' For machines without pcalg, and for programs that do not need its object: nothing but reticulate and base R is used.
+#' For machines without pcalg, and for programs that do not need its object: only reticulate and base R are used.
 #'
 #' @inheritParams cu_pc
 #' @param what `"pc"` or `"skeleton"`.
 #' @param ... Further arguments of [cu_pc()]: `fixedGaps`, `fixedEdges`, `NAdelete`, `m.max`, `u2pd` (not `"rand"`),
 #'   `conservative`, `maj.rule`, `solve.confl`, `verbose`, `engine`, `progress`; `threads`, the number of CPU threads;
-#'   `pMax = FALSE` leaves the p x p matrix of p-values out.
-#' @return A list. `labels`; `graph`, a list of `from`, `to` and `mark` with a row for every non-zero cell of the
-#'   adjacency matrix `[from, to]` (1 in one direction: from -> to; 1 in both: undirected; 2 in both: bi-directed);
-#'   `n.edgetests`; `max.ord`; `pMax`; `sepset`, the separating sets in sparse form, see [cu_sepset()]; `engine`, which
-#'   one ran; `orientation`, which way `u2pd = "retry"` took; `seconds`.
+#'   `pMax = FALSE` leaves out the p x p matrix of p-values.
+#' @return A list with the elements
+#'   * `labels`: names of the variables;
+#'   * `graph`: a list of `from`, `to` and `mark`, which have one entry per non-zero cell of the adjacency matrix
+#'     `[from, to]` (1 in one direction: from -> to; 1 in both: undirected; 2 in both: bidirected);
+#'   * `n.edgetests`, `max.ord`, `pMax`: as in [pcalg::pcAlgo-class];
+#'   * `sepset`: the separating sets in sparse form, for [cu_sepset()];
+#'   * `engine`: which engine ran, and why;
+#'   * `orientation`: how `u2pd = "retry"` ended;
+#'   * `seconds`: duration of the Python part.
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
@@ -150,7 +155,7 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   labels <- check_labels(labels, p)
   more <- list(...)
   if (identical(more$u2pd, "rand")) {
-    stop("u2pd = \"rand\" is oriented by pcalg with R's generator; use cu_pc()", call. = FALSE)
+    stop("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()", call. = FALSE)
   }
   transport(what, suffStat, indepTest, alpha, labels, ...)
 }

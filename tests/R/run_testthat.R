@@ -1,5 +1,5 @@
 # Runs the tests of the installed R package: Rscript run_testthat.R TEST_FOLDER RESULT_FILE
-# One line a test_that() block: file, tab, name, tab, outcome (passed, failed, skipped), tab, text.
+# One line per test_that() block: file, tab, name, tab, outcome (passed, failed, skipped), tab, text.
 
 args <- commandArgs(TRUE)
 library(testthat)
@@ -20,5 +20,6 @@ lines <- vapply(results, function(block) {
 writeLines(enc2utf8(lines), args[[2]], useBytes = TRUE)
 cat("R:", R.version.string, "\n")
 for (package in c("reticulate", "testthat", "pcalg")) {
-  cat(package, if (requireNamespace(package, quietly = TRUE)) format(packageVersion(package)) else "not installed", "\n")
+  there <- requireNamespace(package, quietly = TRUE)
+  cat(package, if (there) format(packageVersion(package)) else "not installed", "\n")
 }

@@ -1,4 +1,4 @@
-# The recorded answers of pcalg (tests/golden of the checkout), and what the tests of this package can use.
+# The recorded answers of pcalg (tests/golden of the checkout), and conditions for skipping a test.
 
 skip_if_no_python <- function() {
   reason <- tryCatch({
@@ -15,13 +15,18 @@ golden_folder <- function() {
   if (length(list.files(folder, "\\.npz$"))) normalizePath(folder)
 }
 
-golden_cases <- function() {
-  folder <- golden_folder()
-  if (is.null(folder)) skip("no recorded answers: set PYCUPC_GOLDEN to the folder tests/golden of the checkout")
-  list.files(folder, "\\.npz$", full.names = TRUE)
-}
+# All cases, read once.
+golden_cases <- local({
+  cases <- NULL
+  function() {
+    folder <- golden_folder()
+    if (is.null(folder)) skip("no recorded answers: set PYCUPC_GOLDEN to the folder tests/golden of the checkout")
+    if (is.null(cases)) cases <<- lapply(list.files(folder, "\\.npz$", full.names = TRUE), read_case)
+    cases
+  }
+})
 
-# One case as plain R values; arrays come over as bytes, which every reticulate can convert.
+# One case as plain R values; arrays arrive as bytes, which every version of reticulate can convert.
 read_case <- function(file) {
   archive <- reticulate::import("numpy", convert = FALSE)$load(file)
   builtins <- reticulate::import_builtins(convert = FALSE)
@@ -81,7 +86,7 @@ graph_cells <- function(plain) {
   cells
 }
 
-# A small problem with a known answer for the tests that need just any.
+# A small problem, for tests that do not depend on the data.
 small_problem <- function(p = 8, n = 400, seed = 1) {
   set.seed(seed)
   X <- matrix(stats::rnorm(n * p), n)

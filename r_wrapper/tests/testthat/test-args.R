@@ -1,4 +1,4 @@
-# Argument checks: pcalg's own texts where pcalg has the check, and ours where it has none.
+# Checks of the arguments: pcalg's messages where pcalg has the check, and our own where it has none.
 
 S <- list(C = diag(8), n = 100)
 m <- matrix(FALSE, 8, 8)
@@ -51,7 +51,7 @@ test_that("errors have pcalg's text", {
   }
 })
 
-test_that("giving labels and p is a message, as in pcalg", {
+test_that("giving both labels and p prints a message, as in pcalg", {
   expect_message(expect_identical(check_labels(letters[1:3], 3), letters[1:3]), "No need to specify 'p'")
 })
 
@@ -62,11 +62,11 @@ test_that("u2pd and skel.method may be abbreviated, as match.arg allows", {
   expect_s4_class(fit, "pcAlgo")
 })
 
-test_that("the order-dependent method is refused with the way out", {
-  expect_error(check_method("original", "pcalg::pc()"), "call pcalg::pc\\(\\) for it")
+test_that("the order-dependent method is refused, and the message names the alternatives", {
+  expect_error(check_method("original", "pcalg::pc()"), "or call pcalg::pc\\(\\)")
 })
 
-test_that("a suffStat that cannot be used is an error that says what came", {
+test_that("an unusable suffStat is an error that describes the value", {
   plain <- function(suffStat, p = 8, ...) cu_plain("pc", suffStat, alpha = 0.05, p = p, ...)
   expect_error(plain(NULL), "`suffStat` must be a list with `C`.*got NULL")
   expect_error(plain(diag(8)), "got 8 x 8 matrix")
@@ -77,7 +77,7 @@ test_that("a suffStat that cannot be used is an error that says what came", {
   expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one positive number.*got NA")
   expect_error(plain(list(C = diag(8), n = 1:2)), "got integer of length 2")
   expect_error(cu_plain("pc", S, alpha = "a", p = 8), "`alpha` must be one number in \\[0, 1\\]; got \"a\"")
-  expect_error(cu_plain("pc", S, alpha = 0.05, labels = rep("a", 8)), "\"a\" comes twice")
+  expect_error(cu_plain("pc", S, alpha = 0.05, labels = rep("a", 8)), "\"a\" occurs more than once")
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, m.max = NA), "`m.max` must be one number from 0 on; got NA")
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, NAdelete = NA), "`NAdelete` must be TRUE or FALSE; got NA")
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, u2pd = "rand"), "use cu_pc\\(\\)")

@@ -1,4 +1,4 @@
-# cu_compare(): its words and its numbers; that it is right is tested on the Python side.
+# cu_compare(): the report and the numbers as they reach R. That they are right is tested on the Python side.
 
 test_that("a result equals itself, and pcalg's", {
   skip_if_no_pcalg()
@@ -14,17 +14,17 @@ test_that("a result equals itself, and pcalg's", {
   expect_true(cu_compare(fit, cu_pc(S, pcalg::gaussCItest, 0.05, p = 8, sepset = "sparse"))$equal)
 })
 
-test_that("stable.fast has another bookkeeping", {
+test_that("stable.fast keeps other separating sets and counts", {
   skip_if_no_pcalg()
   skip_if_no_python()
   found <- cu_compare("pycupc", "pcalg-stable.fast", small_problem(), 0.05, p = 8, skeleton = TRUE)
   expect_false(found$equal)
   expect_true(found$parts[["skeleton"]])
   expect_false(found$parts[["numbers of tests"]])
-  expect_identical(nrow(found$partings), 0L)
+  expect_identical(nrow(found$differences), 0L)
 })
 
-test_that("with identical columns stable and stable.fast part, and the columns are named", {
+test_that("with identical columns stable and stable.fast differ, and the columns are named", {
   skip_if_no_pcalg()
   skip_if_no_python()
   set.seed(2)
@@ -37,8 +37,8 @@ test_that("with identical columns stable and stable.fast part, and the columns a
   found <- cu_compare("pycupc", "pcalg-stable.fast", S, 0.05, labels = labels, skeleton = TRUE)
   expect_false(found$equal)
   expect_match(found$text, "Exactly collinear columns of the data: V1 = copy")
-  expect_gt(nrow(found$partings), 0)
-  expect_true(all(found$partings$condition > 1e12))
+  expect_gt(nrow(found$differences), 0)
+  expect_true(all(found$differences$condition > 1e12))
   expect_true(cu_compare("pycupc", "pcalg-stable", S, 0.05, labels = labels)$equal)
 })
 

@@ -1,9 +1,8 @@
-# Every recorded case, slot by slot, against pcalg's recorded answer. The plain lists need no pcalg.
+# Every recorded case, slot by slot, against pcalg's recorded answer. The plain lists are tested without pcalg.
 
 test_that("the plain answer of every recorded case is pcalg's", {
   skip_if_no_python()
-  for (file in golden_cases()) {
-    case <- read_case(file)
+  for (case in golden_cases()) {
     plain <- suppressWarnings(do.call(cu_plain, c("skeleton", case_arguments(case))))
     expect_identical(graph_cells(plain) == 1L, case$skeleton, label = paste(case$name, "skeleton"))
     expect_identical(plain$max.ord, case$max_ord, label = paste(case$name, "max.ord"))
@@ -15,8 +14,7 @@ test_that("the plain answer of every recorded case is pcalg's", {
 
 test_that("the CPDAG of every recorded variant is pcalg's", {
   skip_if_no_python()
-  for (file in golden_cases()) {
-    case <- read_case(file)
+  for (case in golden_cases()) {
     for (variant in names(variants)) {
       recorded <- case[[paste0("cpdag_", variant)]]
       if (is.null(recorded)) next
@@ -30,8 +28,7 @@ test_that("the CPDAG of every recorded variant is pcalg's", {
 test_that("the S4 object of a recorded case holds the recorded answer in pcalg's types", {
   skip_if_no_python()
   skip_if_no_pcalg()
-  for (file in golden_cases()) {
-    case <- read_case(file)
+  for (case in golden_cases()) {
     fit <- suppressWarnings(do.call(cu_pc, case_arguments(case)))
     expect_s4_class(fit, "pcAlgo")
     amat <- methods::as(fit@graph, "matrix")

@@ -8,13 +8,13 @@ test_that("every engine that runs here gives the same answer, whatever the numbe
   expect_identical(ask(threads = 1L), ask())
 })
 
-test_that("an engine that is not there is an R error that says what to do", {
+test_that("an engine that cannot run is an R error that says what to do", {
   skip_if_no_python()
   ready <- grepl("^ready", python_side()$situation()[["engine gpu"]])
   if (ready) skip("there is a GPU")
   expect_error(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, engine = "gpu"), "CuPy|CUDA|GPU|device")
   expect_error(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, engine = "abacus"), "abacus")
-  expect_length(cu_plain("pc", small_problem(), alpha = 0.05, p = 8)$labels, 8) # R and Python go on
+  expect_length(cu_plain("pc", small_problem(), alpha = 0.05, p = 8)$labels, 8) # R and Python continue
 })
 
 test_that("errors of Python have their class in R", {
@@ -33,14 +33,14 @@ test_that("warnings of Python are R warnings", {
   expect_warning(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8]), "NaN.*c")
 })
 
-test_that("verbose prints a line a level, progress a bar", {
+test_that("verbose prints a line per level, progress a bar", {
   skip_if_no_python()
   S <- small_problem()
   lines <- capture.output(fit <- cu_plain("skeleton", S, alpha = 0.05, p = 8, verbose = TRUE))
   expect_identical(sum(grepl("^level [0-9]+: [0-9]+ tests, [0-9]+ edges removed, ", lines)), fit$max.ord + 1L)
-  reporter <- make_reporter(FALSE, TRUE) # short levels show none, so it is called by hand
+  reporter <- make_reporter(FALSE, TRUE) # short levels show no bar, so it is called directly
   expect_output({
-    reporter$tell(2, 50, 100, 30)
+    reporter$on_progress(2, 50, 100, 30)
     reporter$close()
   }, "level 2, 30 edges, at most 100 tests.*50%")
   expect_silent(cu_plain("skeleton", S, alpha = 0.05, p = 8))

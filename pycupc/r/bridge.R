@@ -1,0 +1,16 @@
+# What bridge.py needs of R besides r_wrapper/R/pcalgo.R, which is evaluated in the same environment.
+
+# A call travels in a list: as a bare argument, R would evaluate it.
+pcalgo_with_call <- function(plain, boxed_call, weight) as_pcalgo(plain, boxed_call[[1]], weight)
+
+call_text <- function(fit) paste(trimws(deparse(fit@call)), collapse = " ")
+
+# Runs pcalg::pc() or pcalg::skeleton() with the Gaussian test.
+run_pcalg <- function(name, C, n, args) {
+  f <- getExportedValue("pcalg", name)
+  fit <- do.call(f, c(list(suffStat = list(C = C, n = n), indepTest = pcalg::gaussCItest), args))
+  # The call that do.call() leaves holds all of the data: short names take the place of long values.
+  short <- lapply(args, function(a) if (is.matrix(a)) quote(fixed) else if (length(a) > 8) quote(labels) else a)
+  fit@call <- as.call(c(list(as.name(name), suffStat = quote(suffStat), indepTest = quote(gaussCItest)), short))
+  fit
+}

@@ -1,0 +1,197 @@
+"""Conversions between R objects and results, in flat vectors: R walks its own lists a hundred times faster than Python.
+
+R                      Python                what becomes of it, first index
+suffStat list(C, n)    SuffStat              double p x p to float64; column names to labels
+pcAlgo @graph          PcAlgo.sparse_graph   graphNEL to its nonzero cells, 1 to 0
+pcAlgo @sepset         PcAlgo.sepset         p lists of p integer vectors or NULL, 1 to 0
+pcAlgo @pMax           PcAlgo.pMax           double to float64
+pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31, to int
+pcAlgo @max.ord        PcAlgo.max_ord        integer to int
+pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
+pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.gaussian.suffstat import SuffStat
+from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.results.pcalgo import PcAlgo
+
+_HERE = Path(__file__).parent
+#: The folder of the R package in a checkout, of whose files a wheel holds pcalgo.R in shared/.
+_SHARED = _HERE / "shared" if (_HERE / "shared").is_dir() else _HERE.parents[1] / "r_wrapper" / "R"
+
+#: Names in the plain form of pcalgo.R, and in `pycupc.results.arrays`.
+_GRAPH = {"from": "graph_from", "to": "graph_to", "mark": "graph_mark"}
+_SEPSET = {"x": "sepset_x", "y": "sepset_y", "length": "sepset_len", "members": "sepset_members"} | {
+    name: name for name in ("gap_x", "gap_y")
+}
+#: The arrays that hold no indices, so that 1 is neither added nor subtracted.
+_NO_INDEX = {"graph_mark", "sepset_len"}
+
+
+class RCall(str):
+    """The text of an R call, with what else a result needs to return to R unchanged.
+
+    Attributes
+    ----------
+    language : rpy2 object
+        The call itself.
+    weight : {"integer", "double", "none"}
+        Type of the graph's edge weights.
+    counts : {"integer", "double"}
+        Type of n.edgetests: integer for pcalg's "stable.fast".
+    """
+
+    language: Any
+    weight: str
+    counts: str
+
+    def __new__(cls, text: str, language: Any, weight: str, counts: str) -> RCall:
+        call = super().__new__(cls, text)
+        call.language, call.weight, call.counts = language, weight, counts
+        return call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # an R object cannot be pickled; its text can
+
+
+class Converter:
+    """Both directions, given rpy2.robjects; its methods must run inside `bridge.r_session`."""
+
+    def __init__(self, robjects: Any) -> None:
+        self._r = robjects
+        self.code = robjects.r["new.env"](parent=robjects.r["baseenv"]())
+        for file in (_SHARED / "pcalgo.R", _HERE / "bridge.R"):
+            robjects.r["sys.source"](str(file), envir=self.code)
+
+    def pcalgo_from_r(self, robject: Any) -> PcAlgo:
+        """A pcAlgo as a result."""
+        p_max, counts = _slot(robject, "pMax", "REALSXP"), _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
+        max_ord = int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0])
+        plain = _named(self.code["as_plain"](robject))
+        cells, sets = _named(plain["graph"]), _named(plain["sepset"])
+        labels = [str(label) for label in plain["labels"]]
+        every_cell = bool(plain["every_cell"][0])
+        if len(p_max) != len(labels) ** 2 or (every_cell and len(robject.slots["sepset"]) != len(labels)):
+            raise TypeError(
+                f"slots pMax and sepset of the R object must be for the {len(labels)} variables of its graph"
+            )
+        arrays = (
+            _from_r(cells, _GRAPH)
+            | _from_r(sets, _SEPSET)
+            | {"n_edgetests": _vector(counts, np.float64), "pMax": _vector(p_max, np.float64)}
+        )
+        if every_cell:
+            arrays = only_stored_cells(arrays, len(labels))
+        call = RCall(
+            str(self.code["call_text"](robject)[0]),
+            robject.slots["call"],
+            weight=str(cells["weight"][0]),
+            counts="integer" if counts.typeof.name == "INTSXP" else "double",
+        )
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
+
+    def graph_from_r(self, robject: Any) -> PcAlgo:
+        """A graphNEL as a result of which only the graph is known."""
+        labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
+        unknown = dict.fromkeys(ANSWER, np.zeros(0, dtype=np.int32)) | {"pMax": np.full(len(labels) ** 2, np.nan)}
+        arrays = unknown | _from_r(_named(self.code["graph_cells"](robject)), _GRAPH)
+        arrays = only_stored_cells(arrays, len(labels))
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
+
+    def pcalgo_to_r(self, fit: PcAlgo) -> Any:
+        """A result as a pcAlgo."""
+        arrays, call = fit.to_arrays("matrix"), fit.call
+        if isinstance(call, RCall):
+            language, weight, counts = call.language, call.weight, call.counts
+        else:
+            oriented = call.startswith("pc(") or fit.edge_counts()[1] < len(fit.sparse_graph)
+            language = self._r.r["str2lang"](_as_r_call(call))
+            weight, counts = "double" if oriented else "integer", "double"
+        tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
+        plain = {
+            "labels": self._r.StrVector(list(fit.labels)),
+            "graph": self._to_r(arrays, _GRAPH),
+            "sepset": self._to_r(arrays, _SEPSET),
+            "n.edgetests": tests(fit.n_edgetests),
+            "max.ord": self._r.IntVector([fit.max_ord]),
+            "pMax": self.matrix(arrays["pMax"]),
+        }
+        boxed_call = self._r.rinterface.ListSexpVector([language])
+        return self.code["pcalgo_with_call"](self._r.ListVector(plain), boxed_call, weight)
+
+    def suffstat_from_r(self, robject: Any) -> SuffStat:
+        """R's list of C and n as a SuffStat."""
+        fields = _named(robject) if len(robject) and robject.names != self._r.NULL else {}
+        for name in ("C", "n"):
+            if name not in fields:
+                raise TypeError(
+                    f"an R suffStat list must hold C and n; {name} is missing (it holds {', '.join(fields)})"
+                )
+        C = fields["C"]
+        kind = C.typeof.name
+        if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](C)) != 2:
+            raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
+        names = self._r.r["colnames"](C)
+        labels = None if names == self._r.NULL else [str(name) for name in names]
+        flat = _vector(self._r.r["as.double"](C), np.float64)
+        return SuffStat(flat.reshape(tuple(self._r.r["dim"](C)), order="F"), fields["n"][0], labels)
+
+    def suffstat_to_r(self, data: SuffStat) -> Any:
+        """A SuffStat as R's list of C and n."""
+        C = self.matrix(data.C)
+        if data.labels is not None:
+            names = self._r.StrVector(list(data.labels))
+            C = self._r.r["matrix"](C, data.p, data.p, dimnames=self._r.r["list"](names, names))
+        return self._r.r["list"](C=C, n=float(data.n))
+
+    def matrix(self, matrix: NDArray[Any]) -> Any:
+        """An R matrix of logicals or doubles."""
+        flat = np.ascontiguousarray(matrix.T).ravel()
+        if matrix.dtype == bool:
+            vector = self._r.BoolVector(flat.tolist())
+        else:
+            vector = self._r.FloatVector.from_memoryview(flat.astype(np.float64).data)
+        return self._r.r["matrix"](vector, *matrix.shape)
+
+    def _to_r(self, arrays: dict[str, NDArray[Any]], names: dict[str, str]) -> Any:
+        """A list of integer vectors in the plain form of pcalgo.R."""
+        vectors = {}
+        for r_name, name in names.items():
+            values = np.ascontiguousarray(arrays[name] + (name not in _NO_INDEX), dtype=np.int32)
+            vectors[r_name] = self._r.IntVector.from_memoryview(values.data)
+        return self._r.ListVector(vectors)
+
+
+def _from_r(vectors: dict[str, Any], names: dict[str, str]) -> dict[str, NDArray[Any]]:
+    """The reverse of `Converter._to_r`, from a list that `_named` took apart."""
+    return {name: _vector(vectors[r_name], np.int32) - (name not in _NO_INDEX) for r_name, name in names.items()}
+
+
+def _slot(robject: Any, name: str, *kinds: str) -> Any:
+    value = robject.slots[name]
+    kind = value.typeof.name
+    if kind not in kinds:
+        raise TypeError(f"slot {name} of the R object must be {' or '.join(kinds)}, got {kind}")
+    return value
+
+
+def _vector(robject: Any, dtype: type) -> NDArray[Any]:
+    return np.array(robject.memoryview(), dtype=dtype).ravel(order="K") if len(robject) else np.zeros(0, dtype)
+
+
+def _named(robject: Any) -> dict[str, Any]:
+    return dict(zip(robject.names, robject, strict=True))
+
+
+def _as_r_call(call: str) -> str:
+    """A Python call as R can parse it; what it cannot becomes a call that quotes it."""
+    text = call.replace("inf", "Inf").replace("'", '"')
+    return text if text and text.isascii() and text.endswith(")") and "\n" not in text else f"pycupc({call!r})"

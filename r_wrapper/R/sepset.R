@@ -1,0 +1,36 @@
+#' The separating set of two variables
+#'
+#' Looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and [cu_plain()] return.
+#'
+#' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
+#' @param x,y Two variables, by position.
+#' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is
+#'   independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its set in
+#'   the cell `[[x]][[y]]` or in `[[y]][[x]]`.
+#' @examples
+#' if (cu_available()) {
+#'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
+#'   answer <- cu_plain("skeleton", list(C = C, n = 100), alpha = 0.05, p = 3)
+#'   cu_sepset(answer, 1, 3)
+#' }
+#' @export
+cu_sepset <- function(fit, x, y) {
+  s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
+  p <- if (is.null(s)) length(fit@sepset) else s$p
+  for (v in c(x, y)) {
+    if (!is.numeric(v) || !(v %in% seq_len(p))) {
+      stop("`x` and `y` must be positions from 1 to ", p, "; got ", describe(v), call. = FALSE)
+    }
+  }
+  if (is.null(s)) {
+    return(fit@sepset[[x]][[y]])
+  }
+  at <- which(s$x == x & s$y == y)
+  if (length(at)) {
+    end <- sum(as.double(s$length[seq_len(at)]))
+    return(s$members[end - s$length[at] + seq_len(s$length[at])])
+  }
+  adjacent <- if (is.list(fit)) adjacent_cells(fit) else s$adjacent
+  other <- any(s$x == y & s$y == x) || any(s$gap_x == x & s$gap_y == y) || ((y - 1) * p + x) %in% adjacent
+  if (x < y && !other) integer(0)
+}

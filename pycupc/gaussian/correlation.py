@@ -1,22 +1,137 @@
-"""The correlation matrix of a table of observations."""
+"""The correlation matrix of a table of observations, by one definition on every machine.
+
+For the columns x_1, ..., x_p of a table of n observations, each scaled by a power of two, which changes no digit:
+
+    d_i   =  x_i - mean(x_i)
+    S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj, in this order, each term by one fused multiply-add
+    r_ij  =  S_ij / sqrt(S_ii S_jj), at most 1 and at least -1; NaN where a column is constant
+
+r_ij depends on the columns i and j alone: not on where they stand, on the number of threads, on the memory layout of
+the table or on the processor. So a permutation of the columns permutes the matrix exactly, and exact copies of a column
+have exactly the same correlations, with each other exactly 1 (in floating point, too, sqrt(S S) is S). The answer of
+the PC algorithm needs this: whether a variable has a copy decides which tests are singular. The matrix product of a
+BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on where they stand.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.machine import available_cores
+
+Floats = NDArray[np.float64]
+#: Called as progress(done, total), counted in tiles of the matrix.
+Progress = Callable[[int, int], None]
+
+#: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
+WIDTH = 128
+#: Multiplications below which threads take longer to start than to work.
+INLINE_WORK = 1 << 24
+#: Calls per thread, so that all end at about the same time.
+CALLS_PER_THREAD = 16
+
+Item = TypeVar("Item")
 
 
 class CorrelationEngine(Protocol):
-    """Something that computes correlations in its own way: an engine with a device."""
+    """An engine with a device, which computes correlations there."""
 
-    def correlation(self, X: np.ndarray) -> np.ndarray:
-        """Correlation matrix float64 (p, p) of data float64 (n, p)."""
+    def correlation(self, X: Floats) -> Floats:
+        """Correlation matrix float64 (p, p) of data float64 (n, p); see `correlation`."""
 
 
-def correlation(X: np.ndarray) -> np.ndarray:
-    """Correlation matrix of float64 data (n, p), columns centred before products are taken; agrees with R's ``cor``."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        C = np.corrcoef(X, rowvar=False)
-    np.fill_diagonal(C, 1.0)
-    return np.ascontiguousarray(C)
+def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
+    """Correlation matrix of a table, by the definition at the head of this module.
+
+    Parameters
+    ----------
+    X : float64 (n, p)
+        Observations in rows, variables in columns; finite, in any memory layout.
+    progress : callable ``(done, total)``, optional
+        Called while the matrix is computed, in tiles of the matrix done and in all.
+
+    Returns
+    -------
+    float64 (p, p)
+        Exactly symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
+
+    Notes
+    -----
+    Beside the result, memory is taken for one copy of the table. Agrees with R's ``cor`` to rounding.
+    """
+    from pycupc.gaussian.pairwise import Blocks  # Numba, which takes a while to import
+
+    n, p = X.shape
+    n_blocks = -(-p // WIDTH)
+    width = -(-p // (8 * n_blocks)) * 8
+    threads = 1 if p * p * n < INLINE_WORK else available_cores()
+    table = Blocks(np.zeros((n_blocks, n, width)), np.zeros((n_blocks, width)), np.empty((p, p)))
+    tiles = [(i, j) for i in range(n_blocks) for j in range(i + 1, n_blocks)]
+    step = max(1, len(tiles) // (threads * CALLS_PER_THREAD))
+    parts = [tiles[k : k + step] for k in range(0, len(tiles), step)]
+    for _ in _in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
+        pass
+    done, total = n_blocks, n_blocks + len(tiles)
+    for part in _in_threads(table.correlate, parts, threads):
+        done += len(part)
+        if progress is not None:
+            progress(done, total)
+    return table.C
+
+
+def groups_of_identical_columns(X: Floats) -> list[list[int]]:
+    """Which columns of a table are exact copies of each other.
+
+    Parameters
+    ----------
+    X : float64 (n, p)
+
+    Returns
+    -------
+    list of list of int
+        Groups of two or more columns that are equal in every row, ascending; sorted by their first members.
+    """
+    n, p = X.shape
+    keys = np.zeros(p, dtype=np.uint64)
+    weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
+    rows = max(1, (1 << 20) // p)
+    for k in range(0, n, rows):
+        bits = (X[k : k + rows] + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0, which it is equal to
+        bits ^= bits >> 32
+        bits *= weights[k : k + rows]
+        keys += bits.sum(axis=0, dtype=np.uint64)
+    order = np.argsort(keys, kind="stable")
+    differs = np.diff(keys[order]) != 0
+    groups = []
+    if not differs.all():
+        for columns in np.split(order, np.flatnonzero(differs) + 1):
+            while len(columns) > 1:  # equal keys are only a hint
+                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
+                if equal.sum() > 1:
+                    groups.append(columns[equal].tolist())
+                columns = columns[~equal & (np.arange(len(columns)) > 0)]
+    return sorted(groups)
+
+
+def _in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> Iterator[Item]:
+    """Call `work` for each item and yield the items in order as they are done; Ctrl-C stops soon."""
+    if threads == 1:
+        for item in items:
+            work(item)
+            yield item
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [(item, pool.submit(work, item)) for item in items]
+        try:
+            for item, future in futures:
+                future.result()
+                yield item
+        finally:
+            for _, future in futures:
+                future.cancel()

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.gaussian.correlation import CorrelationEngine, correlation
+from pycupc.gaussian.correlation import CorrelationEngine, Floats, Progress, correlation, groups_of_identical_columns
+
+#: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse) and in polars.
+_NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool)", re.IGNORECASE)
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table with named columns: a pandas or polars DataFrame."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """Names of the columns."""
+
+    @property
+    def dtypes(self) -> Iterable[Any]:
+        """Types of the columns."""
+
+    def to_numpy(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        """The values, (n, p)."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +48,7 @@ class MatrixFacts:
         A diagonal entry that is neither NaN nor within 1e-10 of 1.
     """
 
-    nan_count: np.ndarray
+    nan_count: NDArray[np.int64]
     asymmetric: tuple[int, int] | None
     out_of_range: tuple[int, int] | None
     bad_diagonal: int | None
@@ -55,18 +77,17 @@ class SuffStat:
     def __init__(self, C: Any, n: int, labels: Sequence[str] | None = None) -> None:
         try:
             matrix = np.asarray(C)
-            if matrix.dtype.kind not in "fiu":
-                raise TypeError
-            self.C = np.ascontiguousarray(matrix, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            kind = getattr(C, "dtype", type(C).__name__)
-            raise TypeError(f"C must be a numeric matrix of correlations, got {kind}") from error
+        except ValueError as error:  # rows of different lengths
+            raise TypeError(f"C must be a numeric matrix of correlations, got {type(C).__name__}: {error}") from error
+        if matrix.dtype.kind not in "fiu":
+            raise TypeError(f"C must be a numeric matrix of correlations, got {matrix.dtype}")
+        self.C: Floats = np.ascontiguousarray(matrix, dtype=np.float64)
         if self.C.ndim != 2 or self.C.shape[0] != self.C.shape[1]:
             raise ValueError(f"C must be square, got shape {self.C.shape}")
         if self.C.shape[0] < 2:
             raise ValueError(f"C must describe at least 2 variables, got {self.C.shape[0]}")
         self.n = check_n(n)
-        if labels is None and hasattr(C, "columns"):
+        if labels is None and isinstance(C, Table):
             labels = list(C.columns)
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
@@ -81,7 +102,12 @@ class SuffStat:
 
     @classmethod
     def from_data(
-        cls, data: Any, labels: Sequence[str] | None = None, *, engine: CorrelationEngine | None = None
+        cls,
+        data: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        engine: CorrelationEngine | None = None,
+        progress: Progress | None = None,
     ) -> SuffStat:
         """Correlations of a table of observations.
 
@@ -92,7 +118,10 @@ class SuffStat:
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional
-            Computes the correlations (the GPU engine has its own kernel); NumPy by default, in float64, centred first.
+            Computes the correlations on its device; by default they are computed on the CPU, by the definition of
+            `pycupc.gaussian.correlation`.
+        progress : callable ``(done, total)``, optional
+            Called while the CPU computes.
 
         Returns
         -------
@@ -102,45 +131,33 @@ class SuffStat:
         ------
         TypeError, ValueError
             A column that is not numeric, fewer than 2 variables or observations, or missing or infinite values; the
-            columns are named.
+            message names the columns.
 
         Warns
         -----
         UserWarning
-            Constant columns: their correlations are NaN, so they end up without edges.
+            Constant columns, whose correlations are NaN, so that they end up without edges; and groups of identical
+            columns, whose correlations are identical, too.
         """
-        names = [str(c) for c in data.columns] if hasattr(data, "columns") else None
-        if hasattr(data, "dtypes") and names is not None:
-            wrong = [c for c, t in zip(names, data.dtypes, strict=True) if getattr(t, "kind", "O") not in "fiub"]
-            if wrong:
-                raise TypeError(f"data must be numeric, but these columns are not: {_some(wrong)}")
-        X = _array(data)
-        if X.dtype.kind not in "fiub":
-            raise TypeError(f"data must be numeric, got an array of {X.dtype}")
-        if X.ndim != 2:
-            raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
-        n, p = X.shape
-        if p < 2:
-            raise ValueError(f"data must have at least 2 columns (variables), got {p}")
-        if n < 2:
-            raise ValueError(f"data must have at least 2 rows (observations), got {n}")
-        labels = check_labels(labels, p) if labels is not None else (None if names is None else check_labels(names, p))
-        X = X.astype(np.float64, copy=False)
-        called = labels if labels is not None else tuple(f"column {j}" for j in range(p))
-        bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-        if len(bad):
-            raise ValueError(
-                f"data must be complete and finite; missing or infinite values in {_some([called[j] for j in bad])}"
-            )
-        constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-        if len(constant):
-            warnings.warn(
-                f"constant, so without correlations and without edges: {_some([called[j] for j in constant])}",
-                stacklevel=2,
-            )
-        C = engine.correlation(X) if engine is not None else correlation(X)
-        C[constant, :] = C[:, constant] = np.nan
-        out = cls(C, n, labels)
+        X, columns = _table(data)
+        labels = columns if labels is None else labels
+        labels = None if labels is None else check_labels(labels, X.shape[1])
+        names = labels or [f"column {j}" for j in range(X.shape[1])]
+        infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
+        if len(infinite):
+            incomplete = _some([names[j] for j in infinite])
+            raise ValueError(f"data must be complete and finite; missing or infinite values in {incomplete}")
+        copies = groups_of_identical_columns(X)
+        if engine is None:
+            C = correlation(X, progress=progress)
+            constant = np.flatnonzero(np.isnan(C.diagonal()))
+        else:
+            C = engine.correlation(X)
+            constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+            C[constant, :] = C[:, constant] = np.nan
+            _equalise(C, copies)
+        _warn_of_columns(names, constant.tolist(), copies)
+        out = cls(C, len(X), labels)
         out._constant_named = True
         return out
 
@@ -170,20 +187,51 @@ class SuffStat:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             warnings.warn(
-                f"C has NaN; pairs without a correlation count as independent: {_some([names[j] for j in bad])}",
+                f"C has NaN; pairs without a correlation count as independent: {_some([names[j] for j in bad.tolist()])}",
                 stacklevel=4,
             )
         self._checked = True
 
 
-def _array(data: Any) -> np.ndarray:
-    """The values of a table. A table of float64 keeps its memory layout, on which the last bits of C may depend."""
-    if not hasattr(data, "to_numpy"):
-        return np.asarray(data)
-    X = data.to_numpy()
-    if X.dtype == object and hasattr(data, "dtypes"):  # numeric columns of several kinds, or with missing values
-        X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return X
+def _table(data: Any) -> tuple[Floats, list[str] | None]:
+    """The values of a table, float64 (n, p) with p >= 2 and n >= 2, and the names of its columns if it has names."""
+    names, X = None, data
+    if isinstance(data, Table):
+        names = [str(c) for c in data.columns]
+        wrong = [c for c, t in zip(names, data.dtypes, strict=True) if not _NUMERIC.match(str(t))]
+        if wrong:
+            raise TypeError(f"data must be numeric, but these columns are not: {_some(wrong)}")
+        X = data.to_numpy()
+        if X.dtype == object:  # numeric columns of several kinds, or with missing values
+            X = data.to_numpy(dtype=np.float64, na_value=np.nan)
+    X = np.asarray(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"data must be numeric, got an array of {X.dtype}")
+    if X.ndim != 2:
+        raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
+    if X.shape[1] < 2:
+        raise ValueError(f"data must have at least 2 columns (variables), got {X.shape[1]}")
+    if X.shape[0] < 2:
+        raise ValueError(f"data must have at least 2 rows (observations), got {X.shape[0]}")
+    return X.astype(np.float64, copy=False), names
+
+
+def _equalise(C: Floats, copies: Sequence[Sequence[int]]) -> None:
+    """Give copies of a column the correlations of the first one: a device may have rounded them differently."""
+    for group in copies:
+        C[group, :] = C[group[0], :]
+        C[:, group] = C[:, group[:1]]
+        C[np.ix_(group, group)] = C[group[0], group[0]]
+
+
+def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
+    if constant:
+        columns = _some([names[j] for j in constant])
+        warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
+    groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in constant]
+    if groups:
+        text = f"identical columns cannot be told from each other; consider keeping one of each: {_some(groups, '; ')}"
+        warnings.warn(text, stacklevel=3)
 
 
 def check_n(n: Any) -> int:
@@ -197,7 +245,7 @@ def check_n(n: Any) -> int:
 
 def check_labels(labels: Any, p: int) -> tuple[str, ...]:
     """`p` distinct names."""
-    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
         raise TypeError(f"labels must be a sequence of {p} names, got {labels!r}")
     labels = list(labels)
     if not all(isinstance(label, str) for label in labels):
@@ -206,9 +254,8 @@ def check_labels(labels: Any, p: int) -> tuple[str, ...]:
     if len(labels) != p:
         raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
     if len(set(labels)) != p:
-        seen: set[str] = set()
-        twice = [label for label in labels if label in seen or seen.add(label)]
-        raise ValueError(f"labels must be distinct, but these occur more than once: {_some(sorted(set(twice)))}")
+        twice = sorted(label for label, times in Counter(labels).items() if times > 1)
+        raise ValueError(f"labels must be distinct, but these occur more than once: {_some(twice)}")
     return tuple(labels)
 
 
@@ -227,7 +274,7 @@ def as_suff_stat(suffStat: Any) -> SuffStat:
         if missing:
             raise ValueError(f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}")
         return SuffStat(suffStat["C"], suffStat["n"])
-    if hasattr(suffStat, "columns") and hasattr(suffStat, "to_numpy"):
+    if isinstance(suffStat, Table):
         return SuffStat.from_data(suffStat)
     raise TypeError(
         "suffStat must be a SuffStat, a mapping with 'C' (correlation matrix) and 'n' (observations), or a DataFrame "
@@ -235,6 +282,6 @@ def as_suff_stat(suffStat: Any) -> SuffStat:
     )
 
 
-def _some(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(str(name) for name in names[:most])
+def _some(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
+    shown = separator.join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

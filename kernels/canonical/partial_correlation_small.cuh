@@ -1,20 +1,17 @@
-// canonical_small.cuh -- canonical.cuh's partial correlation for levels 2 to SMALL, with the same operations in the same
-//   order, so the same bits. All indices are known to the compiler: the matrix is in registers, and a rotation takes the
-//   latency of its divisions and roots, not that of some thirty loads and stores.
+// partial_correlation_small.cuh -- the canonical formula for levels 2 to SMALL, with the operations of
+//   partial_correlation.cuh in the same order, hence the same bits. The compiler knows all indices, so the matrix lies in
+//   registers, and a rotation takes the latency of its divisions and roots, not that of some thirty loads and stores.
+//   Compiles as CUDA and as plain C++.
 #pragma once
-#include "canonical.cuh"
-#ifdef __CUDACC__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL
-#endif
+#include "canonical/partial_correlation.cuh"
 
-constexpr int SMALL = 5;  // 7 x 7 matrices: larger ones do not fit the registers and gain nothing (NOTES.md)
+constexpr int SMALL = 5;  // 7 x 7 matrices; larger ones do not fit the registers and gain nothing (LOG.md)
 
+// As pseudoinverse_r.
 template <int L>
 SLOW_HD double pseudoinverse_of_level(const double* C, i64 p, int x, int y, const int* S, int step) {
     constexpr int M = L + 2;
-    double A[M][M], V[2][M];                                // A[i][j] with i >= j only
+    double A[M][M], V[2][M];  // A[i][j] with i >= j only
     int v[M] = {x, y};
 UNROLL
     for (int i = 2; i < M; ++i) v[i] = S[(i - 2) * step];
@@ -61,6 +58,7 @@ UNROLL
     return inverse.r();
 }
 
+// As partial_correlation.
 template <int L>
 SLOW_HD double correlation_of_level(const double* C, i64 p, int x, int y, const int* S, int step) {
     constexpr int M = L + 2;
@@ -79,10 +77,10 @@ UNROLL
             nan = nan || A[i][j] != A[i][j];
         }
     if (nan) return 0.0;
-    bool plain = true;
+    bool sound = true;
 UNROLL
     for (int k = 0; k < L; ++k) {
-        plain = plain && A[k][k] > PINV_PIVOT;
+        sound = sound && A[k][k] > PINV_PIVOT;
 UNROLL
         for (int i = k + 1; i < M; ++i) {
             const double f = A[i][k] / A[k][k];
@@ -90,15 +88,14 @@ UNROLL
             for (int j = k + 1; j <= i; ++j) A[i][j] = A[i][j] - f * A[j][k];
         }
     }
-    const double vx = A[L][L], vy = A[L + 1][L + 1], cov = A[L + 1][L];
-    plain = plain && vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy);
-    return plain ? clip_r(cov / sqrt(vx * vy)) : pseudoinverse_of_level<L>(C, p, x, y, S, step);
+    const Block block = {A[L][L], A[L + 1][L + 1], A[L + 1][L]};
+    return sound && block.sound() ? block.r() : pseudoinverse_of_level<L>(C, p, x, y, S, step);
 }
 
-// Levels 2 to SMALL: r of x and y given S[0..size-1], entries `step` apart.
+// As partial_correlation, for sizes 2 to L.
 template <int L = SMALL>
-HD double small_correlation(int size, const double* C, i64 p, int x, int y, const int* S, int step) {
+HD double small_correlation(const double* C, i64 p, int x, int y, const int* S, int size, int step) {
     if constexpr (L > 2)
-        if (size < L) return small_correlation<L - 1>(size, C, p, x, y, S, step);
+        if (size < L) return small_correlation<L - 1>(C, p, x, y, S, size, step);
     return correlation_of_level<L>(C, p, x, y, S, step);
 }

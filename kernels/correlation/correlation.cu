@@ -1,5 +1,5 @@
 // correlation.cu -- correlation matrix from data: two-pass centring here, one float64 matrix product by cuBLAS between.
-#include "engine.cuh"
+#include "common/warp.cuh"
 
 // Sum of eight partial sums a column, in a fixed order; value of the column's `part`-th row of threads.
 __device__ __forceinline__ double column_sum(const double value, double (*partial)[33]) {

@@ -39,6 +39,8 @@ struct Counters {
     u64 rows[6];           // rows with tests at the next level, in each class of degrees
     double sets;           // conditioning sets of the next level, over all rows
     double tests_at_most;  // its tests, if none separates an edge
+    u64 handed_out[6];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
+    u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
 };
 
 // One level: its size, its thresholds, its work space.
@@ -71,14 +73,13 @@ struct RowClass {
 struct Queue {
     u64* offsets;  // [phases, p + 1] items before (phase, x); the last entry of a row ends the phase; plan_phases
     u64* chunk;    // [p] prefixes per item; plan_phases
-    u64* next;     // number of the next item to hand out; plan_phases, then the level tests
     int phases, p;
+    int index;     // class of degrees: counters->handed_out[index] numbers the items that are handed out
 };
 
 // One side of a level of cuPC-E or cuPC-S, in virtual blocks: the paper's blocks, handed out to resident ones.
 struct Shape {
-    u64 blocks;      // virtual blocks of the side
-    u64* ticket;     // number of the next one; zero at first, then counted by the kernel
+    u64 blocks;      // virtual blocks of a side
     int per_row;     // virtual blocks per row
     int side;        // 0: pairs x < y; 1: pairs x > y that side 0 left
     int shared_row;  // 1: the row is copied to shared memory

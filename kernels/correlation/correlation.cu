@@ -1,7 +1,10 @@
-// correlation.cu -- correlation matrix from data: two-pass centring here, one float64 matrix product by cuBLAS between.
+// correlation.cu -- correlations of data: columns centred and scaled here, one product by cuBLAS, then exact symmetry and
+//   equal correlations for identical columns. See pycupc/engines/gpu/correlation.py for the definition.
+//   X  [n, p] float64, row-major: the data, then the scaled columns; the host uploads it, standardise changes it in place
+//   C  [p, p] float64, row-major: the correlations; cuBLAS writes it, mirror and copy_identical change it in place
 #include "common/warp.cuh"
 
-// Sum of eight partial sums a column, in a fixed order; value of the column's `part`-th row of threads.
+// Sum over the eight threads of a column, in a fixed order.
 __device__ __forceinline__ double column_sum(const double value, double (*partial)[33]) {
     partial[threadIdx.y][threadIdx.x] = value;
     __syncthreads();
@@ -11,47 +14,56 @@ __device__ __forceinline__ double column_sum(const double value, double (*partia
     return s;
 }
 
-// Columns of X [n, p] in place: centred (the mean corrected once by the mean of the residuals), then unit length;
-// a constant column becomes NaN.   Launch  grid ceil(p/32), block (32, 8): a thread takes every eighth row of a column
+// Centres the columns (the mean is corrected once, by the mean of the residuals) and scales them to unit length. A
+// constant column becomes NaN.
+//   Work    32 columns per block; a thread takes every eighth row of a column
+//   Launch  grid ceil(p/32), block (32, 8)
 extern "C" __global__ void standardise(double* X, const int n, const int p) {
     __shared__ double partial[8][33];
-    const int j = blockIdx.x * 32 + threadIdx.x;
-    const bool in = j < p;
-    double low = 0.0, high = 0.0;
+    __shared__ int varies[32];
+    const int j = blockIdx.x * 32 + threadIdx.x, rows = j < p ? n : 0;
+    if (threadIdx.y == 0) varies[threadIdx.x] = 0;
+    __syncthreads();
+    const double top = rows ? X[j] : 0.0;
     for (int pass = 0; pass < 2; ++pass) {
         double s = 0.0;
-        for (int i = threadIdx.y; in && i < n; i += 8) {
+        bool differs = false;
+        for (int i = threadIdx.y; i < rows; i += 8) {
             const double v = X[(i64)i * p + j];
             s += v;
-            if (pass == 0) { low = i == (int)threadIdx.y ? v : fmin(low, v); high = i == (int)threadIdx.y ? v : fmax(high, v); }
+            differs = differs || v != top;
         }
+        if (pass == 0 && differs) atomicOr(&varies[threadIdx.x], 1);
         const double mean = column_sum(s, partial) / n;
-        for (int i = threadIdx.y; in && i < n; i += 8) X[(i64)i * p + j] -= mean;
-        __syncthreads();
+        for (int i = threadIdx.y; i < rows; i += 8) X[(i64)i * p + j] -= mean;
     }
     double s = 0.0;
-    for (int i = threadIdx.y; in && i < n; i += 8) s += X[(i64)i * p + j] * X[(i64)i * p + j];
+    for (int i = threadIdx.y; i < rows; i += 8) s += X[(i64)i * p + j] * X[(i64)i * p + j];
     const double length = sqrt(column_sum(s, partial));
-    // constant columns: all partial ranges empty and equal
-    partial[threadIdx.y][threadIdx.x] = (int)threadIdx.y < n ? low : X[0];
-    __syncthreads();
-    double least = partial[0][threadIdx.x];
-    for (int k = 1; k < min(8, n); ++k) least = fmin(least, partial[k][threadIdx.x]);
-    __syncthreads();
-    partial[threadIdx.y][threadIdx.x] = high;
-    __syncthreads();
-    double most = partial[0][threadIdx.x];
-    for (int k = 1; k < min(8, n); ++k) most = fmax(most, partial[k][threadIdx.x]);
-    const double scale = least == most ? __longlong_as_double(0x7ff8000000000000LL) : 1.0 / length;
-    for (int i = threadIdx.y; in && i < n; i += 8) X[(i64)i * p + j] *= scale;
+    const double scale = varies[threadIdx.x] ? 1.0 / length : nan_value();
+    for (int i = threadIdx.y; i < rows; i += 8) X[(i64)i * p + j] *= scale;
 }
 
-// C = Z'Z: within [-1, 1], symmetric to the bit, 1 on the diagonal.   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
-extern "C" __global__ void tidy(double* C, const int p) {
+// C within [-1, 1], symmetric to the bit, 1 on the diagonal: the upper triangle counts.
+//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
+extern "C" __global__ void mirror(double* C, const int p) {
     for (int r = threadIdx.y; r < 32; r += 8) {
         const int i = blockIdx.y * 32 + r, j = blockIdx.x * 32 + threadIdx.x;
         if (i >= p || j >= p || i > j) continue;
         const double v = i == j ? 1.0 : C[(i64)i * p + j];
         C[(i64)i * p + j] = C[(i64)j * p + i] = v > 1.0 ? 1.0 : v < -1.0 ? -1.0 : v;
+    }
+}
+
+// The first of several identical columns stands for all: their entries become its entries. NaN, of constant columns, stays.
+//   first   [p] int32: the first column that is identical to this one; the host uploads it
+//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
+extern "C" __global__ void copy_identical(double* C, const int* __restrict__ first, const int p) {
+    for (int r = threadIdx.y; r < 32; r += 8) {
+        const int i = blockIdx.y * 32 + r, j = blockIdx.x * 32 + threadIdx.x;
+        if (i >= p || j >= p) continue;
+        const int a = first[i], b = first[j];
+        if ((a == i && b == j) || C[(i64)i * p + j] != C[(i64)i * p + j]) continue;
+        C[(i64)i * p + j] = C[(i64)a * p + b];
     }
 }

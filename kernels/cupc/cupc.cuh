@@ -22,11 +22,12 @@ template <int L>
 constexpr int MAX_LEVEL = L > 0 ? L : -L;
 
 // Next virtual block, for the whole block; NO_BLOCK at the end.
-__device__ __forceinline__ u64 next_block(const Shape& sh, const volatile int* stop, u64* slot) {
+__device__ __forceinline__ u64 next_block(const Level& lv, const Shape& sh, u64* slot) {
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0) {
-        const u64 t = *stop ? NO_BLOCK : atomicAdd(sh.ticket, 1ULL);
+        const u64 t = *lv.stop ? NO_BLOCK : atomicAdd(&lv.counters->handed_out[sh.side], 1ULL);
         *slot = t < sh.blocks ? t : NO_BLOCK;
+        if (t == 0) lv.counters->items[0] = lv.counters->items[1] = sh.blocks;
     }
     __syncthreads();
     return *slot;

@@ -3,7 +3,7 @@
 //   Launch  persistent grid; block (gamma, beta); dynamic shared memory: beta u64 (best rank), then, where shared_row,
 //           d ints (the row)
 //   Reads   g.C, g.start, g.column, g.G, lv.binom
-//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, *sh.ticket
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
 //   lv.work canonical_doubles(level) doubles per thread
 #include "cupc/cupc.cuh"
 
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(512, L == 1 || L == 2 ? 0 : 1) cupc_e(const Gr
     const int threads = blockDim.x * blockDim.y, me = threadIdx.y * blockDim.x + threadIdx.x;
     double* work = lv.work + ((i64)blockIdx.x * threads + me) * canonical_doubles(lv.level);
     while (true) {
-        const u64 block = next_block(sh, lv.stop, &slot);
+        const u64 block = next_block(lv, sh, &slot);
         if (block == NO_BLOCK) return;
         Pair pair;
         pair.x = (int)(block / sh.per_row);

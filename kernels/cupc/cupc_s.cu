@@ -3,7 +3,7 @@
 //   Work    virtual block = (row x, part); the threads of a row's parts take every (delta * theta)-th set
 //   Launch  persistent grid; block theta; dynamic shared memory where shared_row: d u64 (best), d u64 (least), d ints (row)
 //   Reads   g.C, g.start, g.column, g.G, lv.binom
-//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, *sh.ticket
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
 //   lv.work canonical_doubles(level) doubles per thread
 //   M2 is inverted explicitly, from its Cholesky factor; where all pivots are sound this is the pseudoinverse that the
 //   paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests of other sets are doubtful.
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, 
     const int l = L > 0 ? L : lv.level;
     double* work = lv.work + ((i64)blockIdx.x * blockDim.x + threadIdx.x) * canonical_doubles(l);
     while (true) {
-        const u64 block = next_block(sh, lv.stop, &slot);
+        const u64 block = next_block(lv, sh, &slot);
         if (block == NO_BLOCK) return;
         Row row;
         row.x = (int)(block / sh.per_row);

@@ -14,7 +14,7 @@ __device__ __forceinline__ u64 items_of(const Graph& g, const Level& lv, const R
     return (prefixes + chunk - 1) / chunk;
 }
 
-// Fills the queue of one class of rows: offsets, chunk, next; see Queue.
+// Fills the queue of one class of rows: offsets, chunk, and counters->items; see Queue.
 //   Work    one phase per block: the items of all rows in earlier phases, then a scan over the rows
 //   Launch  grid phases, block 1024
 extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Queue queue, const RowClass rows) {
@@ -38,7 +38,7 @@ extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Queu
         if (x < p) out[x] = offset;
     }
     if (t == 0) out[p] = before;
-    if (t == 0 && phase == 0) *queue.next = 0;
+    if (t == 0 && last) lv.counters->items[queue.index] = before;
 }
 
 // The T-subsets of {0..n-1} in colexicographic order: entry i holds the i-th, one byte per member, ascending from the

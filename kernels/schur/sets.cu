@@ -2,7 +2,7 @@
 //   Work    a block takes chunks of consecutive prefixes of a row from the queue; lanes are suffixes, see sweep.cuh
 //   Launch  persistent grid; block 32 to 512; dynamic shared memory as sets_shared() in pycupc/engines/gpu/schur.py
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
-//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   table   [C(columns, T)] the T-subsets in colexicographic order, one byte per member (plan.cu), read only
 //   width   largest degree of the rows in this launch
 #include "schur/sweep.cuh"
@@ -48,7 +48,7 @@ struct Columns {
     bool sound;  // all pivots of the prefix above the floor
 };
 
-// Numbers from one warp to all.
+// Numbers from one warp to all. changed: first member of the prefix that differs from the one before.
 struct Counts {
     int live, targets, rows, changed;
 };
@@ -229,6 +229,7 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
             mem.ids[d] = x;
             place.ids = mem.ids;
             place.x = x;
+            counts.changed = 0;
         }
         if (warp == 0) unrank_by_warp(lv.binom, m, q, number, mem.prefix);
         __syncthreads();
@@ -239,9 +240,9 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
         __syncthreads();
         const int n = counts.live;
         if (n == 0) continue;
-        for (int from = 0; number < last; ++number) {
+        for (; number < last; ++number) {
             Columns cols;
-            cols.sound = condition(row, from, mem.flag);
+            cols.sound = condition(row, counts.changed, mem.flag);
             cols.first = row.after();
             cols.count = d - cols.first;
             cols.pitch = cols.count | 1;
@@ -253,11 +254,8 @@ __global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level 
             cols.vx = given(row, d, d);
             __syncthreads();
             test_suffixes<T, ILL>(g, lv, row, mem, cols, place, counts, table);
-            if (number + 1 < last) {
-                if (threadIdx.x == 0) counts.changed = subset_next(m, q, mem.prefix);
-                __syncthreads();
-                from = counts.changed;
-            }
+            if (threadIdx.x == 0 && number + 1 < last) counts.changed = subset_next(m, q, mem.prefix);
+            __syncthreads();
         }
         for (int i = threadIdx.x; i < n; i += blockDim.x)
             if (mem.alive[i] >= 0) atomicMin(&g.least[e0 + mem.alive[i]], mem.item_least[i]);

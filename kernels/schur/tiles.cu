@@ -4,7 +4,7 @@
 //           lanes 32 consecutive k; see sweep.cuh
 //   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared() in pycupc/engines/gpu/schur.py
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
-//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   W_all   [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], then ids [d + 1] int32
 #include "schur/sweep.cuh"
 #include "schur/work_queue.cuh"

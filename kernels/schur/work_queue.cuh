@@ -21,13 +21,13 @@ __device__ __forceinline__ int phase_of(const Queue& q, const u64 ticket) {
 }
 
 // Takes the next item; one warp, with the same answer in all lanes.
-__device__ __forceinline__ Item take(const Queue& q, const volatile int* stop) {
+__device__ __forceinline__ Item take(const Queue& q, const Level& lv) {
     const int lane = threadIdx.x & 31;
     u64 ticket = 0;
     int halt = 0;
     if (lane == 0) {
-        halt = *stop;
-        ticket = atomicAdd(q.next, 1ULL);
+        halt = *lv.stop;
+        ticket = atomicAdd(&lv.counters->handed_out[q.index], 1ULL);
     }
     ticket = __shfl_sync(FULL, ticket, 0);
     if (__shfl_sync(FULL, halt, 0)) return {0, 0, false};
@@ -50,7 +50,7 @@ __device__ __forceinline__ Item take(const Queue& q, const volatile int* stop) {
 __device__ __forceinline__ bool next_item(const Queue& queue, const Level& lv, Item& item) {
     __syncthreads();
     if (threadIdx.x < 32) {
-        const Item taken = take(queue, lv.stop);
+        const Item taken = take(queue, lv);
         if (threadIdx.x == 0) item = taken;
     }
     __syncthreads();

@@ -13,8 +13,8 @@
 #define SLOW_HD static
 #endif
 
-constexpr double R_MAX = 0.9999999;            // pcalg clips r here
-constexpr double PIVOT_FLOOR = 1e-9;           // a fast test decides alone only above this pivot (gaussian/fisher_z.py)
+constexpr double R_MAX = 0.9999999;   // pcalg clips r here
+constexpr double PIVOT_FLOOR = 1e-9;  // a fast test decides alone only above this pivot (gaussian/fisher_z.py)
 constexpr double ONE_MINUS_FLOOR = 1.0 - PIVOT_FLOOR;
 constexpr double PINV_PIVOT = 1e-11;           // the canonical formula leaves elimination below this pivot
 constexpr double EPS = 2.220446049250313e-16;  // R's .Machine$double.eps
@@ -109,7 +109,7 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
                 A[at_i + in] = A[at_i + in] - rot.t * off;
                 A[at_j + jn] = A[at_j + jn] + rot.t * off;
                 A[at_j + in] = 0.0;
-                double *ki = A + at_i, *kj = A + at_j;      // (k, i) and (k, j), or their mirror images
+                double *ki = A + at_i, *kj = A + at_j;  // (k, i) and (k, j), or their mirror images
                 for (int k = 0; k < m; ++k) {
                     if (k != i && k != j) rotate(rot, *ki, *kj);
                     ki += k < i ? step : row;
@@ -148,8 +148,7 @@ SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const i
         if (!(pivot > PINV_PIVOT)) return pseudoinverse_r(C, p, x, y, S, size, A, step);
         for (int i = k + 1; i < m; ++i) {
             const double f = A[i * row + k * step] / pivot;
-            for (int j = k + 1; j <= i; ++j)
-                A[i * row + j * step] = A[i * row + j * step] - f * A[j * row + k * step];
+            for (int j = k + 1; j <= i; ++j) A[i * row + j * step] = A[i * row + j * step] - f * A[j * row + k * step];
         }
     }
     const double* last = A + size * (row + step);  // the 2 x 2 block of x and y

@@ -13,25 +13,25 @@ SLOW_HD double pseudoinverse_of_level(const double* C, i64 p, int x, int y, cons
     constexpr int M = L + 2;
     double A[M][M], V[2][M];  // A[i][j] with i >= j only
     int v[M] = {x, y};
-UNROLL
+    UNROLL
     for (int i = 2; i < M; ++i) v[i] = S[(i - 2) * step];
-UNROLL
+    UNROLL
     for (int i = 0; i < M; ++i) {
-UNROLL
+        UNROLL
         for (int j = 0; j <= i; ++j) A[i][j] = i > 1 && j < 2 ? C[v[j] * p + v[i]] : C[v[i] * p + v[j]];
         V[0][i] = i == 0 ? 1.0 : 0.0;
         V[1][i] = i == 1 ? 1.0 : 0.0;
     }
     for (int sweep = 0; sweep < MAX_SWEEPS; ++sweep) {
         double largest = 0.0;
-UNROLL
+        UNROLL
         for (int i = 0; i < M; ++i)
             if (fabs(A[i][i]) > largest) largest = fabs(A[i][i]);
         const double tiny = largest * 1e-20;
         bool rotated = false;
-UNROLL
-        for (int i = 0; i < M - 1; ++i)
-UNROLL
+        UNROLL
+        for (int i = 0; i < M - 1; ++i) {
+            UNROLL
             for (int j = i + 1; j < M; ++j) {
                 const double off = A[j][i];
                 if (fabs(off) <= tiny) continue;
@@ -40,20 +40,21 @@ UNROLL
                 A[i][i] = A[i][i] - rot.t * off;
                 A[j][j] = A[j][j] + rot.t * off;
                 A[j][i] = 0.0;
-UNROLL
+                UNROLL
                 for (int k = 0; k < M; ++k)
                     if (k != i && k != j) rotate(rot, k > i ? A[k][i] : A[i][k], k > j ? A[k][j] : A[j][k]);
-UNROLL
+                UNROLL
                 for (int k = 0; k < 2; ++k) rotate(rot, V[k][i], V[k][j]);
             }
+        }
         if (!rotated) break;
     }
     double largest = 0.0;
-UNROLL
+    UNROLL
     for (int i = 0; i < M; ++i)
         if (fabs(A[i][i]) > largest) largest = fabs(A[i][i]);
     PseudoInverse inverse(M * largest * EPS);
-UNROLL
+    UNROLL
     for (int k = 0; k < M; ++k) inverse.add(A[k][k], V[0][k], V[1][k]);
     return inverse.r();
 }
@@ -64,27 +65,28 @@ SLOW_HD double correlation_of_level(const double* C, i64 p, int x, int y, const 
     constexpr int M = L + 2;
     double A[M][M];
     int v[M];
-UNROLL
+    UNROLL
     for (int i = 0; i < L; ++i) v[i] = S[i * step];
     v[L] = x;
     v[L + 1] = y;
     bool nan = false;
-UNROLL
-    for (int i = 0; i < M; ++i)
-UNROLL
+    UNROLL
+    for (int i = 0; i < M; ++i) {
+        UNROLL
         for (int j = 0; j <= i; ++j) {
             A[i][j] = C[v[i] * p + v[j]];
             nan = nan || A[i][j] != A[i][j];
         }
+    }
     if (nan) return 0.0;
     bool sound = true;
-UNROLL
+    UNROLL
     for (int k = 0; k < L; ++k) {
         sound = sound && A[k][k] > PINV_PIVOT;
-UNROLL
+        UNROLL
         for (int i = k + 1; i < M; ++i) {
             const double f = A[i][k] / A[k][k];
-UNROLL
+            UNROLL
             for (int j = k + 1; j <= i; ++j) A[i][j] = A[i][j] - f * A[j][k];
         }
     }

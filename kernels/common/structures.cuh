@@ -46,12 +46,12 @@ struct Counters {
 // One level: its size, its thresholds, its work space.
 struct Level {
     Binomials binom;           // C(n, k) for n <= p, k <= level + 2
-    Counters* counters;
+    Counters* counters;        // those of the level
     double* work;              // work space of the canonical formula, canonical_doubles(level) for each user at a time
     const volatile int* stop;  // non-zero asks running kernels to return
     double cutoff;             // |r| <= cutoff is independent
     double sure_in, sure_out;  // r^2 below sure_in is surely independent, above sure_out surely dependent
-    int level;
+    int level;                 // size of the conditioning sets
     int slots;                 // schur: lanes of a warp that have work space of their own
 };
 
@@ -64,8 +64,8 @@ struct Classes {
 struct RowClass {
     double sets_per_item;  // conditioning sets per item that are aimed at
     int suffix;            // members of S after the prefix
-    int low, high;
-    int tile;              // columns per tile of the last but one member, one tile per item; 0: items are ranges of prefixes
+    int low, high;         // degrees of the class
+    int tile;              // columns per tile of the last but one member, one tile per item; 0: items are prefixes
 };
 
 // Work items of a class in phases: phase f of row x holds the items [2^f - 1, 2^(f+1) - 1) of that row, so that early
@@ -73,7 +73,8 @@ struct RowClass {
 struct Queue {
     u64* offsets;  // [phases, p + 1] items before (phase, x); the last entry of a row ends the phase; plan_phases
     u64* chunk;    // [p] prefixes per item; plan_phases
-    int phases, p;
+    int phases;    // of the class
+    int p;         // number of variables
     int index;     // class of degrees: counters->handed_out[index] numbers the items that are handed out
 };
 
@@ -92,8 +93,8 @@ struct RowCounts {
 };
 struct Records {
     i64* start;  // [p + 1] first record of each row; scan_rows (null at level 0)
-    int* x;      // [m] pair whose test separated the edge; compact_rows
-    int* y;
+    int* x;      // [m] pair (x, y) whose test separated the edge; compact_rows
+    int* y;      // [m] likewise
     u64* rank;   // [m] rank of S among the subsets of adj(x); compact_rows
     int* S;      // [m, level] separating set, ascending variables; finish_level1, finish_records
     double* r;   // [m] its canonical partial correlation; likewise

@@ -52,7 +52,8 @@ __device__ __forceinline__ N scan_over_block(const N v, N* partial, N& before) {
 
 // Subset of rank `rank` among the k-subsets of {0..n-1}, ascending in s (shared or global memory), by one warp: each
 // member is found among 32 candidates at a time.
-__device__ __forceinline__ void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank, int* s) {
+__device__ __forceinline__ void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank,
+                                               int* s) {
     const int lane = threadIdx.x & 31;
     u64 left = binom(n, k) - 1 - rank;
     int top = n - 1;
@@ -76,7 +77,8 @@ __device__ __forceinline__ unsigned char state_now(const Graph& g, const int x, 
 
 // A set of this rank separates pair e = (x, y). The smallest rank stays; on side A the edge is gone at once, which side B
 // of this level may see or not: what side B then finds is discarded afterwards.
-__device__ __forceinline__ void report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
+__device__ __forceinline__ void report_separated(const Graph& g, const i64 e, const int x, const int y,
+                                                 const u64 rank) {
     atomicMin(&g.best[e], rank);
     if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
 }

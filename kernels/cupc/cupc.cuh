@@ -15,7 +15,7 @@
 #include "common/warp.cuh"
 #include "cupc/factor.cuh"
 
-constexpr int POLL = 255;             // sets between two looks at the stop flag
+constexpr int POLL = 255;  // sets between two looks at the stop flag
 constexpr u64 NO_BLOCK = ~0ULL;
 
 template <int L>
@@ -40,7 +40,8 @@ struct Moments {
 };
 
 // |r| by the canonical formula. Not inlined, except at level 1, where the formula is one line. s: variables.
-__device__ __noinline__ double canonical_r(const Graph& g, const Level& lv, const int x, const int y, const int* s, double* work) {
+__device__ __noinline__ double canonical_r(const Graph& g, const Level& lv, const int x, const int y, const int* s,
+                                           double* work) {
     return fabs(partial_correlation(g.C, g.p, x, y, s, lv.level, work, 1));
 }
 

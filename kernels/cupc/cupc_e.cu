@@ -23,7 +23,7 @@ __device__ __forceinline__ Moments condition(const Graph& g, const Level& lv, co
     Factor<MAX> f;
     double a[MAX], b[MAX], vx = 1.0, vy = 1.0, num = cx[pair.y];
     bool sound = true;
-#pragma unroll
+    UNROLL
     for (int i = 0; i < l; ++i) {
         s[i] = pair.adj[s[i] + (s[i] >= pair.at)];  // skips y's own position
         double ai = cx[s[i]], bi = cy[s[i]];

@@ -9,7 +9,8 @@
 //   paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests of other sets are doubtful.
 #include "cupc/cupc.cuh"
 
-constexpr double INVERSE_FLOOR = 1e-5;  // below this pivot, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py)
+// Below this pivot, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py).
+constexpr double INVERSE_FLOOR = 1e-5;
 
 // A row with its targets, in shared memory or in the graph.
 struct Row {
@@ -24,10 +25,10 @@ struct Row {
 // A conditioning set and what all its tests share.
 template <int MAX>
 struct Given {
-    Factor<MAX> f;           // after invert: P = M2^-1
-    double gx[MAX], vx;      // M2^-1 C_Sx; var(x | S)
-    int s[MAX], at[MAX];     // variables; positions in adj(x)
-    u64 set;                 // rank
+    Factor<MAX> f;        // after invert: P = M2^-1
+    double gx[MAX], vx;   // M2^-1 C_Sx; var(x | S)
+    int s[MAX], at[MAX];  // variables; positions in adj(x)
+    u64 set;              // rank
     bool sound;
 };
 
@@ -70,19 +71,19 @@ __device__ __forceinline__ void condition(const Graph& g, const Level& lv, const
     double v[MAX];
     z.sound = true;
     z.vx = 1.0;
-#pragma unroll
+    UNROLL
     for (int i = 0; i < l; ++i) {
         z.s[i] = row.adj[z.at[i]];
         const double pivot = factor_row(z.f, g.C + (i64)z.s[i] * g.p, z.s, i, [](int, double) {});
         z.sound = z.sound && pivot > INVERSE_FLOOR;
     }
     invert(z.f, l);
-#pragma unroll
+    UNROLL
     for (int i = 0; i < l; ++i) v[i] = cx[z.s[i]];
-#pragma unroll
+    UNROLL
     for (int i = 0; i < l; ++i) {
         double t = 0.0;
-#pragma unroll
+        UNROLL
         for (int j = 0; j < l; ++j) t = fma(entry(z.f, i, j), v[j], t);
         z.gx[i] = t;
         z.vx = fma(-t, v[i], z.vx);
@@ -92,17 +93,17 @@ __device__ __forceinline__ void condition(const Graph& g, const Level& lv, const
 
 // The test of x and y given the set.
 template <int L>
-__device__ __forceinline__ Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z, const int x,
-                                              const int y) {
+__device__ __forceinline__ Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z,
+                                              const int x, const int y) {
     const int l = L > 0 ? L : lv.level;
     const double* cy = g.C + (i64)y * g.p;
     double num = g.C[(i64)x * g.p + y], vy = 1.0, v[MAX_LEVEL<L>];
-#pragma unroll
+    UNROLL
     for (int i = 0; i < l; ++i) {
         v[i] = cy[z.s[i]];
         num = fma(-z.gx[i], v[i], num);
         double q = 0.0;
-#pragma unroll
+        UNROLL
         for (int j = 0; j < i; ++j) q = fma(z.f.P[packed(i, j)], v[j], q);
         vy = fma(-v[i], fma(z.f.P[packed(i, i)], v[i], q + q), vy);
     }
@@ -112,13 +113,13 @@ __device__ __forceinline__ Moments moments_of(const Graph& g, const Level& lv, c
 
 // All pairs of the row with one set. left: pairs of the row that are still to be separated, shared by the block.
 template <int L>
-__device__ __forceinline__ void test_row(const Graph& g, const Level& lv, const Row& row,
-                                         const Given<MAX_LEVEL<L>>& z, double* work, int* left) {
+__device__ __forceinline__ void test_row(const Graph& g, const Level& lv, const Row& row, const Given<MAX_LEVEL<L>>& z,
+                                         double* work, int* left) {
     const int l = L > 0 ? L : lv.level;
     for (int t = 0; t < row.d; ++t) {
         if (*(volatile u64*)&row.best[t] <= z.set) continue;  // early termination II
         bool member = false;
-#pragma unroll
+        UNROLL
         for (int i = 0; i < l; ++i) member = member || z.at[i] == t;
         const int y = row.adj[t];
         if (member || (!row.shared && !to_test(g, row.x, y, row.side))) continue;

@@ -56,7 +56,8 @@ HD void invert_gram(const double* L, int n, int r, double* G, double* M) {
 }
 
 // out [rows, columns] = A B, or A B' where `transposed`; all with n entries per row, `inner` terms per sum.
-HD void multiply(const double* A, const double* B, int n, int rows, int columns, int inner, bool transposed, double* out) {
+HD void multiply(const double* A, const double* B, int n, int rows, int columns, int inner, bool transposed,
+                 double* out) {
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {
             double v = 0.0;
@@ -72,8 +73,8 @@ HD int pseudo_inverse(const double* A, int n, double* Y, double* work) {
     multiply(A, A, n, n, n, n, true, G);  // A is symmetric
     const int r = full_rank_factor(G, n, L);
     invert_gram(L, n, r, G, M);
-    multiply(L, M, n, n, r, r, false, G);   // G = L M
-    multiply(G, G, n, n, n, r, true, N);    // N = G G' = L M M L'
-    multiply(N, A, n, n, n, n, true, Y);    // Y = N A'
+    multiply(L, M, n, n, r, r, false, G);  // G = L M
+    multiply(G, G, n, n, n, r, true, N);   // N = G G' = L M M L'
+    multiply(N, A, n, n, n, n, true, Y);   // Y = N A'
     return r;
 }

@@ -17,8 +17,8 @@ struct Pair {
 };
 
 // Whether k with these correlations separates the pair; otherwise `least` takes in its r^2.
-__device__ __forceinline__ bool separates(const Level& lv, const double xy, const double xk, const double yk, double& least,
-                                          unsigned& doubtful) {
+__device__ __forceinline__ bool separates(const Level& lv, const double xy, const double xk, const double yk,
+                                          double& least, unsigned& doubtful) {
     const double num = fma(-xk, yk, xy), vx = fma(-xk, xk, 1.0), vy = fma(-yk, yk, 1.0);
     const double num2 = num * num, den = vx * vy;
     const bool sound = num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR;
@@ -41,17 +41,17 @@ __device__ __forceinline__ u64 first_separating(const Level& lv, const Pair& pai
         const int turns = k0 ? 2 : 1;
         int k[2];
         double xk[2], yk[2];
-#pragma unroll
+        UNROLL
         for (int h = 0; h < 2; ++h) {
             const int at = k0 + 32 * h + lane;
             k[h] = h < turns && at < pair.d ? pair.adj[at] : pair.y;
         }
-#pragma unroll
+        UNROLL
         for (int h = 0; h < 2; ++h) {
             xk[h] = k[h] != pair.y ? pair.cx[k[h]] : 0.0;
             yk[h] = k[h] != pair.y ? pair.cy[k[h]] : 0.0;
         }
-#pragma unroll
+        UNROLL
         for (int h = 0; h < 2; ++h) {
             if (h >= turns || found != NOT_SEPARATED) break;
             const bool in = k[h] != pair.y && separates(lv, xy, xk[h], yk[h], least, doubtful);
@@ -63,7 +63,8 @@ __device__ __forceinline__ u64 first_separating(const Level& lv, const Pair& pai
     return found;
 }
 
-extern "C" __global__ void __launch_bounds__(256) level1(const Graph g, const Level lv, const i64 pairs, const int side) {
+extern "C" __global__ void __launch_bounds__(256)
+    level1(const Graph g, const Level lv, const i64 pairs, const int side) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 first = (i64)blockIdx.x * 64 + warp * 8;
     unsigned doubtful = 0;

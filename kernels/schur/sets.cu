@@ -12,13 +12,13 @@
 struct Memory {
     Targets ts;       // [width] each
     u64* item_least;  // [width] smallest r^2 of the item's targets, as bits
-    double *W, *M;    // factor of the prefix; covariances given it: rows as `rows` says, columns from position `first` on
-    int* ids;         // [width + 1] variables of the positions
-    int* alive;       // [width] positions of the item's targets, -1 once separated
-    int* slot;        // [width] target t of the prefix is entry slot[t] of alive
-    int* rows;        // [width + 1] position of each row of M: the suffix columns, x, then targets within the prefix
-    int* prefix;      // [q + 1]
-    bool* flag;       // [q]
+    double *W, *M;  // factor of the prefix; covariances given it: rows as `rows` says, columns from position `first` on
+    int* ids;       // [width + 1] variables of the positions
+    int* alive;     // [width] positions of the item's targets, -1 once separated
+    int* slot;      // [width] target t of the prefix is entry slot[t] of alive
+    int* rows;      // [width + 1] position of each row of M: the suffix columns, x, then targets within the prefix
+    int* prefix;    // [q + 1]
+    bool* flag;     // [q]
 };
 
 __device__ __forceinline__ Memory lay_out(double2* start, const int width, const int q) {
@@ -182,7 +182,8 @@ __device__ __forceinline__ void test_suffixes(const Graph& g, const Level& lv, c
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned suffixes = (unsigned)lv.binom(cols.count, T);
     int targets = counts.targets;
-    for (unsigned begin = 0, length = blockDim.x; targets && begin < suffixes; begin += length, length *= begin ? 2 : 1) {
+    for (unsigned begin = 0, length = blockDim.x; targets && begin < suffixes;
+         begin += length, length *= begin ? 2 : 1) {
         const unsigned end = min(suffixes, begin + length);
         for (unsigned b = begin + warp * 32; b < end; b += blockDim.x) {
             Suffix<T> f;
@@ -190,7 +191,7 @@ __device__ __forceinline__ void test_suffixes(const Graph& g, const Level& lv, c
             f.valid = f.number < suffixes;
             f.sound = cols.sound;
             const unsigned code = table[suffixes - 1 - (f.valid ? f.number : suffixes - 1)];
-#pragma unroll
+            UNROLL
             for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = cols.count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
             factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
             sweep<T, (T < 4 ? 4 : 2), ILL>(lv, place, f, mem.ts, targets, mem.M, b);
@@ -206,8 +207,8 @@ __device__ __forceinline__ void test_suffixes(const Graph& g, const Level& lv, c
 }
 
 template <int T, bool ILL>
-__global__ void __launch_bounds__(512, 1) schur_sets(const Graph g, const Level lv, const Queue queue,
-                                                     const unsigned* __restrict__ table, const int width) {
+__global__ void __launch_bounds__(512, 1)
+    schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
     extern __shared__ double2 sets_memory[];
     __shared__ Counts counts;
     __shared__ Item item;

@@ -61,7 +61,7 @@ __device__ __forceinline__ void place_block(Place& w, const Graph& g, const Leve
 template <int T>
 __device__ __forceinline__ u64 packed(const Suffix<T>& f) {
     u64 code = (unsigned)f.at[T - 1];
-#pragma unroll
+    UNROLL
     for (int i = 0; i < T - 1; ++i) code |= (u64)(unsigned)f.at[i] << (32 + 8 * i);
     return code;
 }
@@ -111,7 +111,8 @@ __device__ __forceinline__ void settle(const Level& lv, const Place& w, const Su
     }
     const unsigned todo = __ballot_sync(FULL, doubt);
     const int turn = lanes_before(todo), turns = __popc(todo);
-    for (int first = 0; first < turns; first += lv.slots) {  // all doubtful lanes at once, as far as the work space goes
+    for (int first = 0; first < turns;
+         first += lv.slots) {  // all doubtful lanes at once, as far as the work space goes
         const int slot = turn - first;
         if (doubt && slot >= 0 && slot < lv.slots && f.number < *(volatile unsigned*)&ts.cut[t]) {
             const double r = doubtful<ILL>(&w, w.ids[ts.position[t]], packed(f), T, slot);
@@ -133,7 +134,7 @@ __device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suf
     for (int t = 0; t < count; t += H) {
         Moments moments[H];
         bool ok[H], all = true;
-#pragma unroll
+        UNROLL
         for (int h = 0; h < H; ++h) {
             const int tt = min(t + h, count - 1);
             const int2 where = ts.where[tt];
@@ -142,11 +143,11 @@ __device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suf
             const double bound = ts.bound[tt];
             double u[T], num = moment.x, v = moment.y;
             bool member = false;
-#pragma unroll
+            UNROLL
             for (int i = 0; i < T; ++i) {
                 u[i] = row[f.s[i]];
                 member = member || where.y == f.at[i];
-#pragma unroll
+                UNROLL
                 for (int k = 0; k < i; ++k) u[i] = fma(-f.L[i * (i - 1) / 2 + k], u[k], u[i]);
                 num = fma(-u[i], f.gx[i], num);
                 v = fma(-u[i] * f.inv[i], u[i], v);
@@ -158,10 +159,9 @@ __device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suf
             all = all && ok[h];
         }
         if (__any_sync(FULL, !all && f.valid)) {
-#pragma unroll
+            UNROLL
             for (int h = 0; h < H; ++h)
-                if (t + h < count && lowest < ts.cut[t + h])
-                    settle<T, ILL>(lv, w, f, ts, t + h, !ok[h], moments[h]);
+                if (t + h < count && lowest < ts.cut[t + h]) settle<T, ILL>(lv, w, f, ts, t + h, !ok[h], moments[h]);
         }
     }
 }
@@ -169,23 +169,24 @@ __device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suf
 // L D L^T of the suffix's block and x's forward substitution. M holds the columns of the suffix in its first rows, x in
 // row `xrow`; vx is var(x | P).
 template <int T>
-__device__ __forceinline__ void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow, const double vx) {
+__device__ __forceinline__ void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow,
+                                          const double vx) {
     double a[T * (T - 1) / 2 + 1], ux[T];
     f.vx = vx;
-#pragma unroll
+    UNROLL
     for (int i = 0; i < T; ++i) {
         const double* row = M + f.s[i] * pitch;
         double dd = row[f.s[i]];
         ux[i] = M[xrow * pitch + f.s[i]];
-#pragma unroll
+        UNROLL
         for (int j = 0; j < i; ++j) {
             double v = row[f.s[j]];
-#pragma unroll
+            UNROLL
             for (int k = 0; k < j; ++k) v = fma(-a[i * (i - 1) / 2 + k], f.L[j * (j - 1) / 2 + k], v);
             a[i * (i - 1) / 2 + j] = v;
             f.L[i * (i - 1) / 2 + j] = v * f.inv[j];
         }
-#pragma unroll
+        UNROLL
         for (int k = 0; k < i; ++k) {
             dd = fma(-a[i * (i - 1) / 2 + k], f.L[i * (i - 1) / 2 + k], dd);
             ux[i] = fma(-f.L[i * (i - 1) / 2 + k], ux[k], ux[i]);

@@ -46,7 +46,8 @@ struct Slice {
 };
 
 // Rank of a set, from that of its prefix; see rank_from.
-__device__ __forceinline__ u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p, const int k) {
+__device__ __forceinline__ u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p,
+                                       const int k) {
     return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
 }
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pycupc.engines.gpu import schur
+from pycupc.engines.gpu.graph import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
 from pycupc.gaussian.partial_correlation import partial_correlation
 
@@ -38,6 +40,7 @@ double small_r(const double* C, i64 p, int x, int y, const int* S, int l, int st
     return small_correlation(C, p, x, y, S, l, step);
 }
 i64 work_doubles(int level) { return canonical_doubles(level); }
+int pitch(int q) { return w_pitch(q); }
 u64 choose(int n, int k) { return binomial(n, k); }
 u64 rank_of(const u64* t, int stride, int n, int k, const int* s) { return rank_from({t, stride}, n, k, s, k); }
 void unrank(const u64* t, int stride, int n, int k, u64 rank, int* s) { subset_unrank({t, stride}, n, k, rank, s); }
@@ -227,8 +230,9 @@ def test_mirrors_have_the_layout_of_the_structures(host, structure):
     assert layout.tolist() == [ctypes.sizeof(structure), *(v for f in fields for v in (f.offset, f.size))]
 
 
-def test_work_space_of_the_canonical_formula_is_the_same_on_both_sides(host):
-    from pycupc.engines.gpu.graph import canonical_doubles
-
+def test_sizes_of_work_space_are_the_same_on_both_sides(host):
     host.work_doubles.restype = ctypes.c_longlong
     assert [host.work_doubles(l) for l in range(70)] == [canonical_doubles(l) for l in range(70)]
+    assert [host.pitch(q) for q in range(70)] == [schur.w_pitch(q) for q in range(70)]
+    tiles = (KERNELS / "schur" / "tiles.cu").read_text()
+    assert f"TILE = {schur.TILE}, SLICE = {schur.SLICE};" in tiles

@@ -2,8 +2,8 @@
 //   that of pycupc/gaussian/partial_correlation.py. It decides the tests that a fast formula cannot decide with certainty.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal the Numba twin's.
 //   Arguments of all versions: C [p, p] float64, row-major; x and y, given the variables S[0..size-1], ascending; A: work
-//   space of one thread, V behind it. Consecutive entries of S, A and V lie `step` apart: threads of a warp that take
-//   neighbouring spaces touch neighbouring words.
+//   space of one thread, a matrix [m, m] and behind it two vectors V [2, m], m = size + 2. Consecutive entries of S, A
+//   and V lie `step` apart: threads of a warp that take neighbouring spaces touch neighbouring words.
 #pragma once
 #include "common/subsets.cuh"
 #ifdef __CUDACC__
@@ -19,12 +19,6 @@ constexpr double ONE_MINUS_FLOOR = 1.0 - PIVOT_FLOOR;
 constexpr double PINV_PIVOT = 1e-11;           // the canonical formula leaves elimination below this pivot
 constexpr double EPS = 2.220446049250313e-16;  // R's .Machine$double.eps
 constexpr int MAX_SWEEPS = 30;                 // bound on the sweeps of Jacobi's iteration
-
-// Work space of one test, in doubles: A [m, m], V [2, m] and m ints for S, m = level + 2.
-HD i64 canonical_doubles(int level) {
-    const i64 m = level + 2;
-    return m * m + 3 * m;
-}
 
 HD double clip_r(double r) {
     if (r != r) return 0.0;

@@ -5,7 +5,7 @@
 #include "common/warp.cuh"
 
 // Gaussian elimination of the first `size` variables of A [size + 2, size + 2]; false where a pivot is too small.
-__device__ __forceinline__ bool eliminate_by_warp(double* A, const int size) {
+DEVICE bool eliminate_by_warp(double* A, const int size) {
     const int m = size + 2, lane = threadIdx.x & 31;
     bool sound = true;
     for (int k = 0; k < size && sound; ++k) {

@@ -99,3 +99,17 @@ struct Records {
     int* S;      // [m, level] separating set, ascending variables; finish_level1, finish_records
     double* r;   // [m] its canonical partial correlation; likewise
 };
+
+// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: a matrix [m, m], two
+// vectors [m], and m ints, m = level + 2.
+HD i64 canonical_doubles(int level) {
+    const i64 m = level + 2;
+    return m * m + 3 * m;
+}
+
+// Of the factor W of a prefix of size q (schur/conditioning.cuh), per row, in doubles: even for 16-byte loads, and an odd
+// number of 16-byte words against bank conflicts.
+HD int w_pitch(int q) {
+    const int even = (q + 1) & ~1;
+    return q == 0 ? 0 : (even & 2 ? even : even + 2);
+}

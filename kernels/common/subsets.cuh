@@ -6,6 +6,7 @@
 #pragma once
 #ifdef __CUDACC__
 #define HD __host__ __device__ __forceinline__
+#define DEVICE __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 #else
 #define HD inline

@@ -4,28 +4,28 @@
 #include "common/structures.cuh"
 #define FULL 0xffffffffu
 
-__device__ __forceinline__ u64 bits(double v) { return (u64)__double_as_longlong(v); }
-__device__ __forceinline__ double from_bits(u64 v) { return __longlong_as_double((i64)v); }
-__device__ __forceinline__ double nan_value() { return __longlong_as_double(0x7ff8000000000000LL); }
+DEVICE u64 bits(double v) { return (u64)__double_as_longlong(v); }
+DEVICE double from_bits(u64 v) { return __longlong_as_double((i64)v); }
+DEVICE double nan_value() { return __longlong_as_double(0x7ff8000000000000LL); }
 
 // Lanes of `mask` below this one.
-__device__ __forceinline__ int lanes_before(unsigned mask) { return __popc(mask & ((1u << (threadIdx.x & 31)) - 1)); }
+DEVICE int lanes_before(unsigned mask) { return __popc(mask & ((1u << (threadIdx.x & 31)) - 1)); }
 
 // Sum and maximum over a warp, in every lane (redux needs sm_80; this compiles from sm_70 on).
 template <typename N>
-__device__ __forceinline__ N sum_over_warp(N v) {
+DEVICE N sum_over_warp(N v) {
     for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(FULL, v, o);
     return v;
 }
 template <typename N>
-__device__ __forceinline__ N max_over_warp(N v) {
+DEVICE N max_over_warp(N v) {
     for (int o = 16; o; o >>= 1) v = max(v, __shfl_xor_sync(FULL, v, o));
     return v;
 }
 
 // Inclusive scan over a warp.
 template <typename N>
-__device__ __forceinline__ N scan_over_warp(N v) {
+DEVICE N scan_over_warp(N v) {
     const int lane = threadIdx.x & 31;
     for (int o = 1; o < 32; o <<= 1) {
         const N u = __shfl_up_sync(FULL, v, o);
@@ -37,7 +37,7 @@ __device__ __forceinline__ N scan_over_warp(N v) {
 // Exclusive scan over a block of 1024 threads, one slice per call: `before`, equal in all threads, is the sum of the
 // earlier slices and moves on by the sum of this one. partial: 32 words of shared memory.
 template <typename N>
-__device__ __forceinline__ N scan_over_block(const N v, N* partial, N& before) {
+DEVICE N scan_over_block(const N v, N* partial, N& before) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const N inclusive = scan_over_warp(v);
     __syncthreads();  // the previous call has been read
@@ -52,8 +52,7 @@ __device__ __forceinline__ N scan_over_block(const N v, N* partial, N& before) {
 
 // Subset of rank `rank` among the k-subsets of {0..n-1}, ascending in s (shared or global memory), by one warp: each
 // member is found among 32 candidates at a time.
-__device__ __forceinline__ void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank,
-                                               int* s) {
+DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank, int* s) {
     const int lane = threadIdx.x & 31;
     u64 left = binom(n, k) - 1 - rank;
     int top = n - 1;
@@ -71,14 +70,13 @@ __device__ __forceinline__ void unrank_by_warp(const Binomials& binom, const int
 }
 
 // State of the pair (x, y) now: other blocks may be removing it.
-__device__ __forceinline__ unsigned char state_now(const Graph& g, const int x, const int y) {
+DEVICE unsigned char state_now(const Graph& g, const int x, const int y) {
     return *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
 }
 
 // A set of this rank separates pair e = (x, y). The smallest rank stays; on side A the edge is gone at once, which side B
 // of this level may see or not: what side B then finds is discarded afterwards.
-__device__ __forceinline__ void report_separated(const Graph& g, const i64 e, const int x, const int y,
-                                                 const u64 rank) {
+DEVICE void report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
     atomicMin(&g.best[e], rank);
     if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
 }

@@ -5,7 +5,7 @@
 #include "common/warp.cuh"
 
 // Sum over the eight threads of a column, in a fixed order.
-__device__ __forceinline__ double column_sum(const double value, double (*partial)[33]) {
+DEVICE double column_sum(const double value, double (*partial)[33]) {
     partial[threadIdx.y][threadIdx.x] = value;
     __syncthreads();
     double s = 0.0;

@@ -22,7 +22,7 @@ template <int L>
 constexpr int MAX_LEVEL = L > 0 ? L : -L;
 
 // Next virtual block, for the whole block; NO_BLOCK at the end.
-__device__ __forceinline__ u64 next_block(const Level& lv, const Shape& sh, u64* slot) {
+DEVICE u64 next_block(const Level& lv, const Shape& sh, u64* slot) {
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0) {
         const u64 t = *lv.stop ? NO_BLOCK : atomicAdd(&lv.counters->handed_out[sh.side], 1ULL);
@@ -47,8 +47,8 @@ __device__ __noinline__ double canonical_r(const Graph& g, const Level& lv, cons
 
 // Decides a test that was not settled at once. Independent: true. Dependent: false, and r2 receives its r^2.
 template <int L>
-__device__ __forceinline__ bool decide(const Graph& g, const Level& lv, const Moments& m, const int x, const int y,
-                                       const int* s, double* work, double& r2) {
+DEVICE bool decide(const Graph& g, const Level& lv, const Moments& m, const int x, const int y, const int* s,
+                   double* work, double& r2) {
     if (m.sound && m.num2 > lv.sure_out * m.den) {
         r2 = m.num2 / m.den;
         return false;

@@ -16,7 +16,7 @@ struct Pair {
 
 // Covariance and variances of x and y given the set at the positions s of adj(x) without y; s becomes variables.
 template <int L>
-__device__ __forceinline__ Moments condition(const Graph& g, const Level& lv, const Pair& pair, int* s) {
+DEVICE Moments condition(const Graph& g, const Level& lv, const Pair& pair, int* s) {
     constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     const double *cx = g.C + (i64)pair.x * g.p, *cy = g.C + (i64)pair.y * g.p;
@@ -46,7 +46,7 @@ __device__ __forceinline__ Moments condition(const Graph& g, const Level& lv, co
 // The thread's sets of its pair, in order, until one separates it or its rank is beaten. best: smallest rank so far, of
 // all threads of the pair, among the subsets of adj(x) without y.
 template <int L>
-__device__ __forceinline__ void test_pair(const Graph& g, const Level& lv, const Pair& pair, u64* best, double* work) {
+DEVICE void test_pair(const Graph& g, const Level& lv, const Pair& pair, u64* best, double* work) {
     const int l = L > 0 ? L : lv.level;
     const u64 sets = lv.binom(pair.d - 1, l);
     const double old = from_bits(g.least[pair.e]);
@@ -71,7 +71,7 @@ __device__ __forceinline__ void test_pair(const Graph& g, const Level& lv, const
 
 // Reports the pair's separating set, whose rank among the subsets of adj(x) is what all engines keep; one thread.
 template <int L>
-__device__ __forceinline__ void report_pair(const Graph& g, const Level& lv, const Pair& pair, const u64 best) {
+DEVICE void report_pair(const Graph& g, const Level& lv, const Pair& pair, const u64 best) {
     const int l = L > 0 ? L : lv.level;
     int s[MAX_LEVEL<L>];
     subset_unrank(lv.binom, pair.d - 1, l, best, s);

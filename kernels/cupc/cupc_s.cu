@@ -33,13 +33,13 @@ struct Given {
 };
 
 // A pair that this side tests. Side 0 may see GONE_A: another block of the row has separated it, maybe at a later rank.
-__device__ __forceinline__ bool to_test(const Graph& g, const int x, const int y, const int side) {
+DEVICE bool to_test(const Graph& g, const int x, const int y, const int side) {
     const unsigned char state = state_now(g, x, y);
     return (x > y) == side && (side ? state == LIVE : state != FIXED);
 }
 
 // Targets of the row among this thread's share; copies the row to shared memory where it fits.
-__device__ __forceinline__ int load_row(const Graph& g, const Row& row, u64* memory) {
+DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
     int n = 0;
     for (int i = threadIdx.x; i < row.d; i += blockDim.x) {
         const int y = g.column[row.e0 + i];
@@ -55,7 +55,7 @@ __device__ __forceinline__ int load_row(const Graph& g, const Row& row, u64* mem
 }
 
 // Early termination III: whether no later set of this thread can improve on what was found for any pair.
-__device__ __forceinline__ bool row_is_done(const Graph& g, const Row& row, const u64 set) {
+DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
     bool any = false;
     for (int i = 0; i < row.d && !any; ++i)
         any = *(volatile u64*)&row.best[i] > set && (row.shared || to_test(g, row.x, row.adj[i], row.side));
@@ -64,7 +64,7 @@ __device__ __forceinline__ bool row_is_done(const Graph& g, const Row& row, cons
 
 // Inverts M2 of the set at the positions z.at, and conditions x on it.
 template <int L>
-__device__ __forceinline__ void condition(const Graph& g, const Level& lv, const Row& row, Given<MAX_LEVEL<L>>& z) {
+DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given<MAX_LEVEL<L>>& z) {
     constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     const double* cx = g.C + (i64)row.x * g.p;
@@ -93,8 +93,7 @@ __device__ __forceinline__ void condition(const Graph& g, const Level& lv, const
 
 // The test of x and y given the set.
 template <int L>
-__device__ __forceinline__ Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z,
-                                              const int x, const int y) {
+DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z, const int x, const int y) {
     const int l = L > 0 ? L : lv.level;
     const double* cy = g.C + (i64)y * g.p;
     double num = g.C[(i64)x * g.p + y], vy = 1.0, v[MAX_LEVEL<L>];
@@ -113,8 +112,8 @@ __device__ __forceinline__ Moments moments_of(const Graph& g, const Level& lv, c
 
 // All pairs of the row with one set. left: pairs of the row that are still to be separated, shared by the block.
 template <int L>
-__device__ __forceinline__ void test_row(const Graph& g, const Level& lv, const Row& row, const Given<MAX_LEVEL<L>>& z,
-                                         double* work, int* left) {
+DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given<MAX_LEVEL<L>>& z, double* work,
+                     int* left) {
     const int l = L > 0 ? L : lv.level;
     for (int t = 0; t < row.d; ++t) {
         if (*(volatile u64*)&row.best[t] <= z.set) continue;  // early termination II
@@ -135,7 +134,7 @@ __device__ __forceinline__ void test_row(const Graph& g, const Level& lv, const 
 }
 
 // Reports what the block found in the row.
-__device__ __forceinline__ void report_row(const Graph& g, const Row& row) {
+DEVICE void report_row(const Graph& g, const Row& row) {
     for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
         const int y = row.adj[t];
         if (!to_test(g, row.x, y, row.side)) continue;

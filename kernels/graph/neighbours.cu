@@ -70,8 +70,8 @@ struct Outlook {
 };
 
 // Row x has `degree` neighbours: what it means for tests of size `level`.
-__device__ __forceinline__ void add_row(Outlook& o, const int x, const int degree, const int level,
-                                        const Binomials& binom, const Classes& classes) {
+DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, const Binomials& binom,
+                    const Classes& classes) {
     o.widest = max(o.widest, ((u64)degree << 32) | (0xffffffffu - (unsigned)x));
     if (degree <= level) return;
     int group = 0;

@@ -4,7 +4,7 @@
 #include "graph/bound.cuh"
 
 // Whether a set of this row separated the pair: side A left GONE_A in G, side B GONE_B.
-__device__ __forceinline__ bool separated(const int x, const int y, const unsigned char state) {
+DEVICE bool separated(const int x, const int y, const unsigned char state) {
     return x < y ? state == GONE_A : state == GONE_B;
 }
 

@@ -16,22 +16,16 @@ struct Row {
     int x, d, q, pitch;
 
     // First position after the prefix.
-    __device__ __forceinline__ int after() const { return q ? prefix[q - 1] + 1 : 0; }
-    __device__ __forceinline__ bool outside(const int a) const {
+    DEVICE int after() const { return q ? prefix[q - 1] + 1 : 0; }
+    DEVICE bool outside(const int a) const {
         bool out = true;
         for (int j = 0; j < q; ++j) out = out && a != prefix[j];
         return out;
     }
 };
 
-// Doubles that a row of W takes: even for 16-byte loads, an odd number of 16-byte words against bank conflicts.
-__host__ __device__ __forceinline__ int w_pitch(const int q) {
-    const int even = (q + 1) & ~1;
-    return q == 0 ? 0 : (even & 2 ? even : even + 2);
-}
-
 // v - sum over j < n of a[j] b[j]; both 16-byte aligned.
-__device__ __forceinline__ double less_dot(double v, const double* a, const double* b, const int n) {
+DEVICE double less_dot(double v, const double* a, const double* b, const int n) {
     int j = 0;
 #pragma unroll 4
     for (; j + 2 <= n; j += 2) {
@@ -44,7 +38,7 @@ __device__ __forceinline__ double less_dot(double v, const double* a, const doub
 
 // Columns from .. q - 1 of W, by the whole block. flag [q], shared memory: whether the pivot of each column is above the
 // floor. Returns whether all are.
-__device__ __forceinline__ bool condition(const Row& r, const int from, bool* flag) {
+DEVICE bool condition(const Row& r, const int from, bool* flag) {
     for (int j = from; j < r.q; ++j) {
         const double* c = r.C + (i64)r.ids[r.prefix[j]] * r.p;
         const double* pivot_row = r.W + r.prefix[j] * r.pitch;
@@ -63,13 +57,13 @@ __device__ __forceinline__ bool condition(const Row& r, const int from, bool* fl
 }
 
 // cov(a, b | prefix) of two positions.
-__device__ __forceinline__ double given(const Row& r, const int a, const int b) {
+DEVICE double given(const Row& r, const int a, const int b) {
     return less_dot(r.C[(i64)r.ids[a] * r.p + r.ids[b]], r.W + a * r.pitch, r.W + b * r.pitch, r.q);
 }
 
 // Whether the neighbour at position a is a target: its pair is to be tested by this row, and no set of a rank up to
 // `rank` separates it. Side A goes on where another block has separated the edge, maybe at a later rank.
-__device__ __forceinline__ bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
+DEVICE bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
     const int y = r.ids[a];
     const unsigned char state = state_now(g, r.x, y);
     return (r.x < y ? state != FIXED : state == LIVE) && *(volatile u64*)&g.best[r.e0 + a] > rank;

@@ -17,8 +17,8 @@ struct Pair {
 };
 
 // Whether k with these correlations separates the pair; otherwise `least` takes in its r^2.
-__device__ __forceinline__ bool separates(const Level& lv, const double xy, const double xk, const double yk,
-                                          double& least, unsigned& doubtful) {
+DEVICE bool separates(const Level& lv, const double xy, const double xk, const double yk, double& least,
+                      unsigned& doubtful) {
     const double num = fma(-xk, yk, xy), vx = fma(-xk, xk, 1.0), vy = fma(-yk, yk, 1.0);
     const double num2 = num * num, den = vx * vy;
     const bool sound = num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR;
@@ -33,7 +33,7 @@ __device__ __forceinline__ bool separates(const Level& lv, const double xy, cons
 
 // Position of the first candidate that separates the pair, or NOT_SEPARATED; one warp. The first 32 candidates are
 // tested alone (most pairs end there), then 64 per turn, so that more loads are under way.
-__device__ __forceinline__ u64 first_separating(const Level& lv, const Pair& pair, double& least, unsigned& doubtful) {
+DEVICE u64 first_separating(const Level& lv, const Pair& pair, double& least, unsigned& doubtful) {
     const int lane = threadIdx.x & 31;
     const double xy = pair.cx[pair.y];
     u64 found = NOT_SEPARATED;

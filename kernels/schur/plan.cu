@@ -4,8 +4,7 @@
 
 // Work items of row x, 0 where the row is not of this class; `chunk` receives the prefixes per item. A row of degree d
 // has C(d - suffix, level - suffix) prefixes, each an item per tile where there are tiles.
-__device__ __forceinline__ u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const int x,
-                                        u64& chunk) {
+DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const int x, u64& chunk) {
     const int d = (int)(g.start[x + 1] - g.start[x]);
     chunk = 1;
     if (d <= rows.low || d > rows.high || d <= lv.level) return 0;

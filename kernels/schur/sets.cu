@@ -21,23 +21,19 @@ struct Memory {
     bool* flag;     // [q]
 };
 
-__device__ __forceinline__ Memory lay_out(double2* start, const int width, const int q) {
+DEVICE Memory lay_out(double2* start, const int width, const int q) {
+    Free free = {(char*)start};
     Memory m;
-    m.ts.moment = start;
-    m.ts.bound = (double*)(m.ts.moment + width);
-    m.ts.least = (u64*)(m.ts.bound + width);
-    m.ts.where = (int2*)(m.ts.least + width);
-    m.item_least = (u64*)(m.ts.where + width);
-    m.W = (double*)(m.item_least + width);
-    m.M = m.W + w_pitch(q) * (width + 1);
-    m.ids = (int*)(m.M + (width + 1) * (width | 1));
-    m.ts.position = m.ids + width + 1;
-    m.ts.cut = (unsigned*)(m.ts.position + width);
-    m.alive = (int*)(m.ts.cut + width);
-    m.slot = m.alive + width;
-    m.rows = m.slot + width;
-    m.prefix = m.rows + width + 1;
-    m.flag = (bool*)(m.prefix + q + 1);
+    m.ts = take_targets(free, width);
+    m.W = free.take<double>(w_pitch(q) * (width + 1));
+    m.M = free.take<double>((width + 1) * (width | 1));
+    m.item_least = free.take<u64>(width);
+    m.ids = free.take<int>(width + 1);
+    m.alive = free.take<int>(width);
+    m.slot = free.take<int>(width);
+    m.rows = free.take<int>(width + 1);
+    m.prefix = free.take<int>(q + 1);
+    m.flag = free.take<bool>(q);
     return m;
 }
 
@@ -55,7 +51,7 @@ struct Counts {
 
 // Targets of the item: those that no set before its first one separates. One warp; returns how many.
 template <int T>
-__device__ __forceinline__ int find_targets(const Graph& g, const Level& lv, const Row& row, const Memory& mem) {
+DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const Memory& mem) {
     const int d = row.d, first = row.after();
     u64 rank = rank_from(lv.binom, d, lv.level, row.prefix, row.q);  // of the prefix with its first suffix
     for (int i = 0; i < T; ++i) rank -= lv.binom(d - 1 - first - i, T - i);
@@ -75,8 +71,8 @@ __device__ __forceinline__ int find_targets(const Graph& g, const Level& lv, con
 }
 
 // Targets outside the prefix, and the rows of M for those before its end. One warp; n: targets of the item.
-__device__ __forceinline__ void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
-                                               const int n, Counts& counts) {
+DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
+                           Counts& counts) {
     int count = 0, rows = cols.count + 1;
     for (int b = 0; b < n; b += 32) {
         const int i = b + (threadIdx.x & 31);
@@ -106,7 +102,7 @@ __device__ __forceinline__ void choose_targets(const Level& lv, const Row& row, 
 }
 
 // The covariances of M; whole block.
-__device__ __forceinline__ void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
+DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
     const int cells = rows * cols.count;
     const float per_row = 1.0f / (float)cols.count;
     for (int i = threadIdx.x; i < cells; i += blockDim.x) {
@@ -116,7 +112,7 @@ __device__ __forceinline__ void fill(const Row& row, const Memory& mem, const Co
 }
 
 // Moves target t to place `to`; lanes with `keep`.
-__device__ __forceinline__ void move_target(const Memory& mem, const int t, const int to, const bool keep) {
+DEVICE void move_target(const Memory& mem, const int t, const int to, const bool keep) {
     const Targets& ts = mem.ts;
     double2 moment;
     double bound;
@@ -147,9 +143,8 @@ __device__ __forceinline__ void move_target(const Memory& mem, const int t, cons
 // After a segment of suffixes: reports separated targets and closes the gaps that they leave, unless the segment was the
 // last one. One warp; returns the number of targets left.
 template <int T>
-__device__ __forceinline__ int drop_separated(const Graph& g, const Level& lv, const Row& row, const Memory& mem,
-                                              const int targets, const unsigned* table, const unsigned suffixes,
-                                              const bool last) {
+DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const int targets,
+                          const unsigned* table, const unsigned suffixes, const bool last) {
     int stay = 0;
     for (int b = 0; b < targets; b += 32) {
         const int t = b + (threadIdx.x & 31);
@@ -176,9 +171,8 @@ __device__ __forceinline__ int drop_separated(const Graph& g, const Level& lv, c
 // All suffixes of a prefix, in segments, each twice as long as the one before. Between two, separated targets are
 // reported and dropped, since all suffixes still to come have larger ranks. Whole block.
 template <int T, bool ILL>
-__device__ __forceinline__ void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem,
-                                              const Columns& cols, const Place& place, Counts& counts,
-                                              const unsigned* __restrict__ table) {
+DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
+                          const Place& place, Counts& counts, const unsigned* __restrict__ table) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned suffixes = (unsigned)lv.binom(cols.count, T);
     int targets = counts.targets;

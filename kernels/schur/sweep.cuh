@@ -28,6 +28,29 @@ struct Targets {
     unsigned* cut;    // number of the first separating suffix
 };
 
+// Shared memory that is still free.
+struct Free {
+    char* at;
+    template <class N>
+    DEVICE N* take(const int n) {
+        N* const taken = (N*)at;
+        at += n * sizeof(N);
+        return taken;
+    }
+};
+
+// Room for n targets: 48 n bytes.
+DEVICE Targets take_targets(Free& free, const int n) {
+    Targets ts;
+    ts.moment = free.take<double2>(n);
+    ts.bound = free.take<double>(n);
+    ts.least = free.take<u64>(n);
+    ts.where = free.take<int2>(n);
+    ts.position = free.take<int>(n);
+    ts.cut = free.take<unsigned>(n);
+    return ts;
+}
+
 // A lane's suffix.
 template <int T>
 struct Suffix {
@@ -48,7 +71,7 @@ struct Place {
 };
 
 // Fills what holds for all rows; one thread.
-__device__ __forceinline__ void place_block(Place& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
+DEVICE void place_block(Place& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
     w.C = g.C;
     w.p = g.p;
     w.prefix = prefix;
@@ -59,7 +82,7 @@ __device__ __forceinline__ void place_block(Place& w, const Graph& g, const Leve
 
 // A suffix in one word: the last member's position in the low 32 bits, above it one byte for each earlier one.
 template <int T>
-__device__ __forceinline__ u64 packed(const Suffix<T>& f) {
+DEVICE u64 packed(const Suffix<T>& f) {
     u64 code = (unsigned)f.at[T - 1];
     UNROLL
     for (int i = 0; i < T - 1; ++i) code |= (u64)(unsigned)f.at[i] << (32 + 8 * i);
@@ -90,14 +113,14 @@ struct Moments {
 };
 
 // A dependent test of target t met r2: keep the smallest.
-__device__ __forceinline__ void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
+DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
     if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) ts.bound[t] = fmax(r2, lv.sure_out);
 }
 
 // The lanes in `open` have a test of target t that was not settled at once. The whole warp takes part.
 template <int T, bool ILL>
-__device__ __forceinline__ void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts,
-                                       const int t, bool open, const Moments& m) {
+DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int t, bool open,
+                   const Moments& m) {
     open = open && f.valid && f.number < *(volatile unsigned*)&ts.cut[t];
     bool doubt = open;
     if (open && f.sound && m.vy > PIVOT_FLOOR && m.num2 < ONE_MINUS_FLOOR * m.den) {
@@ -128,8 +151,8 @@ __device__ __forceinline__ void settle(const Level& lv, const Place& w, const Su
 // H targets per turn: independent chains of operations and one vote. The high words compare as integers, which spares
 // the float64 unit; a NaN still fails the one float64 comparison.
 template <int T, int H, bool ILL>
-__device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts,
-                                      const int count, const double* __restrict__ M, const unsigned lowest) {
+DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int count,
+                  const double* __restrict__ M, const unsigned lowest) {
     constexpr int FLOOR_WORD = 0x3e112e0c;  // high word of 1.0000001e-9: what is above it is above PIVOT_FLOOR
     for (int t = 0; t < count; t += H) {
         Moments moments[H];
@@ -169,8 +192,7 @@ __device__ __forceinline__ void sweep(const Level& lv, const Place& w, const Suf
 // L D L^T of the suffix's block and x's forward substitution. M holds the columns of the suffix in its first rows, x in
 // row `xrow`; vx is var(x | P).
 template <int T>
-__device__ __forceinline__ void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow,
-                                          const double vx) {
+DEVICE void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow, const double vx) {
     double a[T * (T - 1) / 2 + 1], ux[T];
     f.vx = vx;
     UNROLL

@@ -20,18 +20,12 @@ struct Memory {
     bool* flag;
 };
 
-__device__ __forceinline__ Memory lay_out(double2* start, const int pitch, const int q) {
-    Memory m;
-    m.ts.moment = start;
-    m.ts.bound = (double*)(m.ts.moment + SLICE);
-    m.ts.least = (u64*)(m.ts.bound + SLICE);
-    m.ts.where = (int2*)(m.ts.least + SLICE);
-    m.M = (double*)(m.ts.where + SLICE);
-    m.ts.position = (int*)(m.M + SLICE * pitch);
-    m.ts.cut = (unsigned*)(m.ts.position + SLICE);
-    m.prefix = (int*)(m.ts.cut + SLICE);
-    m.flag = (bool*)(m.prefix + q + 1);
-    return m;
+DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
+    Free free = {(char*)start};
+    const Targets ts = take_targets(free, SLICE);
+    double* M = free.take<double>(SLICE * pitch);
+    int* prefix = free.take<int>(q + 1);
+    return {ts, M, prefix, free.take<bool>(q)};
 }
 
 // The tile of p: positions p0 .. p1 - 1, and the width of M's part for it.
@@ -46,15 +40,14 @@ struct Slice {
 };
 
 // Rank of a set, from that of its prefix; see rank_from.
-__device__ __forceinline__ u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p,
-                                       const int k) {
+DEVICE u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p, const int k) {
     return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
 }
 
 // Next slice of targets from position `from` on: those that no set before the item's first one, of rank `rank`,
 // separates. One warp.
-__device__ __forceinline__ void find_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem,
-                                           const Tile& tile, const u64 rank, const int from, Slice& slice) {
+DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
+                       const u64 rank, const int from, Slice& slice) {
     const Targets& ts = mem.ts;
     int n = 0, a0 = from;
     for (; a0 < row.d && n + 32 <= SLICE; a0 += 32) {
@@ -75,8 +68,8 @@ __device__ __forceinline__ void find_slice(const Graph& g, const Level& lv, cons
 }
 
 // Columns `to` .. `to` + width - 1 of M: covariances of the targets with the positions c0 .. end - 1, then zeros.
-__device__ __forceinline__ void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to,
-                                     const int width, const int c0, const int end) {
+DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
+                 const int c0, const int end) {
     for (int i = threadIdx.x; i < n * width; i += blockDim.x) {
         const int t = i / width, c = i % width;
         mem.M[t * tile.pitch + to + c] = c0 + c < end ? given(row, mem.ts.position[t], c0 + c) : 0.0;
@@ -84,7 +77,7 @@ __device__ __forceinline__ void fill(const Row& row, const Memory& mem, const Ti
 }
 
 // The lane's suffix {p, k}.
-__device__ __forceinline__ Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const int k) {
+DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const int k) {
     Suffix<2> f;
     const int d = row.d;
     f.valid = k < d && k > p;
@@ -109,8 +102,8 @@ __device__ __forceinline__ Suffix<2> suffix_of(const Row& row, const Tile& tile,
 
 // All suffixes of the tile against n targets; whole block.
 template <bool ILL>
-__device__ __forceinline__ void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
-                                          const Place& place, const int n) {
+DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const Place& place,
+                      const int n) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     for (int k0 = tile.p0 + 1; k0 < row.d; k0 += TILE) {
         __syncthreads();
@@ -127,8 +120,8 @@ __device__ __forceinline__ void test_tile(const Level& lv, const Row& row, const
 }
 
 // Reports what the slice found; whole block.
-__device__ __forceinline__ void report_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem,
-                                             const Tile& tile, const u64 prefix_rank, const int n) {
+DEVICE void report_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
+                         const u64 prefix_rank, const int n) {
     for (int t = threadIdx.x; t < n; t += blockDim.x) {
         const int a = mem.ts.position[t];
         const unsigned cut = mem.ts.cut[t];

@@ -10,7 +10,7 @@ struct Item {
 };
 
 // Phase of a ticket, -1 past the last; one warp.
-__device__ __forceinline__ int phase_of(const Queue& q, const u64 ticket) {
+DEVICE int phase_of(const Queue& q, const u64 ticket) {
     const i64 pitch = q.p + 1;
     for (int f0 = 0; f0 < q.phases; f0 += 32) {
         const int f = f0 + (threadIdx.x & 31);
@@ -21,7 +21,7 @@ __device__ __forceinline__ int phase_of(const Queue& q, const u64 ticket) {
 }
 
 // Takes the next item; one warp, with the same answer in all lanes.
-__device__ __forceinline__ Item take(const Queue& q, const Level& lv) {
+DEVICE Item take(const Queue& q, const Level& lv) {
     const int lane = threadIdx.x & 31;
     u64 ticket = 0;
     int halt = 0;
@@ -47,7 +47,7 @@ __device__ __forceinline__ Item take(const Queue& q, const Level& lv) {
 }
 
 // Takes the next item for the whole block. False: no work left, or asked to stop.
-__device__ __forceinline__ bool next_item(const Queue& queue, const Level& lv, Item& item) {
+DEVICE bool next_item(const Queue& queue, const Level& lv, Item& item) {
     __syncthreads();
     if (threadIdx.x < 32) {
         const Item taken = take(queue, lv);

@@ -32,7 +32,7 @@ Tick = Callable[[], None]
 
 
 def canonical_doubles(level: int) -> int:
-    """As in kernels/canonical/partial_correlation.cuh."""
+    """As in kernels/common/structures.cuh."""
     return (level + 2) ** 2 + 3 * (level + 2)
 
 

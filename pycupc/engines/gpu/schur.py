@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 from typing import Any
 
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook, canonical_doubles
-from pycupc.engines.gpu.kernels import Kernel, KernelName
+from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Queue, RowClass, i32, i64, ptr
 
 #: Rows are grouped by degree; the last class (wider than all bounds) goes through tiles.
 BOUNDS = (24, 32, 64, 96, 160)
 #: Threads per block of each class: one warp where a warp alone has enough lanes to fill, more where M is large.
 THREADS = (32, 32, 128, 256, 512, 256)
-#: Kernels of levels >= 2, by size of the suffix and whether they are made for ill-conditioned data.
-SETS = {(t, ill): ("schur/sets", f"schur_sets<{t}, {str(ill).lower()}>") for t in (2, 3, 4) for ill in (False, True)}
+#: Kernels of level 1; of every level above; and of its rows, by size of the suffix and whether they are made for
+#: ill-conditioned data.
+LEVEL1 = ("schur/level1", "level1")
+PLAN = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
+SETS = {
+    (suffix, ill): ("schur/sets", f"schur_sets<{suffix}, {str(ill).lower()}>")
+    for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
+}
 TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (False, True)}
 #: Suffix tables reach as far as the classes that use them: 4 members up to 64 columns.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
@@ -42,7 +49,7 @@ TUNING = Tuning()
 
 
 def w_pitch(q: int) -> int:
-    """As in kernels/schur/conditioning.cuh."""
+    """As in kernels/common/structures.cuh."""
     even = q + (q & 1)
     return 0 if q == 0 else (even if even & 2 else even + 2)
 
@@ -83,6 +90,7 @@ class Choice:
     low: int
     high: int
     items_at_most: int  # per row
+    sets_per_item: float  # where there are no tiles
 
 
 @functools.lru_cache(maxsize=1024)
@@ -97,25 +105,13 @@ def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bo
     if index == len(bounds):
         ptile = TUNING.ill_ptile if ill else TUNING.ptile[level > 2]
         items = comb(widest - 2, level - 2) * -(-widest // ptile)
-        return Choice(index, TILES[ill], THREADS[index], tiles_shared(level, ptile), ptile, 2, low, widest, items)
-    high = min(widest, bounds[index])
+        return Choice(index, TILES[ill], THREADS[index], tiles_shared(level, ptile), ptile, 2, low, widest, items, 0.0)
+    high, block = min(widest, bounds[index]), THREADS[index]
     most = 2 if ill and not many else 3 if ill or high > TABLE_COLUMNS[4] else 4
     suffix = suffix_size(level, high, most)
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
-    return Choice(index, SETS[suffix, ill], THREADS[index], shared, 0, suffix, low, high, items)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One launch."""
-
-    kernel: Kernel
-    grid: int
-    choice: Choice
-    args: tuple[Any, ...]
-
-    def run(self, stream: Any) -> None:
-        self.kernel((self.grid,), (self.choice.block,), self.args, stream=stream.ptr, shared=self.choice.shared)
+    sets_per_item = (TUNING.sets_per_item if block == 32 else TUNING.wide_item) * (TUNING.ill_part if ill else 1.0)
+    return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
 
 
 class SchurTests:
@@ -131,44 +127,36 @@ class SchurTests:
         return [choose(level, i, BOUNDS, widest, ill, many) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        if level == 1:
-            return [("schur/level1", "level1")]
-        tables = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
-        return tables + [c.kernel for c in self.choices(level, outlook)]
+        return [LEVEL1] if level == 1 else PLAN + [c.kernel for c in self.choices(level, outlook)]
 
     def all_kernels(self) -> list[KernelName]:
-        tables = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table"), ("schur/level1", "level1")]
-        return [*tables, *(k for (t, ill), k in SETS.items() if (t, ill) != (4, True)), *TILES.values()]
+        return [LEVEL1, *PLAN, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         if level.level == 1:
             for side in (0, 1):
                 args = (graph, level, i64(outlook.pairs), i32(side))
-                dev.launch("schur/level1", "level1", (-(-outlook.pairs // 64),), (256,), args)
+                dev.launch(*LEVEL1, (-(-outlook.pairs // 64),), (256,), args)
             return
         plans = [plan(dev, graph, level, c, outlook.sets) for c in self.choices(level.level, outlook)]
         if len(plans) == 1:
-            plans[0].run(dev.stream)
+            plans[0](stream=dev.stream.ptr)
             return
         ready = dev.stream.record()
-        for launch, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
+        for run, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
             stream.wait_event(ready)
-            launch.run(stream)
+            run(stream=stream.ptr)
             dev.stream.wait_event(stream.record())
 
 
-def plan(dev: Device, graph: Graph, level: Level, choice: Choice, sets: float) -> Plan:
-    """Fill the queue of one class of rows, and prepare its launch; `sets`: those of all rows at this level."""
+def plan(dev: Device, graph: Graph, level: Level, choice: Choice, sets: float) -> Callable[..., None]:
+    """Fill the queue of one class of rows; returns its launch, by stream. `sets`: those of all rows at this level."""
     l, p, take = level.level, graph.p, dev.scratch.take
     kernel = dev.kernels.get(*choice.kernel)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
-    sets_per_item = 0.0
-    if not choice.ptile:
-        ill = choice.kernel == SETS[choice.suffix, True]
-        sets_per_item = TUNING.sets_per_item if choice.block == 32 else TUNING.wide_item
-        sets_per_item *= TUNING.ill_part if ill else 1.0
-        if choice.block == 32:  # small levels: fewer sets per item, so that all processors have some
-            sets_per_item = min(sets_per_item, sets / (2.0 * grid))
+    sets_per_item = choice.sets_per_item
+    if choice.block == 32:  # small levels: fewer sets per item, so that all processors have some
+        sets_per_item = min(sets_per_item, sets / (2.0 * grid))
     phases = min(62, max(1, choice.items_at_most.bit_length()))
     queue = Queue(take(8 * phases * (p + 1)), take(8 * p), phases, p, choice.index)
     rows = RowClass(sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
@@ -177,9 +165,10 @@ def plan(dev: Device, graph: Graph, level: Level, choice: Choice, sets: float) -
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)
     own.slots = max(1, min(32, WORK_BYTES // bytes_per_slot))
     own.work = take(own.slots * bytes_per_slot)
+    args: tuple[Any, ...]
     if choice.ptile:
         w_doubles = w_pitch(l - choice.suffix) * (choice.high + 1) + 2 * (choice.high // 4 + 1)
-        W = take(8 * grid * w_doubles)
-        return Plan(kernel, grid, choice, (graph, own, queue, ptr(W), i64(w_doubles), i32(choice.ptile)))
-    table = dev.subsets(choice.suffix, TABLE_COLUMNS[choice.suffix])
-    return Plan(kernel, grid, choice, (graph, own, queue, ptr(table), i32(choice.high)))
+        args = (ptr(take(8 * grid * w_doubles)), i64(w_doubles), i32(choice.ptile))
+    else:
+        args = (ptr(dev.subsets(choice.suffix, TABLE_COLUMNS[choice.suffix])), i32(choice.high))
+    return functools.partial(kernel, (grid,), (choice.block,), (graph, own, queue, *args), shared=choice.shared)

@@ -15,29 +15,30 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import cupc, schur
+from pycupc.engines.gpu.cupc import CupcTests, Geometry
+from pycupc.engines.gpu.schur import SchurTests
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
-#: Templates of each file that the engine asks for.
-TEMPLATES = {
-    "schur_sets": schur.KERNELS["schur_sets"],
-    "schur_tiles": schur.KERNELS["schur_tiles"],
-    "cupc": [name for kernels in cupc.KERNELS.values() for name in kernels["cupc"]],
-}
+#: All kernels of the level tests that the engine asks for: (file, name).
+ASKED_FOR = [
+    *SchurTests(processors=1).all_kernels(),
+    *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
+]
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }
-FILES = sorted(f.stem for f in KERNELS.glob("*.cu"))
+#: Kernel files, as the engine names them: below `KERNELS`, without ".cu".
+FILES = sorted(f.relative_to(KERNELS).with_suffix("").as_posix() for f in KERNELS.rglob("*.cu"))
 
 
 def source(file: str) -> str:
     """The file with its templates instantiated."""
     lines = [f'#include "{file}.cu"']
-    for name in TEMPLATES.get(file, []):
+    for name in (name for asked, name in ASKED_FOR if asked == file and "<" in name):
         lines.append(f"template __global__ void {name}({ARGUMENTS[name.split('<')[0]]});")
     return "\n".join(lines) + "\n"
 
@@ -75,23 +76,10 @@ def compile_nvrtc(nvrtc: ctypes.CDLL, file: str, arch: str) -> tuple[bool, str]:
 def resources(file: str) -> list[tuple[str, int, int, int, int]]:
     """(kernel, registers, spill stores, spill loads, stack bytes) of each kernel for sm_90, by nvcc."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{file}.cu"
-        path.write_text(source(file).replace(f'"{file}.cu"', f'"{KERNELS / file}.cu"'))
-        command = [
-            "nvcc",
-            "-arch=sm_90",
-            "-std=c++17",
-            "--fmad=false",
-            f"-I{KERNELS}",
-            "-Xptxas",
-            "-v",
-            "-Werror",
-            "all-warnings",
-            "-cubin",
-            "-o",
-            str(Path(folder) / "out.cubin"),
-            str(path),
-        ]
+        path, cubin = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
+        path.write_text(source(file))
+        flags = ["-arch=sm_90", "-std=c++17", "--fmad=false", f"-I{KERNELS}", "-Xptxas", "-v"]
+        command = ["nvcc", *flags, "-Werror", "all-warnings", "-cubin", "-o", str(cubin), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr)
@@ -118,12 +106,25 @@ def _demangled(name: str) -> str:
 
 
 def report() -> str:
+    """The resource report: one line per kernel, by file."""
     version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
     version = re.search(r"V([0-9.]+)", version)[1]
     lines = [f"nvcc {version}, sm_90: registers, spill stores, spill loads, stack (bytes)", ""]
     for file in FILES:
         lines += [f"{file}.cu"] + [f"  {n:<22} {r:>4} {s:>6} {ld:>6} {k:>6}" for n, r, s, ld, k in resources(file)]
     return "\n".join(lines) + "\n"
+
+
+def reported() -> dict[tuple[str, str], tuple[int, ...]]:
+    """The committed report: (file, kernel) -> registers, spill stores, spill loads, stack."""
+    out, file = {}, ""
+    for line in REPORT.read_text().splitlines()[2:]:
+        if line.startswith("  "):
+            name, *numbers = line[2:24].rstrip(), *line[24:].split()
+            out[file, name] = tuple(map(int, numbers))
+        else:
+            file = line.removesuffix(".cu")
+    return out
 
 
 if __name__ == "__main__":

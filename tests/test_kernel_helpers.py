@@ -1,4 +1,7 @@
-"""The device helpers, compiled for the host: the same source must give the same bits as its Python twin."""
+"""The device helpers and structures, compiled for the host.
+
+The canonical formula must give the same bits as its Python twin, the structures must have the layout of their mirrors.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,60 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pycupc.gaussian.partial_correlation import partial_correlation, work_space
+from pycupc.engines.gpu import schur
+from pycupc.engines.gpu.graph import canonical_doubles
+from pycupc.engines.gpu.structures import STRUCTURES
+from pycupc.gaussian.partial_correlation import partial_correlation
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """
 #include <cmath>
 using std::fabs; using std::sqrt;
-#include "canonical_small.cuh"
-#include "pseudo_inverse.cuh"
+using std::fma;
+#include <cstddef>
+#include <initializer_list>
+#include "canonical/partial_correlation_small.cuh"
+#include "common/structures.cuh"
+#include "cupc/factor.cuh"
+#include "cupc/pseudo_inverse.cuh"
 extern "C" {
-double r(const double* C, long long p, int x, int y, const int* S, int l, double* A, double* V, int step) {
-    return partial_correlation(C, p, x, y, S, l, A, V, step);
+double r(const double* C, i64 p, int x, int y, const int* S, int l, double* A, int step) {
+    return partial_correlation(C, p, x, y, S, l, A, step);
 }
-double small_r(const double* C, long long p, int x, int y, const int* S, int l, int step) {
-    return small_correlation(l, C, p, x, y, S, step);
+double small_r(const double* C, i64 p, int x, int y, const int* S, int l, int step) {
+    return small_correlation(C, p, x, y, S, l, step);
 }
-unsigned long long choose(int n, int k) { return binomial(n, k); }
-u64 rank_of(const u64* t, int stride, int n, int k, const int* s) { return subset_rank(t, stride, n, k, s); }
-void unrank(const u64* t, int stride, int n, int k, u64 rank, int* s) { subset_unrank(t, stride, n, k, rank, s); }
+i64 work_doubles(int level) { return canonical_doubles(level); }
+int pitch(int q) { return w_pitch(q); }
+u64 choose(int n, int k) { return binomial(n, k); }
+u64 rank_of(const u64* t, int stride, int n, int k, const int* s) { return rank_from({t, stride}, n, k, s, k); }
+void unrank(const u64* t, int stride, int n, int k, u64 rank, int* s) { subset_unrank({t, stride}, n, k, rank, s); }
 int next(int n, int k, int* s) { return subset_next(n, k, s); }
 int pinv(const double* A, int n, double* Y, double* work) { return pseudo_inverse(A, n, Y, work); }
+void factor(const double* C, i64 p, const int* s, int l, double* R, double* inverse, double* pivots) {
+    Factor<6> f;
+    for (int i = 0; i < l; ++i) {
+        pivots[i] = factor_row(f, C + s[i] * p, s, i, [&](int j, double v) { R[i * l + j] = v; });
+        R[i * l + i] = 1.0 / f.inv[i];
+    }
+    invert(f, l);
+    for (int i = 0; i < l; ++i)
+        for (int j = 0; j < l; ++j) inverse[i * l + j] = entry(f, i, j);
+}
+LAYOUTS
 }
 """
-SMALL = int(re.search(r"SMALL = (\d+)", (KERNELS / "canonical_small.cuh").read_text())[1])
+SMALL = int(re.search(r"SMALL = (\d+)", (KERNELS / "canonical" / "partial_correlation_small.cuh").read_text())[1])
 F64, I32 = np.ctypeslib.ndpointer(np.float64), np.ctypeslib.ndpointer(np.int32)
 U64 = np.ctypeslib.ndpointer(np.uint64)
+
+
+def layout_function(structure) -> str:
+    """C function that fills an array with the structure's size, then offset and size of each field."""
+    name = structure.__name__
+    fields = [f"offsetof({name}, {f}), sizeof((({name}*)0)->{f})" for f, _ in structure._fields_]
+    values = ", ".join([f"sizeof({name})", *fields])
+    return f"void layout_{name}(u64* out) {{ for (u64 v : {{{values}}}) *out++ = v; }}"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +78,7 @@ def host(tmp_path_factory):
     if compiler is None:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("helpers")
-    (folder / "wrapper.cpp").write_text(WRAPPER)
+    (folder / "wrapper.cpp").write_text(WRAPPER.replace("LAYOUTS", "\n".join(map(layout_function, STRUCTURES))))
     command = [
         compiler,
         "-std=c++17",
@@ -65,7 +97,8 @@ def host(tmp_path_factory):
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     lib = ctypes.CDLL(str(folder / "helpers.so"))
     lib.r.restype = lib.small_r.restype = ctypes.c_double
-    lib.r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, F64, F64, ctypes.c_int]
+    lib.r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, F64, ctypes.c_int]
+    lib.factor.argtypes = [F64, ctypes.c_longlong, I32, ctypes.c_int, F64, F64, F64]
     lib.small_r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, ctypes.c_int]
     lib.choose.restype = lib.rank_of.restype = ctypes.c_ulonglong
     lib.rank_of.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, I32]
@@ -103,12 +136,12 @@ def test_canonical_has_the_bits_of_its_python_twin(host, kind):
         for level in range(8):
             x, y, *S = rng.permutation(p)[: level + 2].tolist()
             S = np.array(sorted(S), dtype=np.int32)
-            A, V = work_space(level)
-            twin = partial_correlation(C, x, y, S, level, A, V)
+            m = level + 2
+            twin = partial_correlation(C, x, y, S, level, np.empty((m, m)), np.empty((2, m)))
             for step in (1, 5):  # entries side by side, or every fifth word
                 spread = np.zeros(max(1, level * step), np.int32)
                 spread[: level * step : step] = S
-                mine = [host.r(C, p, x, y, spread, level, np.empty(A.size * step), np.empty(V.size * step), step)]
+                mine = [host.r(C, p, x, y, spread, level, np.empty((m * m + 2 * m) * step), step)]
                 if 2 <= level <= SMALL:
                     mine.append(host.small_r(C, p, x, y, spread, level, step))
                 for r in mine:
@@ -155,5 +188,51 @@ def test_pseudo_inverse_by_full_rank_cholesky(host, rank):
     n = 6
     B = np.random.default_rng(rank).standard_normal((n, rank))
     A, Y = np.ascontiguousarray(B @ B.T), np.empty((n, n))
-    assert host.pinv(A, n, Y, np.empty(3 * n * n)) == rank
+    assert host.pinv(A, n, Y, np.empty(4 * n * n)) == rank
     np.testing.assert_allclose(Y, np.linalg.pinv(A), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", range(1, 7))
+def test_inverse_of_a_sound_set_is_that_of_algorithm_7(host, size):
+    rng = np.random.default_rng(size)
+    C = correlations("plain", rng, 12)
+    s = np.sort(rng.permutation(12)[:size]).astype(np.int32)
+    M2 = np.ascontiguousarray(C[np.ix_(s, s)])
+    R, inverse, pivots, reference = np.zeros((size, size)), np.empty_like(M2), np.empty(size), np.empty_like(M2)
+    host.factor(C, 12, s, size, R, inverse, pivots)
+    np.testing.assert_allclose(R @ R.T, M2, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(pivots, np.diag(R) ** 2, rtol=1e-14)
+    assert host.pinv(M2, size, reference, np.empty(4 * size * size)) == size
+    np.testing.assert_allclose(inverse, reference, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(inverse, np.linalg.inv(M2), rtol=1e-12, atol=1e-13)
+
+
+def declared() -> dict[str, list[str]]:
+    """Structures and their fields, in order, as the headers declare them."""
+    text = "".join((KERNELS / "common" / name).read_text() for name in ("subsets.cuh", "structures.cuh"))
+    out = {}
+    for name, body in re.findall(r"^struct (\w+) {\n(.*?)^};", re.sub(r"//.*", "", text), re.MULTILINE | re.DOTALL):
+        declarations = [line.strip() for line in body.split(";") if "(" not in line and line.strip(" \n}")]
+        fields = [re.sub(r"^(const |volatile |unsigned )*\w+[ *]+", "", d).split(",") for d in declarations]
+        out[name] = [re.sub(r"\[.*|\W", "", field) for line in fields for field in line]
+    return out
+
+
+def test_every_structure_has_its_mirror():
+    assert declared() == {s.__name__: [name for name, _ in s._fields_] for s in STRUCTURES}
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda s: s.__name__)
+def test_mirrors_have_the_layout_of_the_structures(host, structure):
+    layout = np.zeros(1 + 2 * len(structure._fields_), dtype=np.uint64)
+    getattr(host, f"layout_{structure.__name__}")(ctypes.c_void_p(layout.ctypes.data))
+    fields = [getattr(structure, name) for name, _ in structure._fields_]
+    assert layout.tolist() == [ctypes.sizeof(structure), *(v for f in fields for v in (f.offset, f.size))]
+
+
+def test_sizes_of_work_space_are_the_same_on_both_sides(host):
+    host.work_doubles.restype = ctypes.c_longlong
+    assert [host.work_doubles(l) for l in range(70)] == [canonical_doubles(l) for l in range(70)]
+    assert [host.pitch(q) for q in range(70)] == [schur.w_pitch(q) for q in range(70)]
+    tiles = (KERNELS / "schur" / "tiles.cu").read_text()
+    assert f"TILE = {schur.TILE}, SLICE = {schur.SLICE};" in tiles

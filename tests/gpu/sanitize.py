@@ -15,8 +15,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import pycupc
-from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import schur
+from pycupc.engines.gpu import GpuEngine, graph, schur
 
 CASES = (  # seed, variables, observations, alpha, identical columns
     (1, 30, 500, 0.05, False),
@@ -25,13 +24,26 @@ CASES = (  # seed, variables, observations, alpha, identical columns
 )
 
 
-def correlations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
+def observations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
     rng = np.random.default_rng(seed)
     B = np.tril(rng.uniform(-1, 1, (p, p)) * (rng.random((p, p)) < 6 / p), -1)
     X = rng.standard_normal((n, p)) @ np.linalg.inv(np.eye(p) - B).T
     if twins:
         X[:, 3], X[:, 9] = X[:, 1], X[:, 4] + X[:, 5]
-    return np.corrcoef(X, rowvar=False)
+    return X
+
+
+def correlations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
+    return np.corrcoef(observations(seed, p, n, twins), rowvar=False)
+
+
+def correlate() -> None:
+    for seed, p, n, _, twins in CASES:
+        C = GpuEngine().correlation(observations(seed, p, n, twins))
+        right = np.allclose(C, correlations(seed, p, n, twins), rtol=0, atol=1e-12)
+        print(f"p = {p}, correlations: {'right' if right else 'WRONG'}", flush=True)
+        if not right:
+            sys.exit(1)
 
 
 def compare(engines: tuple[str, ...], what: str) -> None:
@@ -48,13 +60,14 @@ def compare(engines: tuple[str, ...], what: str) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    correlate()
     compare(("gpu", "cupc-e", "cupc-s"), "")
     schur.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", wide rows")
-    gpu_engine.SINGULAR_SHARE = -1.0
-    compare(("gpu",), ", wide rows, kernels for singular data")
+    graph.ILL_SHARE = -1.0
+    compare(("gpu",), ", wide rows, kernels for ill-conditioned data")
     schur.BOUNDS = (8, 12, 16, 32, 64)
-    compare(("gpu",), ", kernels for singular data")
+    compare(("gpu",), ", kernels for ill-conditioned data")
 
 
 if __name__ == "__main__":

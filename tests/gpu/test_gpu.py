@@ -5,12 +5,14 @@ pytest -m gpu tests/gpu
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +20,11 @@ import pytest
 
 import pycupc
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, schur
-from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.gaussian.suffstat import correlation
+from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur
+from pycupc.engines.gpu import graph as gpu_graph
+from pycupc.gaussian import fisher_z
+from pycupc.gaussian.correlation import correlation
 from pycupc.machine import gpu_works
 
 HERE = Path(__file__).resolve().parent
@@ -112,7 +116,7 @@ def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
 def test_kernels_for_singular_data(monkeypatch, bounds):
     """Asked for on all data they give the same answer, sound tests or not, in all classes of rows."""
-    monkeypatch.setattr(gpu_engine, "SINGULAR_SHARE", -1.0)
+    monkeypatch.setattr(gpu_graph, "ILL_SHARE", -1.0)
     monkeypatch.setattr(schur, "BOUNDS", bounds)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
@@ -128,8 +132,8 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
     C = correlation(X)
     C = (C + C.T) / 2
     used = []
-    plan = schur.plan_class
-    monkeypatch.setattr(schur, "plan_class", lambda *args: used.append(args[-1]) or plan(*args))
+    choose = schur.choose
+    monkeypatch.setattr(schur, "choose", lambda *args: used.append(args[4]) or choose(*args))
     problem = {"suffStat": {"C": C, "n": n}, "alpha": 0.05}
     fits = [quiet(pycupc.pc, **problem, engine=engine) for engine in ("cpu", *NAMES)]
     assert any(used)
@@ -140,11 +144,95 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiling_beforehand(monkeypatch, algorithm):
     engine = GpuEngine(algorithm)
-    monkeypatch.setattr(engine._dev, "_kernels", {})
+    monkeypatch.setattr(engine.device.kernels, "loaded", {})
     engine.compile()
-    before = set(engine._dev._kernels)
+    before = set(engine.device.kernels.loaded)
     pycupc.pc(**dense(), engine=engine)
-    assert all(key in before or key.startswith(("graph:", "queue:", "correlation:")) for key in engine._dev._kernels)
+    assert set(engine.device.kernels.loaded) == before
+
+
+@pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7)])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algorithm, bounds):
+    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    C, n = dense()["suffStat"]["C"], dense()["suffStat"]["n"]
+    engine = GpuEngine(algorithm)
+    monkeypatch.setattr(engine.device.kernels, "loaded", {})
+    monkeypatch.setattr(engine.device, "_binom", None)
+    monkeypatch.setattr(engine.device, "_tables", {})
+    engine.start(C, n)
+    more, level = True, 0
+    while more:
+        engine.compile(level)
+        before = set(engine.device.kernels.loaded)
+        more = engine.run_level(level, fisher_z.cutoff(0.05, n, level)).more
+        assert set(engine.device.kernels.loaded) == before, level
+        level += 1
+    assert level > 3
+    engine.close()
+
+
+def test_compiling_is_announced_once(monkeypatch, caplog):
+    engine = GpuEngine()
+    monkeypatch.setattr(kernels, "NOTICE_AFTER", 0.0)
+    monkeypatch.setattr(engine.device.kernels, "loaded", {})
+    with caplog.at_level(logging.INFO, logger="pycupc"):
+        pycupc.pc(**dense(), engine=engine)
+        pycupc.pc(**dense(), engine=engine)
+    lines = [r.message for r in caplog.records if r.message.startswith("compiling")]
+    assert lines[:2] == ["compiling for level 0, once per machine", "compiling for level 1, once per machine"]
+    assert len(lines) == len(set(lines))
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_progress_within_a_level(monkeypatch, engine):
+    """Real, monotone, and in tests of the level's upper bound, the number that the cpu engine reports too."""
+    p, top = 300, 3 if engine == "gpu" else 2
+    C = np.full((p, p), 0.5)  # no pair ever separates: every test of the upper bound is made
+    np.fill_diagonal(C, 1.0)
+    monkeypatch.setattr(device, "TICK", 0.005)
+    calls_of: dict[int, list[tuple[int, int]]] = {}
+
+    def progress(level: int, done: int, at_most: int, edges: int) -> None:
+        assert edges == p * (p - 1) // 2
+        calls_of.setdefault(level, []).append((done, at_most))
+
+    fit = pycupc.skeleton({"C": C, "n": 100_000}, alpha=0.3, m_max=top, engine=engine, progress=progress)
+    for level, calls in calls_of.items():
+        done = [d for d, _ in calls]
+        assert {m for _, m in calls} == {p * (p - 1) * comb(p - 2, level)} == {fit.n_edgetests[level]}
+        assert done == sorted(done)
+        assert done[0] >= 0
+        assert done[-1] <= calls[0][1]
+    assert len({d for d, m in calls_of[top] if 0 < d < m}) > 3
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_edges_after_each_level(algorithm, gaps):
+    """Edges and their smallest |z| are those of the cpu engine, from before level 0 on."""
+    problem = random_problem(7 if gaps else 3)
+    C, n = problem["suffStat"]["C"], problem["suffStat"]["n"]
+    masks = {"gaps": problem.get("fixedGaps"), "fixed": problem.get("fixedEdges")}
+    assert (masks["gaps"] is not None) == gaps
+    engines = [GpuEngine(algorithm), CpuEngine()]
+    for engine in engines:
+        engine.start(C, n, **masks)
+    first = ~np.eye(len(C), dtype=bool) if masks["gaps"] is None else ~(masks["gaps"] | np.eye(len(C), dtype=bool))
+    x, y, z = engines[0].edges()
+    np.testing.assert_array_equal(np.stack((x, y)), np.nonzero(np.triu(first)))
+    assert np.isinf(z).all()
+    for level in range(4):
+        results = [engine.run_level(level, fisher_z.cutoff(0.05, n, level)) for engine in engines]
+        for name in ("x", "y", "S", "n_tests", "n_removed", "more"):
+            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
+        mine, theirs = (engine.edges() for engine in engines)
+        for i in (0, 1):
+            np.testing.assert_array_equal(mine[i], theirs[i])
+            assert mine[i].dtype == np.int32
+        np.testing.assert_allclose(mine[2], theirs[2], rtol=1e-6, atol=1e-12)
+        np.testing.assert_array_equal(*(engine.degrees() for engine in engines))
+    engines[0].close()
 
 
 @pytest.mark.parametrize("options", [{"beta": 64, "gamma": 1}, {"beta": 1, "gamma": 256}, {"beta": 8, "gamma": 8}])
@@ -177,9 +265,29 @@ def test_correlation_of_data():
     np.testing.assert_array_equal(C, C.T)
 
 
-def test_inspection_sees_what_the_cpu_engine_sees():
-    from pycupc.engines.cpu.engine import CpuEngine
+def test_identical_columns_have_equal_correlations():
+    """Exactly equal, wherever the columns stand; two copies have correlation 1, two constant columns none."""
+    rng = np.random.default_rng(5)
+    p, n = 257, 20
+    X = rng.standard_normal((n, p))
+    copies = np.sort(rng.permutation(p)[:31])
+    X[:, copies] = X[:, copies[:1]]
+    others = np.setdiff1d(np.arange(p), copies)
+    X[:, others[:2]] = 1.5
+    for order in (np.arange(p), np.arange(p)[::-1], rng.permutation(p)):
+        C = GpuEngine().correlation(X[:, order])
+        at = np.flatnonzero(np.isin(order, copies))
+        assert (C[np.ix_(at, at)] == 1).all()
+        rest = np.flatnonzero(np.isin(order, others[2:]))
+        assert (C[np.ix_(at, rest)] == C[at[0], rest]).all()
+        constant = np.flatnonzero(np.isin(order, others[:2]))
+        assert np.isnan(C[constant[0], constant[1]])
+        assert (np.diag(C) == 1).all()
+        np.testing.assert_array_equal(C, C.T)
+        np.testing.assert_allclose(C[np.ix_(rest, rest)], correlation(X[:, order[rest]]), rtol=0, atol=1e-13)
 
+
+def test_inspection_sees_what_the_cpu_engine_sees():
     rng = np.random.default_rng(0)
     for fault in range(6):
         C = np.corrcoef(rng.standard_normal((100, 70)), rowvar=False)
@@ -232,27 +340,25 @@ def test_out_of_memory_during_a_run():
 
 
 def test_a_kernel_that_is_missing_or_broken(monkeypatch, tmp_path):
-    from pycupc.engines.gpu import launch
-
     engine = GpuEngine()
-    monkeypatch.setattr(launch, "KERNEL_DIR", tmp_path)
+    monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
     with pytest.raises(EngineError, match=r"nothing\.cu cannot be read"):
-        engine._dev.kernel("nothing", "nothing")
+        engine.device.kernels.get("nothing", "nothing")
     (tmp_path / "broken.cu").write_text("this is not CUDA")
     with pytest.raises(EngineError, match="does not compile"):
-        engine._dev.kernel("broken", "broken")
+        engine.device.kernels.get("broken", "broken")
     monkeypatch.undo()
     still_works()
 
 
 def test_a_launch_that_fails_is_an_engine_error(monkeypatch):
     engine = GpuEngine()
-    launch = engine._launch
+    launch = engine.device.launch
 
     def too_many_threads(file, name, grid, block, args, shared=0):
         launch(file, name, grid, (2048,), args, shared)
 
-    monkeypatch.setattr(engine, "_launch", too_many_threads)
+    monkeypatch.setattr(engine.device, "launch", too_many_threads)
     with pytest.raises(EngineError, match="failed on"):
         pycupc.pc(**dense(), engine=engine)
     monkeypatch.undo()

@@ -1,9 +1,11 @@
-// canonical.cuh -- the one definition of a partial correlation (pycupc/engines/canonical.py), operation for operation.
+// partial_correlation.cuh -- the canonical formula: the one definition of a partial correlation, operation for operation
+//   that of pycupc/gaussian/partial_correlation.py. It decides the tests that a fast formula cannot decide with certainty.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal the Numba twin's.
-//   A, V: work space of (size + 2)^2 and 2 (size + 2) doubles, used by one thread at a time. Consecutive entries lie `step`
-//   apart, those of S too: threads of a warp that take neighbouring spaces touch neighbouring words.
+//   Arguments of all versions: C [p, p] float64, row-major; x and y, given the variables S[0..size-1], ascending; A: work
+//   space of one thread, a matrix [m, m] and behind it two vectors V [2, m], m = size + 2. Consecutive entries of S, A
+//   and V lie `step` apart: threads of a warp that take neighbouring spaces touch neighbouring words.
 #pragma once
-#include "combinations.cuh"
+#include "common/subsets.cuh"
 #ifdef __CUDACC__
 #define SLOW_HD __host__ __device__ __noinline__ static
 #else
@@ -11,11 +13,12 @@
 #define SLOW_HD static
 #endif
 
-constexpr double R_MAX = 0.9999999;            // pcalg clips r here
-constexpr double PIVOT_FLOOR = 1e-9;           // a fast test decides alone only above this pivot (pycupc/citest.py)
+constexpr double R_MAX = 0.9999999;   // pcalg clips r here
+constexpr double PIVOT_FLOOR = 1e-9;  // a fast test decides alone only above this pivot (gaussian/fisher_z.py)
+constexpr double ONE_MINUS_FLOOR = 1.0 - PIVOT_FLOOR;
 constexpr double PINV_PIVOT = 1e-11;           // the canonical formula leaves elimination below this pivot
 constexpr double EPS = 2.220446049250313e-16;  // R's .Machine$double.eps
-constexpr int MAX_SWEEPS = 30;
+constexpr int MAX_SWEEPS = 30;                 // bound on the sweeps of Jacobi's iteration
 
 HD double clip_r(double r) {
     if (r != r) return 0.0;
@@ -46,7 +49,15 @@ HD void rotate(const Rotation& rot, double& i, double& j) {
     j = rot.s * u + rot.c * v;
 }
 
-// Rows x and y of the pseudoinverse, summed over eigenvalues w with entries v0 and v1 of their vectors; those below `drop` count as 0.
+// Covariance matrix of x and y given S, by elimination.
+struct Block {
+    double vx, vy, cov;
+    HD bool sound() const { return vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy); }
+    HD double r() const { return clip_r(cov / sqrt(vx * vy)); }
+};
+
+// Rows x and y of the pseudoinverse, summed over eigenvalues w with entries v0 and v1 of their eigenvectors. Eigenvalues
+// up to `drop` count as 0.
 struct PseudoInverse {
     double drop, p00 = 0.0, p01 = 0.0, p11 = 0.0;
     HD explicit PseudoInverse(double drop_) : drop(drop_) {}
@@ -60,9 +71,11 @@ struct PseudoInverse {
     HD double r() const { return clip_r(-p01 / sqrt(p00 * p11)); }
 };
 
-// A: the lower triangle. Only rows x and y of the matrix of eigenvectors are asked for in the end: V [2, m].
-SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V, int step) {
+// r from the pseudoinverse of the correlation matrix of x, y, S, by Jacobi's iteration on its lower triangle A. Only rows
+// x and y of the matrix of eigenvectors are needed: V.
+SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* S, int size, double* A, int step) {
     const int m = size + 2, row = m * step;
+    double* V = A + m * row;
     for (int i = 0; i < m; ++i) {
         const int a = i == 0 ? x : (i == 1 ? y : S[(i - 2) * step]);
         for (int j = 0; j <= i; ++j) {
@@ -90,7 +103,7 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
                 A[at_i + in] = A[at_i + in] - rot.t * off;
                 A[at_j + jn] = A[at_j + jn] + rot.t * off;
                 A[at_j + in] = 0.0;
-                double *ki = A + at_i, *kj = A + at_j;      // (k, i) and (k, j), or their mirror images
+                double *ki = A + at_i, *kj = A + at_j;  // (k, i) and (k, j), or their mirror images
                 for (int k = 0; k < m; ++k) {
                     if (k != i && k != j) rotate(rot, *ki, *kj);
                     ki += k < i ? step : row;
@@ -110,9 +123,8 @@ SLOW_HD double pseudoinverse_r(const double* C, i64 p, int x, int y, const int* 
     return inverse.r();
 }
 
-// r of x and y given S[0..size-1] (variables, ascending); C [p, p] float64, C order.
-SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, double* V,
-                                   int step = 1) {
+// r of x and y given S, by Gaussian elimination where all pivots allow it.
+SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, int step) {
     if (size == 0) return clip_r(C[x * p + y]);
     if (size == 1) return correlation_given_one(C[x * p + y], C[x * p + S[0]], C[y * p + S[0]]);
     const int m = size + 2, row = m * step;
@@ -127,16 +139,13 @@ SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const i
     }
     for (int k = 0; k < size; ++k) {
         const double pivot = A[k * row + k * step];
-        if (!(pivot > PINV_PIVOT)) return pseudoinverse_r(C, p, x, y, S, size, A, V, step);
+        if (!(pivot > PINV_PIVOT)) return pseudoinverse_r(C, p, x, y, S, size, A, step);
         for (int i = k + 1; i < m; ++i) {
             const double f = A[i * row + k * step] / pivot;
-            for (int j = k + 1; j <= i; ++j)
-                A[i * row + j * step] = A[i * row + j * step] - f * A[j * row + k * step];
+            for (int j = k + 1; j <= i; ++j) A[i * row + j * step] = A[i * row + j * step] - f * A[j * row + k * step];
         }
     }
-    const double* last = A + size * (row + step);           // the 2 x 2 block of x and y
-    const double vx = last[0], vy = last[row + step], cov = last[row];
-    if (!(vx > PINV_PIVOT && vy > PINV_PIVOT && vx * vy - cov * cov > PINV_PIVOT * (vx * vy)))
-        return pseudoinverse_r(C, p, x, y, S, size, A, V, step);
-    return clip_r(cov / sqrt(vx * vy));
+    const double* last = A + size * (row + step);  // the 2 x 2 block of x and y
+    const Block block = {last[0], last[row + step], last[row]};
+    return block.sound() ? block.r() : pseudoinverse_r(C, p, x, y, S, size, A, step);
 }

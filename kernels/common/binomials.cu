@@ -1,0 +1,18 @@
+// binomials.cu -- the table of binomial coefficients that all engines share.
+#include "common/subsets.cuh"
+
+// Columns k0 .. k1 - 1 of the table: C(n, k) at binom[k * stride + n] for n < stride, saturated at BINOM_MAX.
+//   Launch  any grid, one thread per n
+//   binom   [k1, stride] uint64; written here
+extern "C" __global__ void binomial_table(u64* binom, const int stride, const int k0, const int k1) {
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= stride) return;
+    for (int k = k0; k < k1; ++k) {
+        u64 value;
+        if (k == 0) value = 1;
+        else if (k > n) value = 0;
+        else if (2 * k > n) value = binom[(i64)(n - k) * stride + n];  // C(n, k) = C(n, n - k)
+        else value = binomial_next(binom[(i64)(k - 1) * stride + n], n, k);
+        binom[(i64)k * stride + n] = value;
+    }
+}

@@ -1,0 +1,115 @@
+// structures.cuh -- what the host passes to the kernels and reads back from them.
+//   Compiles as CUDA and as plain C++. pycupc/engines/gpu/structures.py mirrors every structure, and
+//   tests/test_kernel_helpers.py compares sizes and offsets. All pointers are device memory.
+//   E is the number of ordered pairs (x, y) with an edge x - y; ranks count from 0.
+#pragma once
+#include "common/subsets.cuh"
+
+constexpr u64 NOT_SEPARATED = ~0ULL;  // best[e] while no separating set is known
+
+// State of an ordered pair, one byte of G. LIVE and FIXED, the edges, are odd.
+constexpr unsigned char GONE_A = 0;  // never an edge, or removed by side A (x < y)
+constexpr unsigned char LIVE = 1;    // an edge that is tested
+constexpr unsigned char GONE_B = 2;  // removed by side B (x > y) at this level
+constexpr unsigned char FIXED = 3;   // an edge that is never tested
+
+// The graph at the start of a level, as neighbour lists. Pair e is (source[e], column[e]); rows ascend, and columns
+// ascend within a row. "level tests" stands for the kernels in schur/ and cupc/.
+struct Graph {
+    const double* C;   // [p, p] correlations, row-major; the host uploads them
+    unsigned char* G;  // [p, p] state of each pair; written by level0, level tests, mark_side_b
+    i64* start;        // [p + 1] first pair of each row; written by scan_rows
+    int* column;       // [E] y of each pair; written by list_neighbours, compact_rows
+    int* source;       // [E] x of each pair; likewise
+    u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; written by level tests
+    u64* least;        // [E] bits of the smallest r^2 met at this level, or of the bound from z; written by level tests
+    double* z;         // [E] smallest |z| of all tests of the pair at earlier levels; written as column
+    i64 p;             // number of variables
+};
+
+// Counts of one level, zero before it. The host reads them after scan_rows.
+struct Counters {
+    u64 tests;             // pcalg's number of tests of the level; level0, count_rows, finish_level1, finish_records
+    u64 removed;           // edges removed by level 0; level0
+    u64 more;              // 1 when a tested pair had more candidates than the level; level0, count_rows
+    u64 doubtful;          // tests decided by the canonical formula; level tests
+    u64 pairs;             // E of the graph after the level; this and what follows: scan_rows
+    u64 widest;            // largest degree in the high word, ~(its first row) in the low word
+    u64 records;           // separating sets that the level found
+    u64 rows[6];           // rows with tests at the next level, in each class of degrees
+    double sets;           // conditioning sets of the next level, over all rows
+    double tests_at_most;  // its tests, if none separates an edge
+    u64 handed_out[6];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
+    u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
+};
+
+// One level: its size, its thresholds, its work space.
+struct Level {
+    Binomials binom;           // C(n, k) for n <= p, k <= level + 2
+    Counters* counters;        // those of the level
+    double* work;              // work space of the canonical formula, canonical_doubles(level) for each user at a time
+    const volatile int* stop;  // non-zero asks running kernels to return
+    double cutoff;             // |r| <= cutoff is independent
+    double sure_in, sure_out;  // r^2 below sure_in is surely independent, above sure_out surely dependent
+    int level;                 // size of the conditioning sets
+    int slots;                 // schur: lanes of a warp that have work space of their own
+};
+
+// Upper bounds of the first five classes of degrees; the sixth holds all larger rows.
+struct Classes {
+    int bound[5];
+};
+
+// How the rows low < degree <= high of one class are cut into work items (schur).
+struct RowClass {
+    double sets_per_item;  // conditioning sets per item that are aimed at
+    int suffix;            // members of S after the prefix
+    int low, high;         // degrees of the class
+    int tile;              // columns per tile of the last but one member, one tile per item; 0: items are prefixes
+};
+
+// Work items of a class in phases: phase f of row x holds the items [2^f - 1, 2^(f+1) - 1) of that row, so that early
+// subsets of all rows come before late subsets of any, and the removals they lead to save work.
+struct Queue {
+    u64* offsets;  // [phases, p + 1] items before (phase, x); the last entry of a row ends the phase; plan_phases
+    u64* chunk;    // [p] prefixes per item; plan_phases
+    int phases;    // of the class
+    int p;         // number of variables
+    int index;     // class of degrees: counters->handed_out[index] numbers the items that are handed out
+};
+
+// One side of a level of cuPC-E or cuPC-S, in virtual blocks: the paper's blocks, handed out to resident ones.
+struct Shape {
+    u64 blocks;      // virtual blocks of a side
+    int per_row;     // virtual blocks per row
+    int side;        // 0: pairs x < y; 1: pairs x > y that side 0 left
+    int shared_row;  // 1: the row is copied to shared memory
+};
+
+// What a level did to each row, and the separating sets it found, in order of (x, y).
+struct RowCounts {
+    i64* kept;     // [p] pairs that stay; count_neighbours, count_rows
+    i64* removed;  // [p] separating sets found in the row; count_rows (null at level 0)
+};
+struct Records {
+    i64* start;  // [p + 1] first record of each row; scan_rows (null at level 0)
+    int* x;      // [m] pair (x, y) whose test separated the edge; compact_rows
+    int* y;      // [m] likewise
+    u64* rank;   // [m] rank of S among the subsets of adj(x); compact_rows
+    int* S;      // [m, level] separating set, ascending variables; finish_level1, finish_records
+    double* r;   // [m] its canonical partial correlation; likewise
+};
+
+// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: a matrix [m, m], two
+// vectors [m], and m ints, m = level + 2.
+HD i64 canonical_doubles(int level) {
+    const i64 m = level + 2;
+    return m * m + 3 * m;
+}
+
+// Of the factor W of a prefix of size q (schur/conditioning.cuh), per row, in doubles: even for 16-byte loads, and an odd
+// number of 16-byte words against bank conflicts.
+HD int w_pitch(int q) {
+    const int even = (q + 1) & ~1;
+    return q == 0 ? 0 : (even & 2 ? even : even + 2);
+}

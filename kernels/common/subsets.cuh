@@ -1,0 +1,89 @@
+// subsets.cuh -- binomial coefficients and subsets in lexicographic order, in 64 bits, with overflow checked.
+//   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py).
+//   A subset s_0 < ... < s_{k-1} of {0..n-1} has lexicographic rank  C(n,k) - 1 - sum_i C(n-1-s_i, k-i):
+//   lexicographic order is the colexicographic order of the mirrored elements n-1-s_i, run backwards.
+//   Example with n = 5, k = 2: {1,3} has rank 10 - 1 - (C(3,2) + C(1,1)) = 5.
+#pragma once
+#ifdef __CUDACC__
+#define HD __host__ __device__ __forceinline__
+#define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#else
+#define HD inline
+#define UNROLL
+#endif
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr u64 BINOM_MAX = 1ULL << 62;  // larger counts are stored as this one and never enumerated
+
+// Table of C(n, k), saturated at BINOM_MAX: entry k * stride + n. Written by binomial_table (common/binomials.cu).
+struct Binomials {
+    const u64* table;
+    int stride;
+    HD const u64* column(int k) const { return table + (i64)k * stride; }
+    HD u64 operator()(int n, int k) const { return table[(i64)k * stride + n]; }
+};
+
+// C(n, k) from below = C(n, k - 1), exactly: below * (n - k + 1) / k without a 128-bit product.
+HD u64 binomial_next(u64 below, int n, int k) {
+    if (n < k) return 0;
+    if (below >= BINOM_MAX) return BINOM_MAX;
+    const u64 m = (u64)(n - k + 1), d = (u64)k;
+    const u64 whole = below / d, rest = below % d;  // rest * m < k * n does not overflow for n < 2^31
+    if (whole > BINOM_MAX / m) return BINOM_MAX;
+    const u64 r = whole * m + rest * m / d;
+    return r < BINOM_MAX ? r : BINOM_MAX;
+}
+
+// C(n, k) without a table, saturated.
+HD u64 binomial(int n, int k) {
+    if (k < 0 || k > n) return 0;
+    if (k > n - k) k = n - k;  // so that no intermediate count is larger than the result
+    u64 b = 1;
+    for (int i = 1; i <= k; ++i) b = binomial_next(b, n, i);
+    return b;
+}
+
+// Rank of the k-subset of {0..n-1} whose first `known` members are s[0..known-1], before the terms of the other members
+// are subtracted. With known = k this is the rank of s.
+HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) {
+    u64 rank = binom(n, k) - 1;
+    for (int i = 0; i < known; ++i) rank -= binom(n - 1 - s[i], k - i);
+    return rank;
+}
+
+// Largest c in [0, top] with C(c, k) <= left, by bisection; column[c] = C(c, k) grows with c.
+HD int binomial_floor(const u64* column, int top, u64 left) {
+    int lo = 0, hi = top;
+    while (lo < hi) {
+        const int mid = (lo + hi + 1) >> 1;
+        if (column[mid] <= left) lo = mid;
+        else hi = mid - 1;
+    }
+    return lo;
+}
+
+// Subset of rank `rank` by one thread: Buckles and Lybanon (1977), ACM TOMS 3(2), algorithm 515, with a table and bisection.
+HD void subset_unrank(const Binomials& binom, int n, int k, u64 rank, int* s) {
+    u64 left = binom(n, k) - 1 - rank;
+    int top = n - 1;
+    for (int i = 0; i < k; ++i) {
+        const u64* column = binom.column(k - i);
+        const int c = binomial_floor(column, top, left);
+        s[i] = n - 1 - c;
+        left -= column[c];
+        top = c - 1;
+    }
+}
+
+// Next subset in lexicographic order. Returns the first position that changed, -1 after the last subset.
+HD int subset_next(int n, int k, int* s) {
+    int i = k - 1;
+    while (i >= 0 && s[i] == n - k + i) --i;
+    if (i < 0) return -1;
+    const int first = i;
+    ++s[i];
+    for (++i; i < k; ++i) s[i] = s[i - 1] + 1;
+    return first;
+}

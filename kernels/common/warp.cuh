@@ -1,0 +1,82 @@
+// warp.cuh -- sums, scans and subsets by a warp or a block, and the report of a separating set. All threads of the warp
+//   (or block) take part in each call.
+#pragma once
+#include "common/structures.cuh"
+#define FULL 0xffffffffu
+
+DEVICE u64 bits(double v) { return (u64)__double_as_longlong(v); }
+DEVICE double from_bits(u64 v) { return __longlong_as_double((i64)v); }
+DEVICE double nan_value() { return __longlong_as_double(0x7ff8000000000000LL); }
+
+// Lanes of `mask` below this one.
+DEVICE int lanes_before(unsigned mask) { return __popc(mask & ((1u << (threadIdx.x & 31)) - 1)); }
+
+// Sum and maximum over a warp, in every lane (redux needs sm_80; this compiles from sm_70 on).
+template <typename N>
+DEVICE N sum_over_warp(N v) {
+    for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(FULL, v, o);
+    return v;
+}
+template <typename N>
+DEVICE N max_over_warp(N v) {
+    for (int o = 16; o; o >>= 1) v = max(v, __shfl_xor_sync(FULL, v, o));
+    return v;
+}
+
+// Inclusive scan over a warp.
+template <typename N>
+DEVICE N scan_over_warp(N v) {
+    const int lane = threadIdx.x & 31;
+    for (int o = 1; o < 32; o <<= 1) {
+        const N u = __shfl_up_sync(FULL, v, o);
+        if (lane >= o) v += u;
+    }
+    return v;
+}
+
+// Exclusive scan over a block of 1024 threads, one slice per call: `before`, equal in all threads, is the sum of the
+// earlier slices and moves on by the sum of this one. partial: 32 words of shared memory.
+template <typename N>
+DEVICE N scan_over_block(const N v, N* partial, N& before) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const N inclusive = scan_over_warp(v);
+    __syncthreads();  // the previous call has been read
+    if (lane == 31) partial[warp] = inclusive;
+    __syncthreads();
+    const N sums = scan_over_warp(partial[lane]);
+    const N warps_before = __shfl_sync(FULL, sums, (warp + 31) & 31);
+    const N out = before + (warp ? warps_before : 0) + inclusive - v;
+    before += __shfl_sync(FULL, sums, 31);
+    return out;
+}
+
+// Subset of rank `rank` among the k-subsets of {0..n-1}, ascending in s (shared or global memory), by one warp: each
+// member is found among 32 candidates at a time.
+DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank, int* s) {
+    const int lane = threadIdx.x & 31;
+    u64 left = binom(n, k) - 1 - rank;
+    int top = n - 1;
+    for (int i = 0; i < k; ++i) {  // mirrored member: the largest c with C(c, k - i) <= left
+        const u64* column = binom.column(k - i);
+        int c = top - lane;
+        unsigned hit;
+        while (!(hit = __ballot_sync(FULL, c >= 0 && column[max(c, 0)] <= left))) c -= 32;
+        c = __shfl_sync(FULL, c, __ffs((int)hit) - 1);
+        if (lane == 0) s[i] = n - 1 - c;
+        left -= column[c];
+        top = c - 1;
+    }
+    __syncwarp();
+}
+
+// State of the pair (x, y) now: other blocks may be removing it.
+DEVICE unsigned char state_now(const Graph& g, const int x, const int y) {
+    return *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
+}
+
+// A set of this rank separates pair e = (x, y). The smallest rank stays; on side A the edge is gone at once, which side B
+// of this level may see or not: what side B then finds is discarded afterwards.
+DEVICE void report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
+    atomicMin(&g.best[e], rank);
+    if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+}

@@ -1,0 +1,185 @@
+// cupc_s.cu -- cuPC-S: theta threads per block, delta blocks per row; a thread takes a set S of adj(x), inverts M2 once and
+//   tests all pairs of the row with it. See cupc.cuh.
+//   Work    virtual block = (row x, part); the threads of a row's parts take every (delta * theta)-th set
+//   Launch  persistent grid; block theta; dynamic shared memory where shared_row: d u64 (best), d u64 (least), d ints (row)
+//   Reads   g.C, g.start, g.column, g.G, lv.binom
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
+//   lv.work canonical_doubles(level) doubles per thread
+//   M2 is inverted explicitly, from its Cholesky factor; where all pivots are sound this is the pseudoinverse that the
+//   paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests of other sets are doubtful.
+#include "cupc/cupc.cuh"
+
+// Below this pivot, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py).
+constexpr double INVERSE_FLOOR = 1e-5;
+
+// A row with its targets, in shared memory or in the graph.
+struct Row {
+    int x, d, side;
+    bool shared;
+    i64 e0;
+    const int* adj;  // [d] variables
+    u64* best;       // [d] smallest separating rank; 0 in shared memory: no target
+    u64* least;      // [d] bits of the smallest r^2
+};
+
+// A conditioning set and what all its tests share.
+template <int MAX>
+struct Given {
+    Factor<MAX> f;        // after invert: P = M2^-1
+    double gx[MAX], vx;   // M2^-1 C_Sx; var(x | S)
+    int s[MAX], at[MAX];  // variables; positions in adj(x)
+    u64 set;              // rank
+    bool sound;
+};
+
+// A pair that this side tests. Side 0 may see GONE_A: another block of the row has separated it, maybe at a later rank.
+DEVICE bool to_test(const Graph& g, const int x, const int y, const int side) {
+    const unsigned char state = state_now(g, x, y);
+    return (x > y) == side && (side ? state == LIVE : state != FIXED);
+}
+
+// Targets of the row among this thread's share; copies the row to shared memory where it fits.
+DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
+    int n = 0;
+    for (int i = threadIdx.x; i < row.d; i += blockDim.x) {
+        const int y = g.column[row.e0 + i];
+        const bool live = to_test(g, row.x, y, row.side);
+        n += live;
+        if (row.shared) {
+            memory[i] = live ? NOT_SEPARATED : 0;
+            memory[row.d + i] = g.least[row.e0 + i];
+            ((int*)(memory + 2 * row.d))[i] = y;
+        }
+    }
+    return n;
+}
+
+// Early termination III: whether no later set of this thread can improve on what was found for any pair.
+DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
+    bool any = false;
+    for (int i = 0; i < row.d && !any; ++i)
+        any = *(volatile u64*)&row.best[i] > set && (row.shared || to_test(g, row.x, row.adj[i], row.side));
+    return !any;
+}
+
+// Inverts M2 of the set at the positions z.at, and conditions x on it.
+template <int L>
+DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given<MAX_LEVEL<L>>& z) {
+    constexpr int MAX = MAX_LEVEL<L>;
+    const int l = L > 0 ? L : lv.level;
+    const double* cx = g.C + (i64)row.x * g.p;
+    double v[MAX];
+    z.sound = true;
+    z.vx = 1.0;
+    UNROLL
+    for (int i = 0; i < l; ++i) {
+        z.s[i] = row.adj[z.at[i]];
+        const double pivot = factor_row(z.f, g.C + (i64)z.s[i] * g.p, z.s, i, [](int, double) {});
+        z.sound = z.sound && pivot > INVERSE_FLOOR;
+    }
+    invert(z.f, l);
+    UNROLL
+    for (int i = 0; i < l; ++i) v[i] = cx[z.s[i]];
+    UNROLL
+    for (int i = 0; i < l; ++i) {
+        double t = 0.0;
+        UNROLL
+        for (int j = 0; j < l; ++j) t = fma(entry(z.f, i, j), v[j], t);
+        z.gx[i] = t;
+        z.vx = fma(-t, v[i], z.vx);
+    }
+    z.sound = z.sound && z.vx > INVERSE_FLOOR;
+}
+
+// The test of x and y given the set.
+template <int L>
+DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z, const int x, const int y) {
+    const int l = L > 0 ? L : lv.level;
+    const double* cy = g.C + (i64)y * g.p;
+    double num = g.C[(i64)x * g.p + y], vy = 1.0, v[MAX_LEVEL<L>];
+    UNROLL
+    for (int i = 0; i < l; ++i) {
+        v[i] = cy[z.s[i]];
+        num = fma(-z.gx[i], v[i], num);
+        double q = 0.0;
+        UNROLL
+        for (int j = 0; j < i; ++j) q = fma(z.f.P[packed(i, j)], v[j], q);
+        vy = fma(-v[i], fma(z.f.P[packed(i, i)], v[i], q + q), vy);
+    }
+    const double den = z.vx * vy, num2 = num * num;
+    return {num2, den, z.sound && vy > INVERSE_FLOOR && num2 < ONE_MINUS_FLOOR * den};
+}
+
+// All pairs of the row with one set. left: pairs of the row that are still to be separated, shared by the block.
+template <int L>
+DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given<MAX_LEVEL<L>>& z, double* work,
+                     int* left) {
+    const int l = L > 0 ? L : lv.level;
+    for (int t = 0; t < row.d; ++t) {
+        if (*(volatile u64*)&row.best[t] <= z.set) continue;  // early termination II
+        bool member = false;
+        UNROLL
+        for (int i = 0; i < l; ++i) member = member || z.at[i] == t;
+        const int y = row.adj[t];
+        if (member || (!row.shared && !to_test(g, row.x, y, row.side))) continue;
+        const Moments m = moments_of<L>(g, lv, z, row.x, y);
+        if (m.sound && m.num2 > fmax(from_bits(*(volatile u64*)&row.least[t]), lv.sure_out) * m.den) continue;
+        double r2;
+        if (decide<L>(g, lv, m, row.x, y, z.s, work, r2)) {
+            if (atomicMin(&row.best[t], z.set) == NOT_SEPARATED) atomicSub(left, 1);
+        } else {
+            atomicMin(&row.least[t], bits(r2));
+        }
+    }
+}
+
+// Reports what the block found in the row.
+DEVICE void report_row(const Graph& g, const Row& row) {
+    for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
+        const int y = row.adj[t];
+        if (!to_test(g, row.x, y, row.side)) continue;
+        if (row.shared) atomicMin(&g.least[row.e0 + t], row.least[t]);
+        if (row.best[t] != NOT_SEPARATED) report_separated(g, row.e0 + t, row.x, y, row.best[t]);
+    }
+}
+
+template <int L>
+__global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, const Shape sh) {
+    extern __shared__ u64 s_memory[];
+    __shared__ u64 slot;
+    __shared__ int left;  // pairs of the row still to be separated
+    const int l = L > 0 ? L : lv.level;
+    double* work = lv.work + ((i64)blockIdx.x * blockDim.x + threadIdx.x) * canonical_doubles(l);
+    while (true) {
+        const u64 block = next_block(lv, sh, &slot);
+        if (block == NO_BLOCK) return;
+        Row row;
+        row.x = (int)(block / sh.per_row);
+        row.e0 = g.start[row.x];
+        row.d = (int)(g.start[row.x + 1] - row.e0);
+        row.side = sh.side;
+        row.shared = sh.shared_row;
+        if (row.d - 1 < l) continue;  // early termination I
+        if (threadIdx.x == 0) left = 0;
+        __syncthreads();
+        const int n = load_row(g, row, s_memory);
+        if (n) atomicAdd(&left, n);
+        __syncthreads();
+        if (left == 0) continue;  // early termination I
+        row.best = row.shared ? s_memory : g.best + row.e0;
+        row.least = row.shared ? s_memory + row.d : g.least + row.e0;
+        row.adj = row.shared ? (const int*)(s_memory + 2 * row.d) : g.column + row.e0;
+        const u64 sets = lv.binom(row.d, l), step = (u64)sh.per_row * blockDim.x;
+        Given<MAX_LEVEL<L>> z;
+        int count = 0;
+        for (z.set = (block % sh.per_row) * blockDim.x + threadIdx.x; z.set < sets; z.set += step) {
+            if ((++count & POLL) == 0 && *lv.stop) break;
+            if (*(volatile int*)&left <= 0 && row_is_done(g, row, z.set)) break;
+            subset_unrank(lv.binom, row.d, l, z.set, z.at);
+            condition<L>(g, lv, row, z);
+            test_row<L>(g, lv, row, z, work, &left);
+        }
+        __syncthreads();
+        report_row(g, row);
+    }
+}

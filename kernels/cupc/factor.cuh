@@ -1,0 +1,72 @@
+// factor.cuh -- Cholesky factor of M2, the correlation matrix of a conditioning set, and the inverse from it.
+//   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py, where Algorithm 7 is the reference).
+//   Triangles are packed by rows; MAX is the largest size, and all loops unroll where the size is known.
+#pragma once
+#include "common/subsets.cuh"
+
+HD constexpr int packed(int i, int j) { return i * (i + 1) / 2 + j; }
+
+HD double reciprocal_root(double v) {
+#ifdef __CUDACC__
+    return rsqrt(v);
+#else
+    return 1.0 / sqrt(v);
+#endif
+}
+
+// M2 = R R'. Below the diagonal P holds R; inv holds the reciprocals of its diagonal.
+template <int MAX>
+struct Factor {
+    double P[MAX * (MAX + 1) / 2], inv[MAX];
+};
+
+// Row i of R. c: row s[i] of C; s: the variables of the set. each(j, R_ij) is called for j = 0 .. i - 1 as soon as the
+// entry is known. Returns the pivot, the square of R_ii.
+template <int MAX, class Each>
+HD double factor_row(Factor<MAX>& f, const double* c, const int* s, const int i, Each each) {
+    double pivot = 1.0;
+    UNROLL
+    for (int j = 0; j < i; ++j) {
+        double v = c[s[j]];
+        UNROLL
+        for (int k = 0; k < j; ++k) v = fma(-f.P[packed(i, k)], f.P[packed(j, k)], v);
+        v *= f.inv[j];
+        f.P[packed(i, j)] = v;
+        pivot = fma(-v, v, pivot);
+        each(j, v);
+    }
+    f.inv[i] = reciprocal_root(pivot);
+    return pivot;
+}
+
+// P becomes the lower triangle of M2^-1 = R^-T R^-1, in place.
+template <int MAX>
+HD void invert(Factor<MAX>& f, const int l) {
+    UNROLL
+    for (int j = 0; j < l; ++j) {  // R^-1, column by column
+        f.P[packed(j, j)] = f.inv[j];
+        UNROLL
+        for (int i = j + 1; i < l; ++i) {
+            double t = 0.0;
+            UNROLL
+            for (int k = j; k < i; ++k) t = fma(-f.P[packed(i, k)], f.P[packed(k, j)], t);
+            f.P[packed(i, j)] = t * f.inv[i];
+        }
+    }
+    UNROLL
+    for (int i = 0; i < l; ++i) {  // entry (i, j) of the product needs the rows >= i only
+        UNROLL
+        for (int j = 0; j <= i; ++j) {
+            double t = 0.0;
+            UNROLL
+            for (int k = i; k < l; ++k) t = fma(f.P[packed(k, i)], f.P[packed(k, j)], t);
+            f.P[packed(i, j)] = t;
+        }
+    }
+}
+
+// Entry (i, j) of the symmetric matrix in P.
+template <int MAX>
+HD double entry(const Factor<MAX>& f, const int i, const int j) {
+    return i >= j ? f.P[packed(i, j)] : f.P[packed(j, i)];
+}

@@ -1,0 +1,70 @@
+// conditioning.cuh -- covariances given the prefix of a conditioning set.
+//   Row x has neighbours at the positions 0..d-1; position d stands for x itself. The prefix P = (P_0, .., P_{q-1}) are
+//   positions. W [d + 1, w_pitch(q)] is the factor W_aj = cov(P_j, a | P_0..P_{j-1}) / sd(P_j | P_0..P_{j-1}), so that
+//   cov(a, b | P) = C_ab - W_a . W_b.
+#pragma once
+#include "canonical/partial_correlation.cuh"
+#include "common/warp.cuh"
+
+// A row and its present prefix.
+struct Row {
+    const double* C;    // [p, p]
+    i64 p, e0;          // variables; first pair of the row
+    const int* ids;     // [d + 1] variables of the positions, x last
+    const int* prefix;  // [q] positions, ascending
+    double* W;          // [d + 1, pitch]
+    int x, d, q, pitch;
+
+    // First position after the prefix.
+    DEVICE int after() const { return q ? prefix[q - 1] + 1 : 0; }
+    DEVICE bool outside(const int a) const {
+        bool out = true;
+        for (int j = 0; j < q; ++j) out = out && a != prefix[j];
+        return out;
+    }
+};
+
+// v - sum over j < n of a[j] b[j]; both 16-byte aligned.
+DEVICE double less_dot(double v, const double* a, const double* b, const int n) {
+    int j = 0;
+#pragma unroll 4
+    for (; j + 2 <= n; j += 2) {
+        const double2 s = *(const double2*)(a + j), t = *(const double2*)(b + j);
+        v = fma(-s.x, t.x, v);
+        v = fma(-s.y, t.y, v);
+    }
+    return j < n ? fma(-a[j], b[j], v) : v;
+}
+
+// Columns from .. q - 1 of W, by the whole block. flag [q], shared memory: whether the pivot of each column is above the
+// floor. Returns whether all are.
+DEVICE bool condition(const Row& r, const int from, bool* flag) {
+    for (int j = from; j < r.q; ++j) {
+        const double* c = r.C + (i64)r.ids[r.prefix[j]] * r.p;
+        const double* pivot_row = r.W + r.prefix[j] * r.pitch;
+        const double pivot = less_dot(c[r.ids[r.prefix[j]]], pivot_row, pivot_row, j);
+        const double scale = rsqrt(pivot);
+        for (int a = threadIdx.x; a <= r.d; a += blockDim.x) {
+            const double v = less_dot(c[r.ids[a]], pivot_row, r.W + a * r.pitch, j);
+            r.W[a * r.pitch + j] = v * scale;
+        }
+        if (threadIdx.x == 0) flag[j] = pivot > PIVOT_FLOOR;
+        __syncthreads();
+    }
+    bool sound = true;
+    for (int j = 0; j < r.q; ++j) sound = sound && flag[j];
+    return sound;
+}
+
+// cov(a, b | prefix) of two positions.
+DEVICE double given(const Row& r, const int a, const int b) {
+    return less_dot(r.C[(i64)r.ids[a] * r.p + r.ids[b]], r.W + a * r.pitch, r.W + b * r.pitch, r.q);
+}
+
+// Whether the neighbour at position a is a target: its pair is to be tested by this row, and no set of a rank up to
+// `rank` separates it. Side A goes on where another block has separated the edge, maybe at a later rank.
+DEVICE bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
+    const int y = r.ids[a];
+    const unsigned char state = state_now(g, r.x, y);
+    return (r.x < y ? state != FIXED : state == LIVE) && *(volatile u64*)&g.best[r.e0 + a] > rank;
+}

@@ -1,0 +1,258 @@
+// sets.cu -- schur_sets: rows whose covariance matrix given a prefix fits shared memory (degree <= width).
+//   Work    a block takes chunks of consecutive prefixes of a row from the queue; lanes are suffixes, see sweep.cuh
+//   Launch  persistent grid; block 32 to 512; dynamic shared memory as sets_shared() in pycupc/engines/gpu/schur.py
+//   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
+//   table   [C(columns, T)] the T-subsets in colexicographic order, one byte per member (plan.cu), read only
+//   width   largest degree of the rows in this launch
+#include "schur/sweep.cuh"
+#include "schur/work_queue.cuh"
+
+// The block's dynamic shared memory.
+struct Memory {
+    Targets ts;       // [width] each
+    u64* item_least;  // [width] smallest r^2 of the item's targets, as bits
+    double *W, *M;  // factor of the prefix; covariances given it: rows as `rows` says, columns from position `first` on
+    int* ids;       // [width + 1] variables of the positions
+    int* alive;     // [width] positions of the item's targets, -1 once separated
+    int* slot;      // [width] target t of the prefix is entry slot[t] of alive
+    int* rows;      // [width + 1] position of each row of M: the suffix columns, x, then targets within the prefix
+    int* prefix;    // [q + 1]
+    bool* flag;     // [q]
+};
+
+DEVICE Memory lay_out(double2* start, const int width, const int q) {
+    Free free = {(char*)start};
+    Memory m;
+    m.ts = take_targets(free, width);
+    m.W = free.take<double>(w_pitch(q) * (width + 1));
+    m.M = free.take<double>((width + 1) * (width | 1));
+    m.item_least = free.take<u64>(width);
+    m.ids = free.take<int>(width + 1);
+    m.alive = free.take<int>(width);
+    m.slot = free.take<int>(width);
+    m.rows = free.take<int>(width + 1);
+    m.prefix = free.take<int>(q + 1);
+    m.flag = free.take<bool>(q);
+    return m;
+}
+
+// M of one prefix: its columns are the positions first .. d - 1.
+struct Columns {
+    int first, count, pitch;
+    double vx;   // var(x | P)
+    bool sound;  // all pivots of the prefix above the floor
+};
+
+// Numbers from one warp to all. changed: first member of the prefix that differs from the one before.
+struct Counts {
+    int live, targets, rows, changed;
+};
+
+// Targets of the item: those that no set before its first one separates. One warp; returns how many.
+template <int T>
+DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const Memory& mem) {
+    const int d = row.d, first = row.after();
+    u64 rank = rank_from(lv.binom, d, lv.level, row.prefix, row.q);  // of the prefix with its first suffix
+    for (int i = 0; i < T; ++i) rank -= lv.binom(d - 1 - first - i, T - i);
+    int n = 0;
+    for (int b = 0; b < d; b += 32) {
+        const int a = b + (threadIdx.x & 31);
+        const bool live = a < d && is_target(g, row, a, rank);
+        const unsigned mask = __ballot_sync(FULL, live);
+        if (live) {
+            const int at = n + lanes_before(mask);
+            mem.alive[at] = a;
+            mem.item_least[at] = *(volatile u64*)&g.least[row.e0 + a];
+        }
+        n += __popc(mask);
+    }
+    return n;
+}
+
+// Targets outside the prefix, and the rows of M for those before its end. One warp; n: targets of the item.
+DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
+                           Counts& counts) {
+    int count = 0, rows = cols.count + 1;
+    for (int b = 0; b < n; b += 32) {
+        const int i = b + (threadIdx.x & 31);
+        const int a = i < n ? mem.alive[i] : -1;
+        const bool in = a >= 0 && row.outside(a), early = in && a < cols.first;
+        const unsigned mask = __ballot_sync(FULL, in), early_mask = __ballot_sync(FULL, early);
+        if (in) {
+            const int t = count + lanes_before(mask);
+            const int at = early ? rows + lanes_before(early_mask) : a - cols.first;
+            const u64 least = mem.item_least[i];
+            mem.ts.moment[t] = make_double2(given(row, a, row.d), given(row, a, a));
+            mem.ts.least[t] = least;
+            mem.ts.bound[t] = fmax(from_bits(least), lv.sure_out);
+            mem.ts.where[t] = make_int2(at * cols.pitch, a - cols.first);
+            mem.ts.position[t] = a;
+            mem.ts.cut[t] = NO_CUT;
+            mem.slot[t] = i;
+            if (early) mem.rows[at] = a;
+        }
+        count += __popc(mask);
+        rows += __popc(early_mask);
+    }
+    if ((threadIdx.x & 31) == 0) {
+        counts.targets = count;
+        counts.rows = rows;
+    }
+}
+
+// The covariances of M; whole block.
+DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
+    const int cells = rows * cols.count;
+    const float per_row = 1.0f / (float)cols.count;
+    for (int i = threadIdx.x; i < cells; i += blockDim.x) {
+        const int a = (int)(((float)i + 0.5f) * per_row), c = i - a * cols.count;
+        mem.M[a * cols.pitch + c] = given(row, mem.rows[a], cols.first + c);
+    }
+}
+
+// Moves target t to place `to`; lanes with `keep`.
+DEVICE void move_target(const Memory& mem, const int t, const int to, const bool keep) {
+    const Targets& ts = mem.ts;
+    double2 moment;
+    double bound;
+    u64 least;
+    int2 where;
+    int position, slot;
+    if (keep) {
+        moment = ts.moment[t];
+        bound = ts.bound[t];
+        least = ts.least[t];
+        where = ts.where[t];
+        position = ts.position[t];
+        slot = mem.slot[t];
+    }
+    __syncwarp();
+    if (keep) {
+        ts.moment[to] = moment;
+        ts.bound[to] = bound;
+        ts.least[to] = least;
+        ts.where[to] = where;
+        ts.position[to] = position;
+        ts.cut[to] = NO_CUT;
+        mem.slot[to] = slot;
+    }
+    __syncwarp();
+}
+
+// After a segment of suffixes: reports separated targets and closes the gaps that they leave, unless the segment was the
+// last one. One warp; returns the number of targets left.
+template <int T>
+DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const int targets,
+                          const unsigned* table, const unsigned suffixes, const bool last) {
+    int stay = 0;
+    for (int b = 0; b < targets; b += 32) {
+        const int t = b + (threadIdx.x & 31);
+        const bool in = t < targets;
+        const unsigned cut = in ? mem.ts.cut[t] : NO_CUT;
+        const int i = in ? mem.slot[t] : 0;
+        if (in) mem.item_least[i] = mem.ts.least[t];
+        if (cut != NO_CUT) {
+            const unsigned code = table[suffixes - 1 - cut];
+            u64 rank = rank_from(lv.binom, row.d, lv.level, row.prefix, row.q);
+            for (int j = 0; j < T; ++j) rank -= lv.binom((code >> (8 * (T - 1 - j))) & 255u, T - j);
+            const int a = mem.ts.position[t];
+            report_separated(g, row.e0 + a, row.x, row.ids[a], rank);
+            mem.alive[i] = -1;
+        }
+        const bool keep = in && cut == NO_CUT;
+        const unsigned mask = __ballot_sync(FULL, keep);
+        if (!last && __popc(mask) + stay < b + 32) move_target(mem, t, stay + lanes_before(mask), keep);
+        stay += __popc(mask);
+    }
+    return stay;
+}
+
+// All suffixes of a prefix, in segments, each twice as long as the one before. Between two, separated targets are
+// reported and dropped, since all suffixes still to come have larger ranks. Whole block.
+template <int T, bool ILL>
+DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
+                          const Place& place, Counts& counts, const unsigned* __restrict__ table) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const unsigned suffixes = (unsigned)lv.binom(cols.count, T);
+    int targets = counts.targets;
+    for (unsigned begin = 0, length = blockDim.x; targets && begin < suffixes;
+         begin += length, length *= begin ? 2 : 1) {
+        const unsigned end = min(suffixes, begin + length);
+        for (unsigned b = begin + warp * 32; b < end; b += blockDim.x) {
+            Suffix<T> f;
+            f.number = b + lane;
+            f.valid = f.number < suffixes;
+            f.sound = cols.sound;
+            const unsigned code = table[suffixes - 1 - (f.valid ? f.number : suffixes - 1)];
+            UNROLL
+            for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = cols.count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
+            factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
+            sweep<T, (T < 4 ? 4 : 2), ILL>(lv, place, f, mem.ts, targets, mem.M, b);
+        }
+        __syncthreads();
+        if (warp == 0) {
+            const int stay = drop_separated<T>(g, lv, row, mem, targets, table, suffixes, end == suffixes);
+            if (lane == 0) counts.targets = stay;
+        }
+        __syncthreads();
+        targets = counts.targets;
+    }
+}
+
+template <int T, bool ILL>
+__global__ void __launch_bounds__(512, 1)
+    schur_sets(const Graph g, const Level lv, const Queue queue, const unsigned* __restrict__ table, const int width) {
+    extern __shared__ double2 sets_memory[];
+    __shared__ Counts counts;
+    __shared__ Item item;
+    __shared__ Place place;
+    const int warp = threadIdx.x >> 5, q = lv.level - T;
+    const Memory mem = lay_out(sets_memory, width, q);
+    if (threadIdx.x == 0) place_block(place, g, lv, mem.prefix, q);
+
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
+        const i64 e0 = g.start[x];
+        const int d = (int)(g.start[x + 1] - e0), m = d - T;  // prefixes are the q-subsets of the first m positions
+        const Row row = {g.C, g.p, e0, mem.ids, mem.prefix, mem.W, x, d, q, w_pitch(q)};
+        const u64 prefixes = lv.binom(m, q), chunk = queue.chunk[x];
+        u64 number = item.number * chunk;
+        const u64 last = min(number + chunk, prefixes);
+        for (int a = threadIdx.x; a < d; a += blockDim.x) mem.ids[a] = g.column[e0 + a];
+        if (threadIdx.x == 0) {
+            mem.ids[d] = x;
+            place.ids = mem.ids;
+            place.x = x;
+            counts.changed = 0;
+        }
+        if (warp == 0) unrank_by_warp(lv.binom, m, q, number, mem.prefix);
+        __syncthreads();
+        if (warp == 0) {
+            const int live = find_targets<T>(g, lv, row, mem);
+            if (threadIdx.x == 0) counts.live = live;
+        }
+        __syncthreads();
+        const int n = counts.live;
+        if (n == 0) continue;
+        for (; number < last; ++number) {
+            Columns cols;
+            cols.sound = condition(row, counts.changed, mem.flag);
+            cols.first = row.after();
+            cols.count = d - cols.first;
+            cols.pitch = cols.count | 1;
+            if (warp == 0) choose_targets(lv, row, mem, cols, n, counts);
+            if (threadIdx.x == 0) place.first = cols.first;
+            for (int a = threadIdx.x; a <= cols.count; a += blockDim.x) mem.rows[a] = cols.first + a;  // x comes last
+            __syncthreads();
+            fill(row, mem, cols, counts.rows);
+            cols.vx = given(row, d, d);
+            __syncthreads();
+            test_suffixes<T, ILL>(g, lv, row, mem, cols, place, counts, table);
+            if (threadIdx.x == 0 && number + 1 < last) counts.changed = subset_next(m, q, mem.prefix);
+            __syncthreads();
+        }
+        for (int i = threadIdx.x; i < n; i += blockDim.x)
+            if (mem.alive[i] >= 0) atomicMin(&g.least[e0 + mem.alive[i]], mem.item_least[i]);
+    }
+}

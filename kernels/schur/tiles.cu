@@ -1,0 +1,188 @@
+// tiles.cu -- schur_tiles: rows too wide for schur_sets. The suffix has two members, p < k: p from a tile of ptile_width
+//   columns, k from tiles of 32 columns; targets go in slices of 128.
+//   Work    item = (row, prefix, tile of p); inside, slices of targets and tiles of k. A warp takes one p at a time, its
+//           lanes 32 consecutive k; see sweep.cuh
+//   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared() in pycupc/engines/gpu/schur.py
+//   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
+//   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
+//   W_all   [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], then ids [d + 1] int32
+#include "schur/sweep.cuh"
+#include "schur/work_queue.cuh"
+
+constexpr int TILE = 32, SLICE = 128;  // columns of k per tile, targets per slice
+constexpr int K_BITS = 26;             // number of a suffix: p - p0 above, k in the low bits
+
+// The block's dynamic shared memory. M [SLICE, pitch]: the columns of p's tile, then those of k's tile.
+struct Memory {
+    Targets ts;
+    double* M;
+    int* prefix;
+    bool* flag;
+};
+
+DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
+    Free free = {(char*)start};
+    const Targets ts = take_targets(free, SLICE);
+    double* M = free.take<double>(SLICE * pitch);
+    int* prefix = free.take<int>(q + 1);
+    return {ts, M, prefix, free.take<bool>(q)};
+}
+
+// The tile of p: positions p0 .. p1 - 1, and the width of M's part for it.
+struct Tile {
+    int p0, p1, width, pitch;
+    bool sound;  // all pivots of the prefix above the floor
+};
+
+// A slice of targets, from one warp to all.
+struct Slice {
+    int count, end;  // targets; position after the last one that was looked at
+};
+
+// Rank of a set, from that of its prefix; see rank_from.
+DEVICE u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p, const int k) {
+    return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
+}
+
+// Next slice of targets from position `from` on: those that no set before the item's first one, of rank `rank`,
+// separates. One warp.
+DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
+                       const u64 rank, const int from, Slice& slice) {
+    const Targets& ts = mem.ts;
+    int n = 0, a0 = from;
+    for (; a0 < row.d && n + 32 <= SLICE; a0 += 32) {
+        const int a = a0 + (threadIdx.x & 31);
+        const bool live = a < row.d && is_target(g, row, a, rank) && row.outside(a);
+        const unsigned mask = __ballot_sync(FULL, live);
+        if (live) {
+            const int t = n + lanes_before(mask);
+            ts.position[t] = a;
+            ts.where[t] = make_int2(t * tile.pitch, a - tile.p0);
+            ts.cut[t] = NO_CUT;
+            ts.least[t] = *(volatile u64*)&g.least[row.e0 + a];
+            ts.bound[t] = fmax(from_bits(ts.least[t]), lv.sure_out);
+        }
+        n += __popc(mask);
+    }
+    if ((threadIdx.x & 31) == 0) slice = {n, a0};
+}
+
+// Columns `to` .. `to` + width - 1 of M: covariances of the targets with the positions c0 .. end - 1, then zeros.
+DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
+                 const int c0, const int end) {
+    for (int i = threadIdx.x; i < n * width; i += blockDim.x) {
+        const int t = i / width, c = i % width;
+        mem.M[t * tile.pitch + to + c] = c0 + c < end ? given(row, mem.ts.position[t], c0 + c) : 0.0;
+    }
+}
+
+// The lane's suffix {p, k}.
+DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const int k) {
+    Suffix<2> f;
+    const int d = row.d;
+    f.valid = k < d && k > p;
+    const int kk = f.valid ? k : p + 1;  // any sound partner for idle lanes
+    f.number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
+    const double pp = given(row, p, p), kp = given(row, p, kk), xp = given(row, d, p);
+    f.inv[0] = 1.0 / pp;
+    f.L[0] = kp * f.inv[0];
+    const double k2 = fma(-kp, f.L[0], given(row, kk, kk));
+    const double xk = fma(-f.L[0], xp, given(row, d, kk));
+    f.inv[1] = 1.0 / k2;
+    f.gx[0] = xp * f.inv[0];
+    f.gx[1] = xk * f.inv[1];
+    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], given(row, d, d)));
+    f.sound = tile.sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
+    if (!f.sound) f.vx = nan_value();
+    f.s[0] = f.at[0] = p - tile.p0;
+    f.s[1] = tile.width + (threadIdx.x & 31);
+    f.at[1] = k - tile.p0;
+    return f;
+}
+
+// All suffixes of the tile against n targets; whole block.
+template <bool ILL>
+DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const Place& place,
+                      const int n) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    for (int k0 = tile.p0 + 1; k0 < row.d; k0 += TILE) {
+        __syncthreads();
+        fill(row, mem, tile, n, tile.width, TILE, k0, row.d);
+        __syncthreads();
+        for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
+            if (k0 + TILE <= p + 1) continue;
+            const Suffix<2> f = suffix_of(row, tile, p, k0 + lane);
+            const unsigned lowest = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)max(k0, p + 1);
+            sweep<2, 4, ILL>(lv, place, f, mem.ts, n, mem.M, lowest);
+        }
+    }
+    __syncthreads();
+}
+
+// Reports what the slice found; whole block.
+DEVICE void report_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
+                         const u64 prefix_rank, const int n) {
+    for (int t = threadIdx.x; t < n; t += blockDim.x) {
+        const int a = mem.ts.position[t];
+        const unsigned cut = mem.ts.cut[t];
+        atomicMin(&g.least[row.e0 + a], mem.ts.least[t]);
+        if (cut == NO_CUT) continue;
+        const int p = tile.p0 + (int)(cut >> K_BITS), k = (int)(cut & ((1u << K_BITS) - 1));
+        report_separated(g, row.e0 + a, row.x, row.ids[a], rank_of(lv.binom, prefix_rank, row.d, p, k));
+    }
+    __syncthreads();
+}
+
+template <bool ILL>
+__global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level lv, const Queue queue, double* W_all,
+                                                      const i64 w_doubles, const int ptile_width) {
+    extern __shared__ double2 tiles_memory[];
+    __shared__ Slice slice;
+    __shared__ Item item;
+    __shared__ Place place;
+    const int q = lv.level - 2, warp = threadIdx.x >> 5, pitch = ptile_width + TILE + 1;
+    const Memory mem = lay_out(tiles_memory, pitch, q);
+    double* W = W_all + blockIdx.x * w_doubles;
+    if (threadIdx.x == 0) place_block(place, g, lv, mem.prefix, q);
+
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
+        const i64 e0 = g.start[x];
+        const int d = (int)(g.start[x + 1] - e0), tiles = (d + ptile_width - 1) / ptile_width;
+        int* ids = (int*)(W + (i64)w_pitch(q) * (d + 1));
+        const Row row = {g.C, g.p, e0, ids, mem.prefix, W, x, d, q, w_pitch(q)};
+        for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
+        if (threadIdx.x == 0) subset_unrank(lv.binom, d - 2, q, item.number / tiles, mem.prefix);
+        __syncthreads();
+        const int ptile = (int)(item.number % tiles) * ptile_width;
+        Tile tile = {max(row.after(), ptile), min(d - 1, ptile + ptile_width), ptile_width, pitch, true};
+        if (tile.p0 >= tile.p1) continue;  // this tile lies before the prefix's end
+        if (threadIdx.x == 0) {
+            place.ids = ids;
+            place.x = x;
+            place.first = tile.p0;
+        }
+        const u64 prefix_rank = rank_from(lv.binom, d, lv.level, mem.prefix, q);
+        const u64 first_rank = rank_of(lv.binom, prefix_rank, d, tile.p0, tile.p0 + 1);
+        bool conditioned = q == 0;
+        for (int next = 0; next < d;) {
+            if (warp == 0) find_slice(g, lv, row, mem, tile, first_rank, next, slice);
+            __syncthreads();
+            const int n = slice.count;
+            next = slice.end;
+            if (n == 0) {
+                __syncthreads();
+                continue;
+            }
+            if (!conditioned) tile.sound = condition(row, 0, mem.flag);
+            conditioned = true;
+            for (int t = threadIdx.x; t < n; t += blockDim.x) {
+                const int a = mem.ts.position[t];
+                mem.ts.moment[t] = make_double2(given(row, a, d), given(row, a, a));
+            }
+            fill(row, mem, tile, n, 0, ptile_width, tile.p0, tile.p1);
+            test_tile<ILL>(lv, row, mem, tile, place, n);
+            report_slice(g, lv, row, mem, tile, prefix_rank, n);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+"""One CUDA device: its kernels, streams, tables and scratch memory, kept between runs, and work on it."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from math import comb
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu.kernels import Kernels
+from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
+from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.machine import gpu_works
+
+#: Seconds between two calls of `tick` in `Device.wait`.
+TICK = 0.2
+
+
+class Device:
+    """What one card keeps between runs. Use it inside a `Session`."""
+
+    def __init__(self, index: int) -> None:
+        import cupy as cp
+
+        self.cp = cp
+        self.index = index
+        with cp.cuda.Device(index):
+            properties = cp.cuda.runtime.getDeviceProperties(index)
+            self.name: str = properties["name"].decode()
+            self.processors = int(properties["multiProcessorCount"])
+            self.shared_block = int(properties["sharedMemPerBlockOptin"])
+            self.stream = cp.cuda.Stream(non_blocking=True)
+            self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(6)]
+            self._signals = cp.cuda.Stream(non_blocking=True)  # for what must pass running kernels
+            self._locked = cp.cuda.alloc_pinned_memory(4096)
+            self._words = np.frombuffer(self._locked, dtype=np.int32, count=1024)
+            self._words[:2] = (0, 1)
+            self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
+            cp.cuda.runtime.deviceSynchronize()
+        self.kernels = Kernels(cp)
+        self.transfers = Transfers(cp, self.stream)
+        self.scratch = Scratch(cp)
+        self.lock = threading.RLock()
+        self._binom: Any = None
+        self._tables: dict[int, Any] = {}
+
+    def free_memory(self) -> int:
+        """Bytes that can be allocated."""
+        with self.cp.cuda.Device(self.index):
+            free, _ = self.cp.cuda.runtime.memGetInfo()
+            return int(free) + int(self.cp.get_default_memory_pool().free_bytes())
+
+    def launch(
+        self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], shared: int = 0
+    ) -> None:
+        """Launch a kernel on the main stream."""
+        self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
+
+    def wait(self, tick: Callable[[], None] | None = None) -> None:
+        """Wait for the main stream without blocking Ctrl-C: running kernels are asked to leave, then the run ends."""
+        done = self.stream.record()
+        began = ticked = time.perf_counter()
+        try:
+            while not done.done:
+                now = time.perf_counter()
+                if now - began > 0.02:
+                    time.sleep(0.0002)
+                if tick is not None and now - ticked > TICK:
+                    ticked = now
+                    tick()
+        except BaseException:
+            self._ask_to_stop()
+            raise
+
+    def peek(self, address: int, nbytes: int) -> bytes:
+        """Device memory now, while kernels run; at most 4000 bytes."""
+        target = int(self._locked.ptr) + 64
+        self.cp.cuda.runtime.memcpyAsync(target, address, nbytes, 2, self._signals.ptr)
+        self._signals.synchronize()
+        return self._words[16:].tobytes()[:nbytes]
+
+    def _ask_to_stop(self) -> None:
+        """Kernels leave at their next look at the flag. A copy sets it: a kernel would wait for those that run."""
+        copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
+        copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
+        self.stream.synchronize()
+        copy(self.stop.data.ptr, order, 4, 1, self._signals.ptr)
+        self._signals.synchronize()
+
+    def binomials(self, p: int, columns: int) -> Binomials:
+        """Table of C(n, k) for n <= p and, at least, k < columns."""
+        if self._binom is None or self._binom.shape[1] < p + 1 or self._binom.shape[0] < columns:
+            stride = max(p + 1, self._binom.shape[1] if self._binom is not None else 0)
+            count = max(columns + 8, 24)
+            self._binom = self.cp.empty((count, stride), dtype=np.uint64)
+            args = (ptr(self._binom), i32(stride), i32(0), i32(count))
+            self.launch("common/binomials", "binomial_table", (-(-stride // 128),), (128,), args)
+        return Binomials(self._binom.data.ptr, self._binom.shape[1])
+
+    def subsets(self, size: int, n: int) -> Any:
+        """Table of the `size`-subsets of range(n), colexicographic, one byte per member."""
+        if size not in self._tables:
+            entries = comb(n, size)
+            self._tables[size] = self.cp.empty(entries, dtype=np.uint32)
+            args = (ptr(self._tables[size]), i32(size), i32(n), u32(entries))
+            self.launch("schur/plan", "subset_table", (-(-entries // 128),), (128,), args)
+        return self._tables[size]
+
+
+class Session:
+    """Makes a device and its stream current. CUDA's errors become an `EngineError`, after `release` has been called."""
+
+    def __init__(self, dev: Device, release: Callable[[], None]) -> None:
+        self._dev = dev
+        self._release = release
+
+    def __enter__(self) -> None:
+        self._dev.lock.acquire()
+        self._device = self._dev.cp.cuda.Device(self._dev.index)
+        self._device.__enter__()
+        self._dev.stream.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        dev, cp = self._dev, self._dev.cp
+        dev.stream.__exit__(kind, error, trace)
+        self._device.__exit__(kind, error, trace)
+        dev.lock.release()
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return  # interrupted: the levels that had finished can still be read
+        self._release()
+        cp.get_default_memory_pool().free_all_blocks()
+        cp.get_default_pinned_memory_pool().free_all_blocks()
+        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+            remedy = "use fewer variables or engine='cpu'"
+            raise EngineError(f"out of device memory on {dev.name}: {error}; {remedy}") from error
+        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+            raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+
+
+@functools.cache
+def _device(index: int) -> Device:
+    return Device(index)
+
+
+def open_device(index: int) -> Device:
+    """The one `Device` of a card in this process.
+
+    Raises
+    ------
+    EngineError
+        If there is no such device or it does not work; the message says why.
+    """
+    works, why = gpu_works(index)
+    if not works:
+        raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
+    try:
+        return _device(index)
+    except Exception as error:
+        raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error

@@ -1,0 +1,126 @@
+"""Compiling and launching the CUDA kernels of `kernels/`."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pycupc.engines.base import EngineError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+#: In a wheel the kernels lie in the package, in a checkout beside it.
+KERNEL_DIR = next((d for d in (_PACKAGE / "kernels", _PACKAGE.parent / "kernels") if d.is_dir()), _PACKAGE / "kernels")
+
+#: A kernel: its file below `KERNEL_DIR`, without ".cu", and its name with template arguments.
+KernelName = tuple[str, str]
+
+#: Seconds of loading kernels after which they are certainly being compiled: from CuPy's cache they take milliseconds.
+NOTICE_AFTER = 0.5
+
+logger = logging.getLogger("pycupc")
+
+
+@functools.cache
+def source_options() -> tuple[str, ...]:
+    """NVRTC options common to all kernels. CuPy's cache key ignores headers, so their hash is one of them."""
+    headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.rglob("*.cuh")))
+    stamp = hashlib.sha256(headers).hexdigest()[:12]
+    return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}")
+
+
+class Kernel:
+    """One compiled kernel on one device."""
+
+    def __init__(self, function: Any, driver: Any) -> None:
+        self._raw = function  # keeps the module loaded
+        self._address = function.kernel.ptr
+        self._driver = driver
+        self._shared_limit = 48 * 1024
+        self._blocks: dict[tuple[int, int], int] = {}
+
+    def allow_shared(self, nbytes: int) -> None:
+        if nbytes > self._shared_limit:
+            self._raw.max_dynamic_shared_size_bytes = nbytes
+            self._shared_limit = nbytes
+
+    def blocks_per_processor(self, block: int, shared: int) -> int:
+        """Blocks of this size, at least one, that fit one multiprocessor."""
+        key = (block, shared)
+        if key not in self._blocks:
+            self.allow_shared(shared)
+            most = self._driver.occupancyMaxActiveBlocksPerMultiprocessor(self._address, block, shared)
+            self._blocks[key] = max(1, int(most))
+        return self._blocks[key]
+
+    def __call__(
+        self, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], *, stream: int, shared: int = 0
+    ) -> None:
+        """Launch; `args` are ctypes values and structures in the order of the kernel's parameters."""
+        if shared:
+            self.allow_shared(shared)
+        addresses = (ctypes.c_void_p * len(args))(*[ctypes.addressof(a) for a in args])
+        gx, gy, gz = (*grid, 1, 1)[:3]
+        bx, by, bz = (*block, 1, 1)[:3]
+        self._driver.launchKernel(self._address, gx, gy, gz, bx, by, bz, shared, stream, ctypes.addressof(addresses), 0)
+
+
+class Kernels:
+    """The kernels that this process has loaded on one device. CuPy caches each, compiled, on the machine."""
+
+    def __init__(self, cp: Any) -> None:
+        self._cp = cp
+        self.loaded: dict[KernelName, Kernel] = {}
+
+    def get(self, file: str, name: str) -> Kernel:
+        """Kernel `name` of `file`, loaded at its first use.
+
+        Raises
+        ------
+        EngineError
+            If the file cannot be read, or does not compile here.
+        """
+        kernel = self.loaded.get((file, name))
+        return kernel if kernel is not None else self._load(file, name)
+
+    def missing(self, wanted: Iterable[KernelName]) -> list[KernelName]:
+        """Those that are not loaded yet."""
+        return [name for name in wanted if name not in self.loaded]
+
+    def load(self, wanted: Iterable[KernelName], notice: str) -> None:
+        """Load kernels; `notice` is logged if that turns out to mean compiling."""
+        with _notice(notice):
+            for file, name in self.missing(wanted):
+                self._load(file, name)
+
+    def _load(self, file: str, name: str) -> Kernel:
+        source = KERNEL_DIR / f"{file}.cu"
+        try:
+            code = source.read_text(encoding="utf-8")
+            expressions = (name,) if "<" in name else None
+            module = self._cp.RawModule(code=code, options=source_options(), name_expressions=expressions)
+            kernel = Kernel(module.get_function(name), self._cp.cuda.driver)
+        except OSError as error:
+            raise EngineError(f"kernel file {source} cannot be read: {error}") from error
+        except self._cp.cuda.compiler.CompileException as error:
+            raise EngineError(f"kernel {name} of {source.name} does not compile here: {error}") from error
+        self.loaded[file, name] = kernel
+        return kernel
+
+
+@contextmanager
+def _notice(message: str) -> Iterator[None]:
+    """Log `message` if the block takes so long that it must be compiling."""
+    timer = threading.Timer(NOTICE_AFTER, logger.info, args=(message,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,94 @@
+"""The structures of kernels/common/structures.cuh, field by field; their meaning is documented there."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_double, c_int, c_longlong, c_ulonglong, c_void_p
+from typing import Any
+
+
+def _pointers(*names: str) -> list[tuple[str, Any]]:
+    return [(name, c_void_p) for name in names]
+
+
+class Binomials(ctypes.Structure):
+    """C(n, k) at table[k * stride + n]; in kernels/common/subsets.cuh."""
+
+    _fields_ = [*_pointers("table"), ("stride", c_int)]
+
+
+class Graph(ctypes.Structure):
+    """The graph at the start of a level, as neighbour lists."""
+
+    _fields_ = [*_pointers("C", "G", "start", "column", "source", "best", "least", "z"), ("p", c_longlong)]
+
+
+class Counters(ctypes.Structure):
+    """Counts of one level, and what the host needs to plan the next."""
+
+    _fields_ = [
+        *((name, c_ulonglong) for name in ("tests", "removed", "more", "doubtful", "pairs", "widest", "records")),
+        ("rows", c_ulonglong * 6),
+        ("sets", c_double),
+        ("tests_at_most", c_double),
+        ("handed_out", c_ulonglong * 6),
+        ("items", c_ulonglong * 6),
+    ]
+
+
+class Level(ctypes.Structure):
+    """One level: its size, its thresholds, its work space."""
+
+    _fields_ = [
+        ("binom", Binomials),
+        *_pointers("counters", "work", "stop"),
+        *((name, c_double) for name in ("cutoff", "sure_in", "sure_out")),
+        ("level", c_int),
+        ("slots", c_int),
+    ]
+
+
+class Classes(ctypes.Structure):
+    """Upper bounds of the first five classes of degrees."""
+
+    _fields_ = [("bound", c_int * 5)]
+
+
+class RowClass(ctypes.Structure):
+    """How the rows of one class are cut into work items."""
+
+    _fields_ = [("sets_per_item", c_double), *((name, c_int) for name in ("suffix", "low", "high", "tile"))]
+
+
+class Queue(ctypes.Structure):
+    """Work items of a class, in phases."""
+
+    _fields_ = [*_pointers("offsets", "chunk"), *((name, c_int) for name in ("phases", "p", "index"))]
+
+
+class Shape(ctypes.Structure):
+    """One side of a level of cuPC-E or cuPC-S."""
+
+    _fields_ = [("blocks", c_ulonglong), *((name, c_int) for name in ("per_row", "side", "shared_row"))]
+
+
+class RowCounts(ctypes.Structure):
+    """What a level did to each row."""
+
+    _fields_ = _pointers("kept", "removed")
+
+
+class Records(ctypes.Structure):
+    """The separating sets that a level found."""
+
+    _fields_ = _pointers("start", "x", "y", "rank", "S", "r")
+
+
+STRUCTURES = (Binomials, Graph, Counters, Level, Classes, RowClass, Queue, Shape, RowCounts, Records)
+
+i32, u32, i64, f64 = c_int, ctypes.c_uint, c_longlong, c_double
+
+
+def ptr(array: Any) -> c_void_p:
+    """Address of a device array (or an address), or null for None."""
+    return c_void_p(array if array is None or isinstance(array, int) else array.data.ptr)

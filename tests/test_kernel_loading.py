@@ -1,0 +1,74 @@
+"""Loading kernels, without a device: what is compiled is announced, what is loaded is kept, what fails says why."""
+
+from __future__ import annotations
+
+import logging
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import kernels
+
+
+class CompileException(Exception):
+    pass
+
+
+class Toolkit:
+    """What `Kernels` takes from CuPy; compiling takes `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.modules: list[str] = []
+        self.seconds = seconds
+        compiler = SimpleNamespace(CompileException=CompileException)
+        self.cuda = SimpleNamespace(driver=None, compiler=compiler)
+
+    def RawModule(self, code: str, options: tuple[str, ...], name_expressions: tuple[str, ...] | None) -> object:
+        time.sleep(self.seconds)
+        self.modules.append(code)
+        if "no CUDA" in code:
+            raise CompileException("expected a declaration")
+        assert f"-I{kernels.KERNEL_DIR}" in options
+        return SimpleNamespace(get_function=lambda name: SimpleNamespace(kernel=SimpleNamespace(ptr=1)))
+
+
+WANTED = [("graph/inspect", "inspect"), ("schur/sets", "schur_sets<2, false>")]
+
+
+@pytest.mark.parametrize(("seconds", "lines"), [(0.2, 1), (0.0, 0)])
+def test_only_what_takes_long_is_announced(monkeypatch, caplog, seconds, lines):
+    monkeypatch.setattr(kernels, "NOTICE_AFTER", 0.1)
+    toolkit = Toolkit(seconds)
+    loader = kernels.Kernels(toolkit)
+    with caplog.at_level(logging.INFO, logger="pycupc"):
+        loader.load(WANTED, "compiling for level 2, once per machine")
+        loader.load(WANTED, "compiling for level 2, once per machine")
+    assert [r.message for r in caplog.records] == ["compiling for level 2, once per machine"] * lines
+    assert len(toolkit.modules) == 2
+    assert loader.missing(WANTED) == []
+    assert loader.get(*WANTED[0]) is loader.loaded[WANTED[0]]
+
+
+def test_a_file_that_is_missing_or_broken(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
+    (tmp_path / "broken.cu").write_text("this is no CUDA")
+    loader = kernels.Kernels(Toolkit(0.0))
+    with pytest.raises(EngineError, match=r"nothing\.cu cannot be read"):
+        loader.get("nothing", "nothing")
+    with pytest.raises(EngineError, match=r"kernel broken of broken\.cu does not compile here: expected a declaration"):
+        loader.get("broken", "broken")
+
+
+def test_options_change_with_the_headers(monkeypatch, tmp_path):
+    """CuPy's cache does not look into included files: a change in any folder must make other options."""
+    monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
+    seen = set()
+    for text in ("one", "two"):
+        (tmp_path / "common").mkdir(exist_ok=True)
+        (tmp_path / "common" / "a.cuh").write_text(text)
+        kernels.source_options.cache_clear()
+        seen.add(kernels.source_options())
+    kernels.source_options.cache_clear()
+    assert len(seen) == 2

@@ -1,39 +1,97 @@
-"""Numba's cache of compiled functions, kept honest.
+"""Functions compiled by Numba: their options in one place, and a cache that cannot hold anything stale.
 
-Numba compiles a function again when its own file has changed. It does not look at the functions that were compiled
-into it from other files: after an update of one file in place, old and new machine code would meet, with arrays of
-other shapes. So compiled code that is older than any of the files that go into it is thrown away.
+Modules with compiled code take their decorators from here:
+
+    compiled   a function that Python calls; its machine code is cached on disk, with everything that it calls
+    part       a function that compiled functions call; from Python it runs as plain Python
+
+Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
+counts is the number of statements (Numba spends about 10 ms on each, most of it in type inference) and how often LLVM
+optimizes them: a part is optimized and translated once by itself and once more in each caller, callers of callers
+included. Hence short call chains; parts without wrappers for Python; arguments of one type only (a literal such as 0 as
+an argument of a `compiled` function called by another would make a second version); and arrays made by NumPy outside
+rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles as a function of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit
+from numba.core import event
+from numba.extending import register_jitable
+
+logger = logging.getLogger("pycupc")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _HERE = Path(__file__).resolve().parent
 
-
-#: Folders with compiled functions, and a file whose constants are compiled into them.
-FOLDERS = (_HERE / "gaussian", _HERE / "engines" / "cpu", _HERE / "orientation")
-CONSTANTS = _HERE / "gaussian" / "fisher_z.py"
+#: Files whose functions and constants are compiled.
+SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "orientation/all_subsets.py")
 
 
-def forget_stale(folders: tuple[Path, ...] = FOLDERS, constants: Path = CONSTANTS) -> int:
-    """Delete what Numba keeps for these folders if a source file is newer; how many files that were.
+def compiled(function: Function) -> Function:
+    """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
+    dispatcher = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    _forget_stale_code(Path(dispatcher.stats.cache_path))
+    return dispatcher  # type: ignore[no-any-return]
 
-    Where Numba keeps it elsewhere (a package that cannot be written to), nothing is done: such a package is not updated
-    in place.
+
+def part(function: Function) -> Function:
+    """Let compiled functions call this one."""
+    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
+
+
+def fused_part(function: Function) -> Function:
+    """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "fastmath": {"contract"}}
+    return register_jitable(**options)(function)  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def announced(message: str) -> Iterator[None]:
+    """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache."""
+
+    class Announcement(event.Listener):  # type: ignore[misc]
+        made = False
+
+        def on_start(self, _: event.Event) -> None:
+            if not self.made:
+                logger.info(message)
+            self.made = True
+
+        def on_end(self, _: event.Event) -> None:
+            """Nothing to do."""
+
+    with event.install_listener("numba:compile", Announcement()):
+        yield
+
+
+@cache
+def _forget_stale_code(folder: Path) -> None:
+    forget_stale_code(folder, (file for pattern in SOURCES for file in sorted(_HERE.glob(pattern))))
+
+
+def forget_stale_code(folder: Path, sources: Iterable[Path]) -> bool:
+    """Delete the compiled code in `folder` if it was not compiled from these sources; True if it was deleted.
+
+    Numba compiles a function again when its own file has changed, but does not look at the functions and constants that
+    were compiled into it from other files. So the cache is stamped with a hash of all sources.
     """
+    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sources)).hexdigest()
+    stamp = folder / "pycupc-sources.sha256"
     with contextlib.suppress(OSError):
-        sources = [constants, *(file for folder in folders for file in folder.glob("*.py"))]
-        newest = max(file.stat().st_mtime_ns for file in sources)
-        stale = [
-            file
-            for folder in folders
-            for file in (folder / "__pycache__").glob("*.nbi")
-            if file.stat().st_mtime_ns < newest
-        ]
-        for file in stale:
-            file.unlink(missing_ok=True)
-        return len(stale)
-    return 0
+        if stamp.is_file() and stamp.read_text() == digest:
+            return False
+        for index in folder.glob("*.nbi"):
+            index.unlink(missing_ok=True)
+        stamp.write_text(digest)
+        return True
+    return False

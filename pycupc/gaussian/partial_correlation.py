@@ -1,10 +1,10 @@
-"""The one definition of a partial correlation by which every engine decides a doubtful test.
+"""The canonical formula: the one definition of a partial correlation by which every engine decides a doubtful test.
 
 Fast tests differ in rounding from engine to engine. So an engine lets its fast test decide only where rounding cannot
-matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`) and asks this function otherwise, and for the r of every
-removal. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA twin
-in ``kernels/canonical.cuh`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
-halves differ in the last bit gives a symmetric matrix.
+matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`), and takes the canonical formula otherwise and for the r of
+every removal. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA
+twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose halves
+differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `PINV_PIVOT` the
@@ -15,145 +15,138 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numba import njit
-
-from pycupc.compiled import forget_stale
+from pycupc.compiled import compiled, part
 from pycupc.gaussian.fisher_z import EPS, PINV_PIVOT, R_MAX
-
-forget_stale()  # before anything compiled is loaded: all compiled modules import this one
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 12.
 MAX_SWEEPS = 30
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _clip(r: float) -> float:
-    if math.isnan(r):
-        return 0.0
+@part
+def clipped(r):
+    """R within +-R_MAX, 0 for NaN."""
     if r > R_MAX:
         return R_MAX
     if r < -R_MAX:
         return -R_MAX
-    return r
+    return r if r == r else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pseudoinverse_r(C, x, y, S, size, A, V):
-    """r from the pseudoinverse of C[{x, y, S}]; A and V as in `partial_correlation`.
+@part
+def given_one(C, x, y, k):
+    """Partial correlation of x and y given the variable k."""
+    xk, yk = C[x, k], C[y, k]
+    return clipped((C[x, y] - xk * yk) / math.sqrt((1.0 - yk * yk) * (1.0 - xk * xk)))
 
-    A holds the lower triangle. Only rows x and y of the matrix of eigenvectors are asked for in the end, so V has only
-    them.
+
+@part
+def _rotate(A, i, j, rows):
+    """One Jacobi rotation: zero A[i, j] of the symmetric A, whose rows below hold eigenvectors."""
+    a, b, off = A[i, i], A[j, j], A[j, i]
+    theta = (b - a) / (2.0 * off)
+    t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+    if theta < 0.0:
+        t = -t
+    c = 1.0 / math.sqrt(t * t + 1.0)
+    s = t * c
+    for k in range(rows):
+        u, v = A[k, i], A[k, j]
+        A[k, i] = A[i, k] = c * u - s * v
+        A[k, j] = A[j, k] = s * u + c * v
+    A[i, i], A[j, j] = a - t * off, b + t * off
+    A[i, j] = A[j, i] = 0.0
+
+
+@part
+def _largest_diagonal(A, m):
+    largest = 0.0
+    for i in range(m):
+        if abs(A[i, i]) > largest:
+            largest = abs(A[i, i])
+    return largest
+
+
+@part
+def _by_pseudoinverse(C, nodes, size, A):
+    """The partial correlation from the pseudoinverse of C[{x, y, S}]; arguments as of `partial_correlation`.
+
+    Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1 of A.
     """
     m = size + 2
-    for i in range(m):
-        a = x if i == 0 else (y if i == 1 else S[i - 2])
+    for i in range(m):  # in the order x, y, S
+        a = nodes[(size + i) % m]
         for j in range(i + 1):
-            b = x if j == 0 else (y if j == 1 else S[j - 2])
-            A[i, j] = C[b, a] if i > 1 and j < 2 else C[a, b]  # the cell that elimination reads
-        V[0, i] = 1.0 if i == 0 else 0.0
-        V[1, i] = 1.0 if i == 1 else 0.0
+            b = nodes[(size + j) % m]
+            A[i, j] = A[j, i] = C[b, a] if i > 1 and j < 2 else C[a, b]  # the cell that elimination reads
+        A[m, i] = 1.0 if i == 0 else 0.0
+        A[m + 1, i] = 1.0 if i == 1 else 0.0
     for _ in range(MAX_SWEEPS):
-        largest = 0.0
-        for i in range(m):
-            largest = max(largest, abs(A[i, i]))
-        tiny = largest * 1e-20
+        tiny = _largest_diagonal(A, m) * 1e-20
         rotated = False
         for i in range(m - 1):
             for j in range(i + 1, m):
-                off = A[j, i]
-                if abs(off) <= tiny:
-                    continue
-                rotated = True
-                theta = (A[j, j] - A[i, i]) / (2.0 * off)
-                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-                if theta < 0.0:
-                    t = -t
-                c = 1.0 / math.sqrt(t * t + 1.0)
-                s = t * c
-                A[i, i] = A[i, i] - t * off
-                A[j, j] = A[j, j] + t * off
-                A[j, i] = 0.0
-                for k in range(i):
-                    u = A[i, k]
-                    v = A[j, k]
-                    A[i, k] = c * u - s * v
-                    A[j, k] = s * u + c * v
-                for k in range(i + 1, j):
-                    u = A[k, i]
-                    v = A[j, k]
-                    A[k, i] = c * u - s * v
-                    A[j, k] = s * u + c * v
-                for k in range(j + 1, m):
-                    u = A[k, i]
-                    v = A[k, j]
-                    A[k, i] = c * u - s * v
-                    A[k, j] = s * u + c * v
-                for k in range(2):
-                    u = V[k, i]
-                    v = V[k, j]
-                    V[k, i] = c * u - s * v
-                    V[k, j] = s * u + c * v
+                if not abs(A[j, i]) <= tiny:
+                    rotated = True
+                    _rotate(A, i, j, m + 2)
         if not rotated:
             break
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, abs(A[i, i]))
-    drop = m * largest * EPS
-    p00 = 0.0
-    p01 = 0.0
-    p11 = 0.0
+    drop = m * _largest_diagonal(A, m) * EPS
+    xx, xy, yy = 0.0, 0.0, 0.0
     for k in range(m):
         if abs(A[k, k]) > drop:
-            p00 = p00 + V[0, k] * V[0, k] / A[k, k]
-            p01 = p01 + V[0, k] * V[1, k] / A[k, k]
-            p11 = p11 + V[1, k] * V[1, k] / A[k, k]
-    return _clip(-p01 / math.sqrt(p00 * p11))
+            xx += A[m, k] * A[m, k] / A[k, k]
+            xy += A[m, k] * A[m + 1, k] / A[k, k]
+            yy += A[m + 1, k] * A[m + 1, k] / A[k, k]
+    return clipped(-xy / math.sqrt(xx * yy))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def partial_correlation(C, x, y, S, size, A, V):
-    """Partial correlation of x and y given S[:size], clipped to +-R_MAX; 0 where pcalg's is NaN.
-
-    Parameters
-    ----------
-    C : float64 (p, p)
-    x, y : int
-    S : int array, at least `size` long, ascending
-    size : int
-        The level.
-    A, V : float64, at least (size + 2, size + 2) and (2, size + 2)
-        Work space, overwritten.
-    """
-    if size == 0:
-        return _clip(C[x, y])
-    if size == 1:
-        k = S[0]
-        return _clip((C[x, y] - C[x, k] * C[y, k]) / math.sqrt((1.0 - C[y, k] * C[y, k]) * (1.0 - C[x, k] * C[x, k])))
+@part
+def _by_elimination(C, nodes, size, A):
+    """The partial correlation by elimination of S, NaN where a pivot is not above `PINV_PIVOT`."""
     m = size + 2
-    for i in range(m):  # lower triangle of C in the order S, x, y
-        a = S[i] if i < size else (x if i == size else y)
+    for i in range(m):
         for j in range(i + 1):
-            b = S[j] if j < size else (x if j == size else y)
-            A[i, j] = C[a, b]
-            if math.isnan(A[i, j]):
+            A[i, j] = C[nodes[i], nodes[j]]
+            if A[i, j] != A[i, j]:
                 return 0.0
     for k in range(size):
         pivot = A[k, k]
         if not pivot > PINV_PIVOT:
-            return _pseudoinverse_r(C, x, y, S, size, A, V)
+            return math.nan
         for i in range(k + 1, m):
             f = A[i, k] / pivot
             for j in range(k + 1, i + 1):
-                A[i, j] = A[i, j] - f * A[j, k]
-    vx = A[size, size]
-    vy = A[size + 1, size + 1]
-    cov = A[size + 1, size]
+                A[i, j] -= f * A[j, k]
+    vx, vy, cov = A[size, size], A[size + 1, size + 1], A[size + 1, size]
     if not (vx > PINV_PIVOT and vy > PINV_PIVOT and vx * vy - cov * cov > PINV_PIVOT * (vx * vy)):
-        return _pseudoinverse_r(C, x, y, S, size, A, V)
-    return _clip(cov / math.sqrt(vx * vy))
+        return math.nan
+    return clipped(cov / math.sqrt(vx * vy))
 
 
-def work_space(level: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two work arrays that `partial_correlation` needs at `level`."""
-    return np.empty((level + 2, level + 2)), np.empty((2, level + 2))
+@part
+def given_several(C, nodes, size, A):
+    """`partial_correlation` for a conditioning set with two or more members."""
+    r = _by_elimination(C, nodes, size, A)
+    return r if r == r else _by_pseudoinverse(C, nodes, size, A)
+
+
+@compiled
+def partial_correlation(C, nodes, size, A):
+    """Partial correlation of x and y given S, clipped to +-R_MAX; 0 where pcalg's is NaN.
+
+    Parameters
+    ----------
+    C : float64 (p, p)
+    nodes : int array, at least (size + 2,)
+        The members of S ascending, then x, then y.
+    size : int
+        Members of S: the level.
+    A : float64, at least (size + 4, size + 4)
+        Work space, overwritten.
+    """
+    x, y = nodes[size], nodes[size + 1]
+    if size == 0:
+        return clipped(C[x, y])
+    if size == 1:
+        return given_one(C, x, y, nodes[0])
+    return given_several(C, nodes, size, A)

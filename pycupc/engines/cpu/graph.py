@@ -1,156 +1,187 @@
-"""Numba kernels of the cpu engine around the tests: the look at C, level 0, and the rows of neighbour lists.
+"""The graph between levels: neighbour lists, which pairs a side tests, and what becomes of them after the tests.
 
-The graph of a level is in rows of neighbour lists (CSR): entry e = offsets[x] + i is the ordered pair (x, nbr[e]).
+The lists are in CSR form: entry e = offsets[x] + i is the ordered pair (x, neighbours[e]), i the position of that
+neighbour. Nothing here knows which family of tests runs: tests are given targets and write `Findings`.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+from pycupc.compiled import compiled
+from pycupc.engines import subsets
+from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.cpu.combinations import unrank
+
+Indices = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def scan_rows(C, lo, hi, nan_count, facts):
-    """Look over rows lo..hi of C for what `MatrixFacts` holds.
+class Lists(NamedTuple):
+    """The neighbour lists as compiled code takes them; mirror[e] is the entry (y, x) of the entry (x, y)."""
 
-    facts, -1 on entry: [0:2] an asymmetric pair, [2:4] one beyond +-1, [4] a bad diagonal.
+    offsets: Indices
+    neighbours: Ints
+    fixed: Mask
+    mirror: Indices
+
+
+class Targets(NamedTuple):
+    """What one side of a level tests.
+
+    chosen : bool (E,)
+    per_row : int64 (p,)
+    more : bool
+        A visited pair has more than `level` candidates, so that pcalg runs another level.
     """
-    p = C.shape[0]
-    tile = 64
-    for i0 in range(lo, hi, tile):
-        i1 = min(i0 + tile, hi)
-        for j0 in range(0, p, tile):
-            j1 = min(j0 + tile, p)
-            for i in range(i0, i1):
-                for j in range(j0, j1):
-                    v = C[i, j]
-                    if v != v:
-                        nan_count[i] += 1
-                        if facts[0] < 0 and C[j, i] == C[j, i]:
-                            facts[0], facts[1] = i, j
-                    elif i == j:
-                        if abs(v - 1.0) > 1e-10 and facts[4] < 0:
-                            facts[4] = i
-                    else:
-                        if not abs(v - C[j, i]) <= 1e-8 and facts[0] < 0:
-                            facts[0], facts[1] = i, j
-                        if abs(v) > 1.0 + 1e-8 and facts[2] < 0:
-                            facts[2], facts[3] = i, j
+
+    chosen: Mask
+    per_row: Indices
+    more: bool
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _level0_row(C, x, cutoff, gaps, fixed, left):
-    """left[y] = 1 where the pair x, y keeps its edge at level 0.
+class Findings(NamedTuple):
+    """What the tests of a level find about each entry: written by the tests, read by the graph.
 
-    A matrix that is symmetric only up to rounding is read above its diagonal, as pcalg does.
+    rank : int64 (E,)
+        Rank of the first separating set, -1 if there is none.
+    r : float64 (E,)
+        Canonical partial correlation given that set.
+    smallest : float64 (E,)
+        Smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
     """
-    p = C.shape[0]
-    row = C[x]
-    close = 0
-    for y in range(p):
-        r = abs(row[y])
-        left[y] = r > cutoff  # NaN goes
-        close += abs(r - cutoff) < 2e-8
-    if close > 0:
-        for y in range(x):
-            left[y] = abs(C[y, x]) > cutoff
-    left[x] = 0
-    if fixed.shape[0] > 0:
-        for y in range(p):
-            left[y] |= fixed[x, y]
-    if gaps.shape[0] > 0:
-        for y in range(p):
-            left[y] &= not gaps[x, y]
+
+    rank: Indices
+    r: Floats
+    smallest: Floats
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def level0_count(C, cutoff, gaps, fixed, lo, hi, degree, tally):
-    """Neighbours left in each row lo..hi; tally[0] += tests, tally[1] += edges removed (both count x < y only)."""
-    p = C.shape[0]
-    left = np.empty(p, dtype=np.uint8)
-    for x in range(lo, hi):
-        _level0_row(C, x, cutoff, gaps, fixed, left)
-        d = 0
-        for y in range(p):
-            d += left[y]
-        degree[x] = d
-        pairs = p - 1 - x
-        kept = 0
-        for v in left[x + 1 :]:
-            kept += v
-        for y in range(x + 1, p):  # gaps and fixed edges are not tested
-            if fixed.shape[0] > 0 and fixed[x, y] and left[y]:
-                pairs -= 1
-                kept -= 1
-            elif gaps.shape[0] > 0 and gaps[x, y]:
-                pairs -= 1
-        tally[0] += pairs + kept
-        tally[1] += pairs - kept
+class Separated(NamedTuple):
+    """What a level removes, as in `LevelResult`, and the number of its tests."""
+
+    x: Ints
+    y: Ints
+    S: Ints
+    r: Floats
+    n_tests: int
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def level0_fill(C, cutoff, gaps, fixed, lo, hi, offsets, nbr, r, is_fixed):
-    """Write the neighbour lists that `level0_count` measured, with r = C[x, y] and which entries are fixed edges."""
-    p = C.shape[0]
-    left = np.empty(p, dtype=np.uint8)
-    found = np.empty(p + 1, dtype=np.int32)
-    for x in range(lo, hi):
-        _level0_row(C, x, cutoff, gaps, fixed, left)
-        d = 0
-        for y in range(p):  # without a branch: half of them would be guessed wrong
-            found[d] = y
-            d += left[y]
-        start = offsets[x]
-        for k in range(d):
-            y = found[k]
-            nbr[start + k] = y
-            r[start + k] = C[x, y]
-            is_fixed[start + k] = fixed.shape[0] > 0 and fixed[x, y]
+class Graph:
+    """The graph that one level finds; the level leaves a new one to the next.
+
+    Parameters
+    ----------
+    offsets : int64 (p + 1,)
+    neighbours : int32 (E,)
+        Ascending in each row.
+    fixed : bool (E,)
+        Edges that are never tested.
+    z : float64 (E,)
+        Smallest |z| of all tests of each entry so far, inf where nothing was tested.
+    """
+
+    def __init__(self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats) -> None:
+        self.offsets, self.neighbours, self.fixed, self.z = offsets, neighbours, fixed, z
+
+    def degrees(self) -> Indices:
+        return np.diff(self.offsets)
+
+    def rows(self) -> Ints:
+        """x of every entry."""
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.degrees())
+
+    def edges(self) -> tuple[Ints, Ints, Floats]:
+        """As `Engine.edges`."""
+        x = self.rows()
+        upper = x < self.neighbours
+        return x[upper], self.neighbours[upper], self.z[upper]
+
+    def no_findings(self) -> Findings:
+        n = len(self.neighbours)
+        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf))
+
+    @cached_property
+    def _lists(self) -> Lists:
+        mirror = np.empty(len(self.neighbours), dtype=np.int64)
+        lists = Lists(self.offsets, self.neighbours, self.fixed, mirror)
+        _find_mirror_entries(lists, self.offsets[:-1].copy())
+        return lists
+
+    def targets(self, level: int, side_b: bool, findings: Findings) -> Targets:
+        """What a side tests: side A the pairs x < y, side B the pairs x > y that side A has not separated."""
+        chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
+        more = _choose_targets(self._lists, findings.rank, level, side_b, chosen, per_row)
+        return Targets(chosen, per_row, more)
+
+    def settle(self, level: int, findings: Findings) -> tuple[Separated, Indices]:
+        """What the two sides have separated, and the entries of the edges that stay."""
+        lists, degrees = self._lists, self.degrees()
+        in_vain, stays = np.zeros_like(degrees), np.empty_like(lists.mirror)
+        n_found, n_tests, n_stay = _settle(lists, findings.rank, in_vain, stays)
+        n_tests += subsets.level_tests(degrees, in_vain, level)
+        entries = np.flatnonzero(findings.rank >= 0) if n_found else stays[:0]  # in order of (x, y)
+        x = (np.searchsorted(self.offsets, entries, side="right") - 1).astype(np.int32)
+        S = np.empty((n_found, level), dtype=np.int32)
+        binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
+        _unrank_sets(lists, entries, x, findings.rank, binomials, np.empty(level, dtype=np.int64), S)
+        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), stays[:n_stay]
+
+    def smallest(self, findings: Findings, entries: Indices) -> Floats:
+        """The smallest squared partial correlation of either side's tests."""
+        return np.minimum(findings.smallest[entries], findings.smallest[self._lists.mirror[entries]])
+
+    def restricted(self, entries: Indices, z: Floats) -> Graph:
+        """The graph of these entries alone; z of the tests of this level joins that of the earlier ones."""
+        row = np.searchsorted(self.offsets, entries, side="right") - 1
+        degrees = np.bincount(row, minlength=len(self.offsets) - 1)
+        return Graph(
+            np.concatenate(([0], np.cumsum(degrees))),
+            self.neighbours[entries],
+            self.fixed[entries],
+            np.minimum(self.z[entries], z),
+        )
 
 
-@njit(cache=True, nogil=True)
-def mirror_entries(offsets, nbr):
-    """For each entry (x, y) the entry (y, x)."""
-    p = offsets.shape[0] - 1
-    cursor = offsets[:-1].copy()
-    mirror = np.empty(nbr.shape[0], dtype=np.int64)
-    for x in range(p):  # rows ascending, so each row y is met by its neighbours in its own order
+@compiled
+def _find_mirror_entries(lists, following):
+    """Write `mirror`; `following`, the first entry of each row on entry, is used up."""
+    offsets, neighbours, mirror = lists.offsets, lists.neighbours, lists.mirror
+    for x in range(offsets.shape[0] - 1):  # rows ascending, so each row y is met by its neighbours in its own order
         for e in range(offsets[x], offsets[x + 1]):
-            y = nbr[e]
-            mirror[e] = cursor[y]
-            cursor[y] += 1
-    return mirror
+            y = neighbours[e]
+            mirror[e] = following[y]
+            following[y] += 1
 
 
-@njit(cache=True, nogil=True)
-def choose_lanes(offsets, nbr, is_fixed, mirror, rank, level, side_b, live, lanes):
-    """Which entries this side tests: live (E,) and their number in each row, lanes (p,).
-
-    Side B (x > nbr) leaves out the pairs that side A separated. Returns whether pcalg's loop would go on: a pair that
-    is visited has more than `level` candidates.
-    """
+@compiled
+def _choose_targets(lists, rank, level, side_b, chosen, per_row):
+    """Write the targets of a side; returns whether a visited pair has more than `level` candidates."""
+    offsets, neighbours = lists.offsets, lists.neighbours
     more = False
     for x in range(offsets.shape[0] - 1):
-        d = offsets[x + 1] - offsets[x]
-        lanes[x] = 0
+        candidates = offsets[x + 1] - offsets[x] - 1
+        if candidates < level:
+            continue
         for e in range(offsets[x], offsets[x + 1]):
-            live[e] = 0
-            if (nbr[e] < x) == side_b and not is_fixed[e] and not (side_b and rank[mirror[e]] >= 0):
-                live[e] = d > level
-                more = more or d > level + 1
-                lanes[x] += live[e]
+            if (neighbours[e] < x) == side_b and not lists.fixed[e] and not (side_b and rank[lists.mirror[e]] >= 0):
+                chosen[e] = True
+                per_row[x] += 1
+                more = more or candidates > level
     return more
 
 
-@njit(cache=True, nogil=True)
-def settle(offsets, is_fixed, mirror, rank, level, unseparated, stays):
-    """After both sides: ordered pairs tested in vain per row, entries of edges that stay.
+@compiled
+def _settle(lists, rank, in_vain, stays):
+    """Write the entries that stay, and how many pairs of each row were tested without being separated.
 
-    Returns (separating sets found, tests that finding them took, entries that stay).
+    Returns the number of separating sets, of the tests it took to find them, and of the entries that stay.
     """
+    offsets, mirror = lists.offsets, lists.mirror
     found, tests, n = 0, 0, 0
     for x in range(offsets.shape[0] - 1):
-        unseparated[x] = 0
         for e in range(offsets[x], offsets[x + 1]):
             if rank[e] >= 0:
                 found += 1
@@ -158,31 +189,22 @@ def settle(offsets, is_fixed, mirror, rank, level, unseparated, stays):
             elif rank[mirror[e]] < 0:
                 stays[n] = e
                 n += 1
-                unseparated[x] += not is_fixed[e]
-            else:  # separated from the other side: tested here only if that was side B, after this one
-                unseparated[x] += mirror[e] > e
+                in_vain[x] += not lists.fixed[e]
+            else:  # the other side separated it: it was tested here only if that was side B, after this one
+                in_vain[x] += mirror[e] > e
     return found, tests, n
 
 
-@njit(cache=True, nogil=True)
-def unrank_sets(entries, row, offsets, nbr, rank, level, binomials, out):
-    """Members of the separating set of each entry, of which row[q] is x, from its rank (as `subsets.unrank`)."""
+@compiled
+def _unrank_sets(lists, entries, row, rank, binomials, members, S):
+    """Write the separating set of each entry, the q-th of which is in row[q]; `members` is work space."""
     for q in range(entries.shape[0]):
         e = entries[q]
-        start = offsets[row[q]]
-        d = offsets[row[q] + 1] - start
-        skip = e - start
-        left_over = rank[e]
-        low = 0
+        start = lists.offsets[row[q]]
+        level = S.shape[1]
+        unrank(binomials, lists.offsets[row[q] + 1] - start - 1, level, rank[e], members)
         for i in range(level):
-            if level > 1:
-                while True:
-                    block = binomials[d - 2 - low, level - i - 1]
-                    if left_over < block:
-                        break
-                    left_over -= block
-                    low += 1
-            else:
-                low = left_over
-            out[q, i] = nbr[start + low + (1 if low >= skip else 0)]
-            low += 1
+            position = start + members[i]
+            if position >= e:  # the candidates are the neighbours without y
+                position += 1
+            S[q, i] = lists.neighbours[position]

@@ -1,125 +1,164 @@
-"""Level 1 of the cpu engine: for each pair the first single variable that separates it, straight from C."""
+"""Level 1: for each target the first single variable that separates it, straight from C."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
-from pycupc.engines.cpu.decide import band_high, decide
+from pycupc.compiled import compiled, part
+from pycupc.engines.base import Floats, Ints
+from pycupc.engines.cpu.certainty import Cutoff
+from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.gaussian.fisher_z import PIVOT_FLOOR
+from pycupc.gaussian.partial_correlation import given_one
 
-FIRST_BLOCK, BLOCK = 16, 64  # sets looked at together: few at first, where a separating set is most likely
-TILE = 16  # rows of C that a tile holds in the cache, twice
+#: Sets looked at together: few at first, where a separating set is most likely.
+FIRST_BLOCK, BLOCK = 16, 64
+#: Rows x by rows y of a tile, whose rows of C stay in the cache.
+TILE = 16
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _hits(C, y, nbr, start, cx, vx, t, k0, n, cxy, bound):
-    """How many of the n sets from position k0 on are not certainly above the bound; vx is NaN where it is doubtful."""
-    hits = 0
-    # unsigned: what may be negative is not compiled to vector instructions
-    first, base = uint64(k0), uint64(start)
+class Tile(NamedTuple):
+    """Up to TILE rows x, and what their tests read.
+
+    C : float64 (p, p)
+    neighbours : int32 (E,)
+    correlation : float64 (TILE, d)
+        Of x and its k-th neighbour.
+    variance : float64 (TILE, d)
+        Of x given its k-th neighbour, NaN where it is not above the floor.
+    ratio : float64 (BLOCK,)
+        Work space.
+    """
+
+    C: Floats
+    neighbours: Ints
+    correlation: Floats
+    variance: Floats
+    ratio: Floats
+
+
+class Pair(NamedTuple):
+    """One target: the rows x and y, the row of x in the tile, the entry at which row x starts, position of y."""
+
+    x: int
+    y: int
+    t: int
+    start: int
+    i: int
+
+
+def run_rows(
+    C: Floats, graph: Graph, targets: Targets, cutoff: Cutoff, rows: tuple[int, int], findings: Findings, state: State
+) -> None:
+    """Test the targets of rows rows[0] .. rows[1] - 1."""
+    widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
+    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(BLOCK))
+    _run_rows(tile, graph.offsets, targets.chosen, cutoff, rows, np.empty(TILE, np.int64), findings, state)
+
+
+@part
+def _n_possible(tile, pair, k0, n, bound):
+    """How many of the n sets from position k0 on are not certainly above the bound."""
+    # unsigned: an index that may be negative is not compiled to vector instructions
+    first, entry, y = uint64(k0), uint64(pair.start + k0), uint64(pair.y)
+    xy = tile.correlation[pair.t, pair.i]
+    count = 0
     for q in range(n):
-        k = first + uint64(q)
-        cyk = C[y, uint64(nbr[base + k])]
-        vy = 1.0 - cyk * cyk
-        num = cxy - cx[t, k] * cyk
-        hits += not (num * num > bound * (vx[t, k] * vy)) or not (vy > PIVOT_FLOOR)
-    return hits
+        yk = tile.C[y, uint64(tile.neighbours[entry + uint64(q)])]
+        vy = 1.0 - yk * yk
+        num = xy - tile.correlation[pair.t, first + uint64(q)] * yk
+        count += not (num * num > bound * (tile.variance[pair.t, first + uint64(q)] * vy)) or not (vy > PIVOT_FLOOR)
+    return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _ratios(C, y, nbr, start, cx, vx, t, k0, n, cxy, ratio):
-    """r^2 given each of the n sets from position k0 on, NaN where doubtful; returns the smallest, NaN left out."""
-    first, base = uint64(k0), uint64(start)
+@part
+def _write_ratios(tile, pair, k0, n):
+    """Write r^2 given each of these sets, NaN where it is doubtful; returns the smallest, NaN left out."""
+    first, entry, y = uint64(k0), uint64(pair.start + k0), uint64(pair.y)
+    xy = tile.correlation[pair.t, pair.i]
     for q in range(n):
-        k = first + uint64(q)
-        cyk = C[y, uint64(nbr[base + k])]
-        vy = 1.0 - cyk * cyk
-        num = cxy - cx[t, k] * cyk
-        ratio[q] = num * num / (vx[t, k] * vy) if vy > PIVOT_FLOOR else math.nan
+        yk = tile.C[y, uint64(tile.neighbours[entry + uint64(q)])]
+        vy = 1.0 - yk * yk
+        num = xy - tile.correlation[pair.t, first + uint64(q)] * yk
+        vx = tile.variance[pair.t, first + uint64(q)]
+        tile.ratio[q] = num * num / (vx * vy) if vy > PIVOT_FLOOR else math.nan
     smallest = math.inf
     for q in range(n):
-        smallest = ratio[q] if ratio[q] < smallest else smallest
+        if tile.ratio[q] < smallest:
+            smallest = tile.ratio[q]
     return smallest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pair(C, x, y, i, nbr, start, d, cx, vx, t, cutoff, cut2, high, ratio, S, A, V, state):
-    """(position of the first k that separates x and y = nbr[start + i], its r) or (-1, the smallest r^2)."""
-    best = math.inf
-    cxy = cx[t, i]
+@part
+def _test_pair(tile, pair, d, cutoff, state):
+    """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
+    smallest = math.inf
     block = FIRST_BLOCK
     k0 = 0
     while k0 < d:
-        if k0 == i:  # y itself
+        if k0 == pair.i:  # y itself
             k0 += 1
             continue
-        n = min(block, (i if k0 < i else d) - k0)
-        if _hits(C, y, nbr, start, cx, vx, t, k0, n, cxy, max(best, high)) > 0:
-            best = min(best, _ratios(C, y, nbr, start, cx, vx, t, k0, n, cxy, ratio))
+        n = (pair.i if k0 < pair.i else d) - k0
+        if n > block:
+            n = block
+        if _n_possible(tile, pair, k0, n, smallest if smallest > cutoff.high else cutoff.high) > 0:
+            ratio = _write_ratios(tile, pair, k0, n)
+            if ratio < smallest:
+                smallest = ratio
             for q in range(n):
-                r2 = ratio[q]
-                if r2 > high:
+                if tile.ratio[q] > cutoff.high:
                     continue
-                S[0] = nbr[start + k0 + q]
-                independent, r2, r = decide(C, x, y, S, 1, r2, r2 == r2, cutoff, cut2, A, V, state)
-                if independent:
-                    return k0 + q, r
-                best = min(best, r2)
+                r = given_one(tile.C, pair.x, pair.y, tile.neighbours[pair.start + k0 + q])
+                if not (tile.ratio[q] < cutoff.low and tile.ratio[q] <= 1.0):
+                    state[DOUBTFUL] += 1
+                    if abs(r) > cutoff.value:
+                        if r * r < smallest:
+                            smallest = r * r
+                        continue
+                return k0 + q, r
         k0 += n
-        block = min(2 * block, BLOCK)
-    return -1, best
+        block = BLOCK if 2 * block > BLOCK else 2 * block
+    return -1, smallest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def level1_rows(C, offsets, nbr, live, side_b, cutoff, lo, hi, state, rank_out, r_out, best_out):
-    """Level 1 of rows lo..hi: for each live pair the first k that separates it.
+@part
+def _load_tile(tile, offsets, x0, x1, following):
+    for x in range(x0, x1):
+        t, start = x - x0, offsets[x]
+        following[t] = start
+        for k in range(offsets[x + 1] - start):
+            c = tile.C[x, tile.neighbours[start + k]]
+            v = 1.0 - c * c
+            tile.correlation[t, k] = c
+            tile.variance[t, k] = v if v > PIVOT_FLOOR else math.nan
 
-    live : uint8 (E,), 1 = test this entry. side_b : test entries with x > nbr (else x < nbr).
-    rank_out, r_out : written for separated entries; rank_out is -1 on entry.
-    best_out : smallest r^2 of the tests of an entry that stays. state[1] != 0 stops.
 
-    Pairs are taken in tiles of TILE rows x by as many rows y, whose rows of C stay in the cache meanwhile.
-    """
-    cut2 = cutoff * cutoff
-    high = band_high(cut2)
-    A, V = np.empty((3, 3)), np.empty((3, 3))
-    S = np.empty(1, dtype=np.int64)
-    ratio = np.empty(BLOCK)
-    cursor = np.empty(TILE, dtype=np.int64)
-    d_max = 0
-    for x in range(lo, hi):
-        d_max = max(d_max, offsets[x + 1] - offsets[x])
-    cx, vx = np.empty((TILE, d_max)), np.empty((TILE, d_max))
-    for x0 in range(lo, hi, TILE):
-        x1 = min(x0 + TILE, hi)
-        for x in range(x0, x1):
-            start = offsets[x]
-            for k in range(offsets[x + 1] - start):
-                c = C[x, nbr[start + k]]
-                v = 1.0 - c * c
-                cx[x - x0, k] = c
-                vx[x - x0, k] = v if v > PIVOT_FLOOR else math.nan
-            cursor[x - x0] = start
-        for y0 in range(0, C.shape[0], TILE):
-            if state[1] != 0:
+@compiled
+def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
+    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `following` is work space (TILE,)."""
+    for x0 in range(rows[0], rows[1], TILE):
+        x1 = x0 + TILE if x0 + TILE < rows[1] else rows[1]
+        _load_tile(tile, offsets, x0, x1, following)
+        for y0 in range(0, tile.C.shape[0], TILE):
+            if state[STOP] != 0:
                 return
             for x in range(x0, x1):
-                t = x - x0
                 start, end = offsets[x], offsets[x + 1]
-                e = cursor[t]
-                while e < end and nbr[e] < y0 + TILE:
-                    if live[e] and (nbr[e] < x) == side_b:
-                        i, d = e - start, end - start
-                        k, value = _pair(
-                            C, x, nbr[e], i, nbr, start, d, cx, vx, t, cutoff, cut2, high, ratio, S, A, V, state
-                        )
+                e = following[x - x0]
+                while e < end and tile.neighbours[e] < y0 + TILE:
+                    if chosen[e]:
+                        pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
+                        k, value = _test_pair(tile, pair, end - start, cutoff, state)
                         if k >= 0:
-                            rank_out[e] = k - (1 if k > i else 0)
-                            r_out[e] = value
+                            findings.rank[e] = k - 1 if k > pair.i else k
+                            findings.r[e] = value
                         else:
-                            best_out[e] = value
+                            findings.smallest[e] = value
                     e += 1
-                cursor[t] = e
+                following[x - x0] = e

@@ -1,0 +1,127 @@
+"""What reads C as a whole: the inspection before a run, and level 0. NumPy does both, block by block."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu.graph import Graph
+from pycupc.engines.cpu.threads import State, Task, run
+from pycupc.gaussian import fisher_z
+from pycupc.gaussian.suffstat import MatrixFacts
+
+#: Rows and columns of a tile of the inspection: a tile and its mirror image fit the cache together.
+TILE = 256
+#: Entries of C in a block of level 0.
+BLOCK = 1 << 16
+
+#: A pair that differs by more is asymmetric; an entry beyond +-1 by more is not a correlation.
+TOLERANCE = 1e-8
+#: The same for the diagonal, which is 1.
+TOLERANCE_DIAGONAL = 1e-10
+
+
+def inspect(C: Floats, n_threads: int) -> MatrixFacts:
+    """Look over C once for what `SuffStat.check` must know; `MatrixFacts`."""
+    p = len(C)
+    lows = range(0, p, TILE)
+    clean = np.zeros(len(lows), dtype=np.bool_)
+
+    def task(block: int) -> Task:
+        def look(_: State) -> int:
+            clean[block] = all(_is_clean(C, lows[block], low) for low in lows[block:])
+            return 0
+
+        return look
+
+    run((task(block) for block in range(len(lows))), n_threads, p * p)
+    odd = np.flatnonzero(np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL)
+    nan_count = np.zeros(p, dtype=np.int64)
+    asymmetric = out_of_range = None
+    for low in lows if not clean.all() else ():
+        nan_count[low : low + TILE], unlike, beyond = _faults(C, low)
+        asymmetric = asymmetric or unlike
+        out_of_range = out_of_range or beyond
+    return MatrixFacts(nan_count, asymmetric, out_of_range, int(odd[0]) if len(odd) else None)
+
+
+def _is_clean(C: Floats, i: int, j: int) -> bool:
+    """Whether the tile at (i, j) and its mirror image need no closer look, which NaN always does."""
+    tile, mirrored = C[i : i + TILE, j : j + TILE], C[j : j + TILE, i : i + TILE].T
+    with np.errstate(invalid="ignore"):
+        difference = np.subtract(tile, mirrored)
+        np.abs(difference, out=difference)
+        return bool(
+            difference.max() <= TOLERANCE / 2 and tile.max() <= 1 + TOLERANCE / 2 and tile.min() >= -1 - TOLERANCE / 2
+        )
+
+
+def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tuple[int, int] | None]:
+    """Of rows `low` and following: NaN per row, the first asymmetric pair, and the first entry beyond +-1."""
+    rows, mirrored = C[low : low + TILE], C[:, low : low + TILE].T
+    nan = np.isnan(rows)
+    with np.errstate(invalid="ignore"):
+        unlike = ~(np.abs(rows - mirrored) <= TOLERANCE) & ~(nan & np.isnan(mirrored))
+        beyond = np.abs(rows) > 1 + TOLERANCE
+    beyond[np.arange(len(rows)), np.arange(low, low + len(rows))] = False
+
+    def first(found: Mask) -> tuple[int, int] | None:
+        if not found.any():
+            return None
+        i, j = divmod(int(found.argmax()), len(C))
+        return low + i, j
+
+    return nan.sum(axis=1), first(unlike), first(beyond)
+
+
+def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
+    """The edges whose correlation is beyond the cutoff, and the fixed edges."""
+    p = len(C)
+    step = max(1, BLOCK // p)
+    bounds = list(pairwise([*range(0, p, step), p]))
+    degree = np.zeros(p, dtype=np.int64)
+    lists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(0, np.int32), np.zeros(0))] * len(bounds)
+
+    def task(block: int) -> Task:
+        low, high = bounds[block]
+
+        def sweep(_: State) -> int:
+            left = _left(C, cutoff, low, high)
+            if fixed is not None:
+                left |= fixed[low:high]
+            if gaps is not None:
+                left &= ~gaps[low:high]
+            left[np.arange(high - low), np.arange(low, high)] = False
+            degree[low:high] = np.count_nonzero(left, axis=1)
+            at = np.flatnonzero(left)
+            z = fisher_z.z_score(np.take(C[low:high], at), n, 0)
+            lists[block] = (at % p).astype(np.int32), z
+            return 0
+
+        return sweep
+
+    run((task(block) for block in range(len(bounds))), n_threads, p * p)
+    neighbours = np.concatenate([neighbours for neighbours, _ in lists])
+    z = np.concatenate([z for _, z in lists])
+    graph = Graph(np.concatenate(([0], np.cumsum(degree))), neighbours, np.zeros(len(z), dtype=np.bool_), z)
+    if fixed is not None:
+        graph.fixed[:] = fixed[graph.rows(), neighbours]
+        z[graph.fixed] = np.inf
+    return graph
+
+
+def _left(C: Floats, cutoff: float, low: int, high: int) -> Mask:
+    """Which pairs of rows low..high keep their edge; a NaN loses it.
+
+    Where a correlation is as close to the cutoff as an asymmetry may be, the cell above the diagonal decides, as it
+    does in pcalg.
+    """
+    size = np.abs(C[low:high])
+    left = size > cutoff - 2 * TOLERANCE
+    if np.count_nonzero(left) != np.count_nonzero(size > cutoff + 2 * TOLERANCE):
+        left = size > cutoff
+        for i, x in enumerate(range(low, high)):
+            left[i, :x] = np.abs(C[:x, x]) > cutoff
+    return left

@@ -1,0 +1,113 @@
+"""Threads: they take tasks one after the other, while the calling thread reports progress and notices Ctrl-C.
+
+What a task finds does not depend on any other task, and findings are merged by smallest rank, so neither the number of
+threads nor the schedule can show in the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Work below this runs in the calling thread: starting threads would take longer.
+INLINE_TESTS = 100_000
+#: Seconds between progress reports.
+TICK = 0.1
+
+#: A thread's doubtful tests so far, and a flag that compiled code polls: stop.
+State = NDArray[np.int64]
+DOUBTFUL, STOP = 0, 1
+
+#: A task takes the state of the thread that runs it and returns how many tests it has dealt with.
+Task = Callable[[State], int]
+
+
+class Progress:
+    """Tests dealt with in a level, and whom to report them to.
+
+    Parameters
+    ----------
+    report : callable
+        Called as report(tests) several times per second.
+    """
+
+    def __init__(self, report: Callable[[int], None]) -> None:
+        self.tests = 0
+        self.report = report
+
+
+def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | None = None) -> int:
+    """Run all tasks.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        Drawn by one thread at a time.
+    n_threads : int
+    tests : int
+        Size of the whole work, to judge whether threads pay.
+    progress : Progress, optional
+
+    Returns
+    -------
+    int
+        Doubtful tests.
+
+    Raises
+    ------
+    BaseException
+        What a task has raised, or KeyboardInterrupt; all threads have ended by then.
+    """
+    if tests < INLINE_TESTS:
+        n_threads = 1
+    states = np.zeros((n_threads, 2), dtype=np.int64)
+    queue, lock = iter(tasks), threading.Lock()
+    errors: list[BaseException] = []
+
+    def work(state: State) -> None:
+        try:
+            _work(queue, lock, state, progress)
+        except BaseException as error:  # handed to the calling thread
+            errors.append(error)
+            states[:, STOP] = 1
+
+    if tests < INLINE_TESTS:
+        work(states[0])
+    else:
+        threads = [threading.Thread(target=work, args=(state,), daemon=True) for state in states]
+        try:
+            for thread in threads:
+                thread.start()
+            _wait(threads, progress)
+        except BaseException:
+            states[:, STOP] = 1
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+            raise
+    if errors:
+        raise errors[0]
+    return int(states[:, DOUBTFUL].sum())
+
+
+def _work(queue: Iterator[Task], lock: threading.Lock, state: State, progress: Progress | None) -> None:
+    while not state[STOP]:
+        with lock:
+            task = next(queue, None)
+        if task is None:
+            return
+        tests = task(state)
+        if progress is not None:
+            with lock:
+                progress.tests += tests
+
+
+def _wait(threads: list[threading.Thread], progress: Progress | None) -> None:
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(TICK)
+            if progress is not None:
+                progress.report(progress.tests)

@@ -31,7 +31,7 @@ PINV_PIVOT = 1e-11
 EPS = 2.220446049250313e-16
 
 
-def p_value_of(r: float, df: int) -> float:
+def p_value_of(r: float, df: float) -> float:
     """Two-sided p-value of one correlation, `df` = n - level - 3."""
     if df <= 0 or math.isnan(r):
         return 1.0
@@ -39,7 +39,7 @@ def p_value_of(r: float, df: int) -> float:
     return math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5))
 
 
-def cutoff(alpha: float, n: int, level: int) -> float:
+def cutoff(alpha: float, n: float, level: int) -> float:
     """Largest ``|r|`` that pcalg's test calls independent at this level.
 
     Parameters
@@ -84,7 +84,7 @@ def cutoff(alpha: float, n: int, level: int) -> float:
             high = middle
 
 
-def z_score(r: np.ndarray | float, n: int, level: int) -> np.ndarray:
+def z_score(r: np.ndarray | float, n: float, level: int) -> np.ndarray:
     """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped, NaN and df <= 0 give 0."""
     df = n - level - 3
     r = np.abs(np.asarray(r, dtype=np.float64))
@@ -101,6 +101,6 @@ def z_to_p(z: np.ndarray | float) -> np.ndarray:
     return erfc(np.abs(z) * math.sqrt(0.5))
 
 
-def p_value(r: np.ndarray | float, n: int, level: int) -> np.ndarray:
+def p_value(r: np.ndarray | float, n: float, level: int) -> np.ndarray:
     """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
     return z_to_p(z_score(r, n, level))

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from pycupc.compiled import forget_stale
-
-forget_stale()
+from pycupc.compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +69,7 @@ def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
 _fma: Any = intrinsic(_fma_code)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def products(A: Floats, B: Floats) -> Floats:
     """S[i, j] = sum over k of A[k, i] B[k, j], in ascending order of k; four columns and four rows at a time."""
     n, width = A.shape
@@ -99,7 +97,7 @@ def products(A: Floats, B: Floats) -> Floats:
     return S
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def normalise(S: Floats, squares: Floats, row: int, column: int, C: Floats) -> None:
     """Correlations of the blocks `row` and `column` from their products S, into C and its mirrored half."""
     i0, j0 = row * len(S), column * len(S)

@@ -1,7 +1,7 @@
-# Runs pcalg on the cases that record_golden.py laid out, and writes its answers: Rscript record_golden.R FOLDER
+# Runs pcalg on the cases that record_golden.py has written, and records its answers: Rscript record_golden.R FOLDER
 #
-# FOLDER/<case>/: `scalars` (p, n, alpha, m_max, NAdelete as doubles), `C`, optionally `fixedGaps` and `fixedEdges`
-# (doubles), `variants` (one name a line). Answers go beside them, as raw numbers, indices from 0.
+# FOLDER/<case>/ holds `scalars` (p, n, alpha, m_max, NAdelete as doubles), `C`, optionally `fixedGaps` and `fixedEdges`
+# (doubles), and `variants` (one name per line). The answers are written beside them as raw numbers, indices from 0.
 
 suppressPackageStartupMessages(library(pcalg))
 

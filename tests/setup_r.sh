@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install what the R tests need from Debian or Ubuntu, where that can be done: run by root, with apt at hand.
-# Anything else is said and skipped; the tests that need it are then skipped too. Safe to run again.
+# Installs the packages that the R tests need, on Debian or Ubuntu, if root runs it and apt is there. Otherwise it prints
+# why not and succeeds; the tests that need the packages are then skipped. It may be run repeatedly.
 set -euo pipefail
 
 packages=(
@@ -19,11 +19,11 @@ if command -v dpkg-query >/dev/null; then
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")
   done
 else
-  skip "not a Debian system; install R with the packages reticulate, testthat, knitr, rmarkdown and graph by hand"
+  skip "not a Debian system; install R with the packages reticulate, testthat, knitr, rmarkdown and graph yourself"
 fi
 
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "setup_r: all R packages from Debian are there"
+  echo "setup_r: all R packages from Debian are installed"
 else
   command -v apt-get >/dev/null || skip "no apt-get; missing: ${missing[*]}"
   [ "$(id -u)" -eq 0 ] || skip "not root; run: sudo apt-get install ${missing[*]}"

@@ -77,7 +77,7 @@ def test_recorded_cpdags(path):
 # The rules written out literally
 
 
-def literal_rules(skeleton, sepset, ambiguous, solve_confl, arrow_is_gap=False):
+def literal_rules(skeleton, sepset, ambiguous, solve_confl, arrow_is_gap=False):  # noqa: C901 - literal
     """Section 4 of the contract on a matrix, pair lists and all; slow.
 
     With `arrow_is_gap` rule 3 as pcalg has it for "rand" and "retry": an arrow between c1 and c2 will do.

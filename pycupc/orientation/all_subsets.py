@@ -1,7 +1,7 @@
-"""All subsets S of a neighbourhood, one O(1) test each: which of them make a and c independent?
+"""All subsets S of a neighbourhood, one O(1) test per subset: which of them make a and c independent?
 
 For one pair (a, c) and one list of neighbours the subsets are walked depth first. Taking k into S turns the correlation
-matrix of what is left, given S, into the one given S and k by a rank-one update, so a test is three numbers of that
+matrix of what is left, given S, into the one given S and k by a rank-one update, so a test takes three numbers of that
 matrix. Half of the subsets are leaves, whose update touches only these three, so a subset costs a handful of
 operations on average, at any size.
 """
@@ -9,30 +9,132 @@ operations on average, at any size.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from pycupc.compiled import compiled, part
 from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import partial_correlation
 
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _separates(C, a, c, S, size, vx, vy, cov, sure, T, A, V):
-    """Is |partial correlation| of a and c given S[:size] at most T? Returns the answer and 1 if the careful path ran.
 
-    `vx`, `vy`, `cov` are their conditional variances and covariance, to be believed only if `sure`.
+class Walk(NamedTuple):
+    """State of the walk of one job. Depth t belongs to the set with t free neighbours in it.
+
+    matrix : float64 (t, free + 2, free + 2)
+        Upper triangle of the correlation matrix of the free neighbours, a and c, given the set.
+    sound : bool (t,)
+        Every pivot on the way to the set was above the floor.
+    taken, following : int64 (t,)
+        Position of the free neighbour taken in last, and of the one to take in next.
+    separating : int64 (t,)
+        Separating sets found so far in the subtree of the set.
+    nodes : int64
+        The members of the set, ascending; behind them room for a and c, for the canonical formula.
+    pair : int64 (2,)
+        a and c.
+    elimination : float64
+        Work space, also of the canonical formula.
     """
-    if math.isinf(T):
-        return True, 0
-    if sure and vx > PIVOT_FLOOR and vy > PIVOT_FLOOR:
-        r2 = cov * cov / (vx * vy)
-        if 1.0 - r2 > PIVOT_FLOOR and abs(r2 - T * T) > CUTOFF_BAND * T * T:
-            return r2 < T * T, 0
-    return abs(partial_correlation(C, a, c, S, size, A, V)) <= T, 1
+
+    matrix: Floats
+    sound: NDArray[np.bool_]
+    taken: Indices
+    following: Indices
+    separating: Indices
+    nodes: Indices
+    pair: Indices
+    elimination: Floats
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
+def _separates(C, cutoff, walk, depth, size, free):
+    """Are a and c independent given the set of this depth, which has `size` members?"""
+    if math.isinf(cutoff):
+        return True
+    vx, vy = walk.matrix[depth, free, free], walk.matrix[depth, free + 1, free + 1]
+    cov = walk.matrix[depth, free, free + 1]
+    if walk.sound[depth] and vx > PIVOT_FLOOR and vy > PIVOT_FLOOR:
+        r2, square = cov * cov / (vx * vy), cutoff * cutoff
+        if 1.0 - r2 > PIVOT_FLOOR and abs(r2 - square) > CUTOFF_BAND * square:
+            return r2 < square
+    walk.nodes[size], walk.nodes[size + 1] = walk.pair[0], walk.pair[1]
+    return abs(partial_correlation(C, walk.nodes, size, walk.elimination)) <= cutoff
+
+
+@part
+def _start(C, walk, neighbours, settled, bits):
+    """Condition on the settled neighbours that `bits` selects, and return their number; fills depth 0."""
+    base = 0
+    for i in range(settled):
+        if bits >> i & 1:
+            walk.nodes[base] = neighbours[i]
+            base += 1
+    free = neighbours.size - settled
+    width = base + free + 2
+    A, node = walk.elimination, np.empty(width, np.int64)
+    node[:base] = walk.nodes[:base]
+    node[base : base + free] = neighbours[settled:]
+    node[base + free], node[base + free + 1] = walk.pair[0], walk.pair[1]
+    for i in range(width):
+        for j in range(i, width):
+            A[i, j] = 1.0 if i == j else C[node[i], node[j]]
+    walk.sound[0] = True
+    for k in range(base):
+        pivot = A[k, k]
+        walk.sound[0] = walk.sound[0] and pivot > PIVOT_FLOOR
+        for i in range(k + 1, width):
+            f = A[k, i] / pivot
+            for j in range(i, width):
+                A[i, j] -= f * A[k, j]
+    for i in range(free + 2):
+        for j in range(i, free + 2):
+            walk.matrix[0, i, j] = A[base + i, base + j]
+    return base
+
+
+@part
+def _take(walk, depth, k, free):
+    """Take free neighbour k into the set: fills depth + 1."""
+    M = walk.matrix
+    pivot = M[depth, k, k]
+    for i in range(k + 1, free + 2):
+        f = M[depth, k, i] / pivot
+        for j in range(i, free + 2):
+            M[depth + 1, i, j] = M[depth, i, j] - f * M[depth, k, j]
+    walk.sound[depth + 1] = walk.sound[depth] and pivot > PIVOT_FLOOR
+    walk.taken[depth + 1], walk.following[depth + 1] = k, k + 1
+
+
+@part
+def _count(C, cut, walk, neighbours, base, containing):
+    """Walk all sets of a job; returns how many separate, and adds to `containing` those with each free neighbour."""
+    settled = neighbours.size - containing.size
+    free, depth = containing.size, 0
+    walk.following[0] = 0
+    walk.separating[0] = _separates(C, cut[base], walk, 0, base, free)
+    while True:
+        k = walk.following[depth]
+        if k < free:
+            walk.following[depth] = k + 1
+            walk.nodes[base + depth] = neighbours[settled + k]
+            _take(walk, depth, k, free)
+            depth += 1
+            size = base + depth
+            walk.separating[depth] = _separates(C, cut[size], walk, depth, size, free)
+        elif depth > 0:  # the subtree is done
+            containing[walk.taken[depth]] += walk.separating[depth]
+            walk.separating[depth - 1] += walk.separating[depth]
+            depth -= 1
+        else:
+            return walk.separating[0]
+
+
+@compiled
 def count_separating(C, cut, jobs, starts, columns, found, containing):
     """Count the separating sets of each job, and how many of them hold each neighbour.
 
@@ -42,97 +144,35 @@ def count_separating(C, cut, jobs, starts, columns, found, containing):
     cut : float64, one per level
         `fisher_z.cutoff`.
     jobs : int64 (m, 6)
-        a, c, the node whose neighbours the subsets are of, how many of the first neighbours are settled, which of these
-        are in S (bits), and where in `containing` this job's counts go.
+        a, c, the variable whose neighbours the subsets are of, how many of the first neighbours are settled, which of
+        these are in S (bits), and where in `containing` the counts of this job go.
     starts, columns : int64
-        Neighbours of node v, ascending: ``columns[starts[v]:starts[v + 1]]``.
+        Neighbours of v, ascending: ``columns[starts[v]:starts[v + 1]]``.
     found : int64 (m,)
         Written: number of separating sets.
     containing : int64
-        Added to: per neighbour, number of separating sets with it in.
-
-    Returns
-    -------
-    int
-        Tests that took the careful path.
+        Added to: per neighbour, the number of separating sets with it in.
     """
     widest = 0
     for job in range(jobs.shape[0]):
         widest = max(widest, starts[jobs[job, 2] + 1] - starts[jobs[job, 2]])
-    M = np.empty((widest + 1, widest + 2, widest + 2))
-    A = np.empty((widest + 2, widest + 2))
-    V = np.empty((2, widest + 2))
-    S = np.empty(widest + 1, np.int64)  # members of the set, ascending
-    node = np.empty(widest + 2, np.int64)
-    position = np.empty(widest + 1, np.int64)  # of the element taken in at each depth
-    following = np.empty(widest + 1, np.int64)  # position to take in next at each depth
-    below = np.empty(widest + 1, np.int64)  # separating sets found so far in the subtree of each depth
-    sure = np.empty(widest + 1, np.bool_)
-    careful = 0
+    walk = Walk(
+        np.empty((widest + 1, widest + 2, widest + 2)),
+        np.empty(widest + 1, np.bool_),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 2, np.int64),
+        np.empty(2, np.int64),
+        np.empty((widest + 4, widest + 4)),
+    )
     for job in range(jobs.shape[0]):
-        a, c, owner, settled, bits, offset = jobs[job]
+        walk.pair[0], walk.pair[1] = jobs[job, 0], jobs[job, 1]
+        owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]
         neighbours = columns[starts[owner] : starts[owner + 1]]
-        # Settled members first, given which the walk starts; then the free neighbours, a and c.
-        base = 0
+        base = _start(C, walk, neighbours, settled, bits)
+        own = containing[offset : offset + neighbours.size]
+        found[job] = _count(C, cut, walk, neighbours, base, own[settled:])
         for i in range(settled):
             if bits >> i & 1:
-                S[base] = neighbours[i]
-                node[base] = neighbours[i]
-                base += 1
-        free = neighbours.size - settled
-        for i in range(free):
-            node[base + i] = neighbours[settled + i]
-        node[base + free] = a
-        node[base + free + 1] = c
-        width = base + free + 2
-        for i in range(width):
-            for j in range(i, width):
-                A[i, j] = 1.0 if i == j else C[node[i], node[j]]
-        sure[0] = True
-        for k in range(base):
-            pivot = A[k, k]
-            sure[0] = sure[0] and pivot > PIVOT_FLOOR
-            for i in range(k + 1, width):
-                f = A[k, i] / pivot
-                for j in range(i, width):
-                    A[i, j] -= f * A[k, j]
-        for i in range(free + 2):
-            for j in range(i, free + 2):
-                M[0, i, j] = A[base + i, base + j]
-        x, y = free, free + 1
-        yes, slow = _separates(C, a, c, S, base, M[0, x, x], M[0, y, y], M[0, x, y], sure[0], cut[base], A, V)
-        careful += slow
-        below[0] = 1 if yes else 0
-        following[0] = 0
-        depth = 0
-        while True:
-            k = following[depth]
-            if k == free:  # subtree done
-                if depth == 0:
-                    break
-                containing[offset + settled + position[depth]] += below[depth]
-                below[depth - 1] += below[depth]
-                depth -= 1
-                continue
-            following[depth] = k + 1
-            old = M[depth]
-            new = M[depth + 1]
-            pivot = old[k, k]
-            for i in range(k + 1, free + 2):
-                f = old[k, i] / pivot
-                for j in range(i, free + 2):
-                    new[i, j] = old[i, j] - f * old[k, j]
-            S[base + depth] = neighbours[settled + k]
-            depth += 1
-            position[depth] = k
-            following[depth] = k + 1
-            sure[depth] = sure[depth - 1] and pivot > PIVOT_FLOOR
-            size = base + depth
-            yes, slow = _separates(C, a, c, S, size, new[x, x], new[y, y], new[x, y], sure[depth], cut[size], A, V)
-            careful += slow
-            below[depth] = 1 if yes else 0
-        found[job] = below[0]
-        for i in range(settled):
-            if bits >> i & 1:
-                containing[offset + i] += below[0]
-    return careful
+                own[i] += found[job]

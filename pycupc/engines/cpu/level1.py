@@ -11,7 +11,7 @@ from numba import uint64
 from pycupc.compiled import compiled, part
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import given_one

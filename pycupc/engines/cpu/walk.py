@@ -488,7 +488,7 @@ def _report(row, start, d, outcomes, n):
 
 
 @compiled
-def walk_items(side, items, row, matrices, work, outcomes, state):  # noqa: C901, PLR0915 - the hot loop
+def walk_items(side, items, row, matrices, work, outcomes, state):  # noqa: C901 - the hot loop
     """Walk through the prefixes of each item; returns the number of outcomes."""
     level, chosen = side.level, work.chosen
     pair, target, member, last = matrices.pair, matrices.target, matrices.member, work.last

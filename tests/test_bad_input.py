@@ -207,7 +207,7 @@ def test_data(data, error, words):
 
 def test_constant_columns_are_named():
     data = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": 7.0, "c": [1.0, 0, 0, 1]})
-    with pytest.warns(UserWarning, match="constant, so without correlations and without edges: b"):
+    with pytest.warns(UserWarning, match="constant columns have no correlations, hence no edges: b"):
         stat = SuffStat.from_data(data)
     fit = skeleton(stat, alpha=0.5)  # and no second warning
     assert fit.labels == ("a", "b", "c")
@@ -223,3 +223,29 @@ def test_integer_and_boolean_columns_are_data_too():
     nullable.loc[1, "a"] = pd.NA
     with pytest.raises(ValueError, match="missing or infinite values in a"):
         SuffStat.from_data(nullable)
+
+
+class Frame:
+    """A table that is not pandas: polars, too, gives the types of its columns in words of its own."""
+
+    def __init__(self, values, types):
+        self.values, self.columns, self.dtypes = np.asarray(values), list("abc"), types
+
+    def to_numpy(self):
+        return self.values
+
+
+def test_any_table_with_named_typed_columns_is_data():
+    values = [[1.0, 2, 4], [3, 3, 1], [0, 1, 1], [2, 5, 0]]
+    stat = SuffStat.from_data(Frame(values, ["Float64", "Int64", "Boolean"]))
+    assert stat.labels == ("a", "b", "c")
+    np.testing.assert_allclose(stat.C, np.corrcoef(np.array(values), rowvar=False))
+    with pytest.raises(TypeError, match="these columns are not: b, c"):
+        SuffStat.from_data(Frame(values, ["Float64", "String", "interval[int64, right]"]))
+    assert pc(Frame(values, ["Float64"] * 3), alpha=0.1).labels == ("a", "b", "c")
+
+
+def test_identical_columns_are_named():
+    data = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": [2.0, 1, 0, 5], "c": 7.0, "d": 7.0, "e": [2.0, 1, 0, 5]})
+    with pytest.warns(UserWarning, match="constant columns .*: c, d$"), pytest.warns(UserWarning, match=": b = e$"):
+        SuffStat.from_data(data)

@@ -168,7 +168,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
 def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys):
     Path("d.csv").write_text("a,b,c\n1,2,5\n2,1,5\n3,3,5\n4,4,5\n")
     assert run("run", "d.csv", "--plot", "none") == cli.OK
-    assert "warning: constant" in printed(capsys)[1]
+    assert "warning: constant columns have no correlations, hence no edges: c" in printed(capsys)[1]
     assert ": c" in json.loads(Path("d-pycupc/manifest.json").read_text())["warnings"][0]
 
 

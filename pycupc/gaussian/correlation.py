@@ -63,7 +63,8 @@ def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
     -----
     Beside the result, memory is taken for one copy of the table. Agrees with R's ``cor`` to rounding.
     """
-    from pycupc.gaussian.pairwise import Blocks  # Numba, which takes a while to import
+    from pycupc.compiled import announced  # Numba, which takes a while to import
+    from pycupc.gaussian.pairwise import Blocks
 
     n, p = X.shape
     n_blocks = -(-p // WIDTH)
@@ -73,13 +74,14 @@ def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
     tiles = [(i, j) for i in range(n_blocks) for j in range(i + 1, n_blocks)]
     step = max(1, len(tiles) // (threads * CALLS_PER_THREAD))
     parts = [tiles[k : k + step] for k in range(0, len(tiles), step)]
-    for _ in _in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
-        pass
     done, total = n_blocks, n_blocks + len(tiles)
-    for part in _in_threads(table.correlate, parts, threads):
-        done += len(part)
-        if progress is not None:
-            progress(done, total)
+    with announced("compiling for correlations, once per machine"):
+        for _ in _in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
+            pass
+        for part in _in_threads(table.correlate, parts, threads):
+            done += len(part)
+            if progress is not None:
+                progress(done, total)
     return table.C
 
 

@@ -1,7 +1,7 @@
 """Fisher's z: partial correlations to p-values, and the significance level to a cutoff on the correlation.
 
-The one place for the numerical rules that every engine shares. Source: section 2 of ``tests/CONTRACT.md``, and Kalisch
-et al. (2012), J. Stat. Softw. 47(11): the two-sided test of Fisher's z of the partial correlation.
+All engines take their numerical rules from this module. Source: section 2 of ``tests/CONTRACT.md``, and Kalisch et al.
+(2012), J. Stat. Softw. 47(11): the two-sided test of Fisher's z of the partial correlation.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import math
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 #: pcalg clips a partial correlation to +-R_MAX before Fisher's z.
 R_MAX = 0.9999999
 
 #: A fast (Schur complement) test may decide alone only while every pivot it met, i.e. the conditional variance of each
 #: variable given the earlier ones and 1 - r^2, is above this. Rounding in r is then below about 1e-6, well inside
-#: CUTOFF_BAND; anything else goes to `engines.canonical.partial_correlation`.
+#: CUTOFF_BAND; any other test goes to `partial_correlation.partial_correlation`.
 PIVOT_FLOOR = 1e-9
 
 #: Relative distance of r^2 from the squared cutoff inside which the canonical formula decides, so that engines whose
 #: rounding differs cannot disagree.
 CUTOFF_BAND = 1e-5
 
-#: Below this pivot the canonical formula itself leaves plain elimination for the pseudoinverse, as pcalg does always:
-#: elimination and pseudoinverse agree above it, and a singular value that pcalg would drop shows as a pivot below it.
+#: Below this pivot the canonical formula itself leaves plain elimination for the pseudoinverse, which pcalg always
+#: takes: the two agree above it, and a singular value that pcalg would drop shows as a pivot below it.
 PINV_PIVOT = 1e-11
 
 #: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).
@@ -32,7 +33,7 @@ EPS = 2.220446049250313e-16
 
 
 def p_value_of(r: float, df: float) -> float:
-    """Two-sided p-value of one correlation, `df` = n - level - 3."""
+    """Two-sided p-value of one correlation, `df` = n - level - 3; 1 where r is NaN or df <= 0."""
     if df <= 0 or math.isnan(r):
         return 1.0
     r = min(max(r, -R_MAX), R_MAX)
@@ -59,9 +60,10 @@ def cutoff(alpha: float, n: float, level: int) -> float:
 
     Notes
     -----
-    ``tanh(q / sqrt(n - level - 3))`` with ``q`` the normal quantile at 1 - alpha / 2, then moved to the very
-    floating-point number at which the p-value crosses alpha, so that the comparison of correlations and the
-    comparison of p-values can never differ (contract, section 2).
+    ``tanh(q / sqrt(n - level - 3))`` with ``q`` the normal quantile at 1 - alpha / 2, then moved to the floating-point
+    number at which `p_value_of` crosses alpha, so that comparing correlations with the cutoff decides as comparing
+    p-values with alpha does. `p_value`, which computes arrays with another library's erfc and arctanh, may differ from
+    `p_value_of` in the last bits, and so on the other side of alpha where p equals alpha to rounding.
     """
     df = n - level - 3
     if df <= 0 or alpha <= 0 or p_value_of(R_MAX, df) >= alpha:
@@ -84,8 +86,8 @@ def cutoff(alpha: float, n: float, level: int) -> float:
             high = middle
 
 
-def z_score(r: np.ndarray | float, n: float, level: int) -> np.ndarray:
-    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped, NaN and df <= 0 give 0."""
+def z_score(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
+    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped; 0 where r is NaN or df <= 0."""
     df = n - level - 3
     r = np.abs(np.asarray(r, dtype=np.float64))
     if df <= 0:
@@ -94,13 +96,13 @@ def z_score(r: np.ndarray | float, n: float, level: int) -> np.ndarray:
     return np.where(np.isnan(z), 0.0, z)
 
 
-def z_to_p(z: np.ndarray | float) -> np.ndarray:
+def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
     """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
     from scipy.special import erfc
 
     return erfc(np.abs(z) * math.sqrt(0.5))
 
 
-def p_value(r: np.ndarray | float, n: float, level: int) -> np.ndarray:
+def p_value(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
     """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
     return z_to_p(z_score(r, n, level))

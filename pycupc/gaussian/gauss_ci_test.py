@@ -1,20 +1,22 @@
-"""pcalg's ``gaussCItest``, one test at a time and literally: the pseudoinverse of the correlation matrix of x, y and S.
+"""pcalg's ``gaussCItest``, written out literally: the pseudoinverse of the correlation matrix of x, y and S.
 
-Slow and plain on purpose. The engines do not use it; the reference engine and the comparison of two results do.
+One test per call, and slow. The reference engine and the comparison of two results use it; the other engines do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import EPS, R_MAX, p_value_of
+from pycupc.gaussian.suffstat import SuffStat
 
 
-def partial_correlation(C: np.ndarray, x: int, y: int, S: Sequence[int]) -> float:
-    """Partial correlation of x and y given S, literally as pcalg computes it (contract, section 2).
+def partial_correlation(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
+    """Partial correlation of x and y given S, as pcalg computes it (tests/CONTRACT.md, section 2).
 
     Closed formulas for up to one conditioning variable, the pseudoinverse of ``C[{x, y, S}]`` beyond. NaN becomes 0
     and the result lies in [-0.9999999, 0.9999999].
@@ -38,7 +40,7 @@ def partial_correlation(C: np.ndarray, x: int, y: int, S: Sequence[int]) -> floa
     return 0.0 if np.isnan(r) else float(min(max(r, -R_MAX), R_MAX))
 
 
-def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
+def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: SuffStat | Mapping[str, Any]) -> float:
     """p-value of pcalg's ``gaussCItest``: are x and y independent given S in a Gaussian model?
 
     Parameters
@@ -56,9 +58,9 @@ def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
 
     Notes
     -----
-    Given as `indepTest` to `pc` or `skeleton` it is recognised, and the engines run it in their own way.
+    `pc` and `skeleton` recognise this function as their `indepTest`: the engines then run their own form of the test.
     """
-    if isinstance(suffStat, dict):
+    if isinstance(suffStat, Mapping):
         C, n = np.asarray(suffStat["C"], dtype=np.float64), int(suffStat["n"])
     else:
         C, n = suffStat.C, suffStat.n

@@ -16,6 +16,8 @@ from pycupc.compiled import compiled
 
 Floats = NDArray[np.float64]
 
+#: Distance from 1 to the next number.
+EPS = float(np.finfo(np.float64).eps)
 #: Observations taken at a time, so that those of two blocks of columns stay in the processor's first-level cache.
 DEPTH = 64
 
@@ -40,20 +42,40 @@ class Blocks:
     def centre(self, b: int, X: Floats) -> None:
         """Fill block `b` with its columns of X, and correlate them with each other."""
         block, columns = self.blocks[b], X[:, self._place(b)]
-        m = columns.shape[1]
-        low, high = columns.min(axis=0), columns.max(axis=0)
-        exponent = np.frexp(np.maximum(-low, high))[1]
-        np.multiply(columns, np.ldexp(1.0, np.minimum(-exponent, 1000)), out=block[:, :m])
-        block -= block.mean(axis=0)
-        S = products(block, block)
+        n, m = columns.shape
+        block[:, :m] = columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = block.mean(axis=0)
+            block -= means
+            S = self._products(b, b)
+            rounding = n * (n * EPS * means) ** 2  # a bound on S_ii where a column is constant
+            squares = S.diagonal()
+            doubtful = np.flatnonzero(~((squares > np.maximum(rounding, 1e-60)) & (squares < 1e60))[:m])
+        if len(doubtful):
+            low, high = columns[:, doubtful].min(axis=0), columns[:, doubtful].max(axis=0)
+            exponent = np.frexp(np.maximum(-low, high))[1]
+            block[:, doubtful] = columns[:, doubtful] * np.ldexp(1.0, np.minimum(-exponent, 1000))
+            block[:, doubtful] -= block.mean(axis=0)[doubtful]
+            block[:, doubtful[low == high]] = np.nan
+            S = self._products(b, b)
         self.squares[b] = S.diagonal()
-        self.squares[b, :m][low == high] = np.nan
-        normalise(S, self.squares, b, b, self.C)
+        _normalise(S, self.squares[b], self.squares[b])
+        self.C[self._place(b), self._place(b)] = S[:m, :m]
 
     def correlate(self, tiles: Iterable[tuple[int, int]]) -> None:
-        """Fill tiles of C, given as pairs of blocks, and their mirror images."""
+        """Fill tiles of C, given as pairs of different blocks, and their mirror images."""
         for i, j in tiles:
-            normalise(products(self.blocks[i], self.blocks[j]), self.squares, i, j, self.C)
+            S = self._products(i, j)
+            _normalise(S, self.squares[i], self.squares[j])
+            rows, columns = self._place(i), self._place(j)
+            tile = S[: rows.stop - rows.start, : columns.stop - columns.start]
+            self.C[rows, columns], self.C[columns, rows] = tile, tile.T
+
+    def _products(self, i: int, j: int) -> Floats:
+        width = self.blocks.shape[2]
+        S = np.zeros((width, width))
+        _add_products(self.blocks[i], self.blocks[j], S)
+        return S
 
     def _place(self, b: int) -> slice:
         width = self.blocks.shape[2]
@@ -70,12 +92,11 @@ _fma: Any = intrinsic(_fma_code)
 
 
 @compiled
-def products(A: Floats, B: Floats) -> Floats:
-    """S[i, j] = sum over k of A[k, i] B[k, j], in ascending order of k; four columns and four rows at a time."""
+def _add_products(A: Floats, B: Floats, S: Floats) -> None:
+    """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time."""
     n, width = A.shape
-    S = np.zeros((width, width))
     for begin in range(0, n, DEPTH):
-        end = min(begin + DEPTH, n)
+        end = begin + DEPTH if begin + DEPTH < n else n
         rest = end - (end - begin) % 4
         for i in range(0, width, 4):
             for k in range(begin, rest, 4):
@@ -94,24 +115,16 @@ def products(A: Floats, B: Floats) -> Floats:
                 a = A[k, i]
                 for j in range(width):
                     S[i, j] = _fma(a, B[k, j], S[i, j])
-    return S
 
 
 @compiled
-def normalise(S: Floats, squares: Floats, row: int, column: int, C: Floats) -> None:
-    """Correlations of the blocks `row` and `column` from their products S, into C and its mirrored half."""
-    i0, j0 = row * len(S), column * len(S)
-    height, width = min(len(S), len(C) - i0), min(len(S), len(C) - j0)
-    for i in range(height):
-        for j in range(width):
-            r = S[i, j] / math.sqrt(squares[row, i] * squares[column, j])
+def _normalise(S: Floats, row: Floats, column: Floats) -> None:
+    """Turn the products S of two blocks into correlations, given the sums of squares of their columns."""
+    for i in range(len(row)):
+        for j in range(len(column)):
+            r = S[i, j] / math.sqrt(row[i] * column[j])
             if r > 1.0:
                 r = 1.0
             if r < -1.0:
                 r = -1.0
             S[i, j] = r
-            C[i0 + i, j0 + j] = r
-    if row < column:
-        for j in range(width):
-            for i in range(height):
-                C[j0 + j, i0 + i] = S[i, j]

@@ -186,8 +186,8 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            without = _some([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {without}", stacklevel=4)
+            variables = _some([names[j] for j in bad.tolist()])
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=4)
         self._checked = True
 
 

@@ -1,0 +1,136 @@
+"""Correlations of data: the definition, and everything that they must not depend on."""
+
+from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc.gaussian import correlation as module
+from pycupc.gaussian.correlation import correlation, groups_of_identical_columns
+
+
+def table(n, p, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, p)) * 10 + 3
+
+
+def by_definition(x, y):
+    """r of two columns, each step rounded once; exact rational numbers stand in for fused multiply-add."""
+
+    def centred(column):
+        column = column * 2.0 ** -np.frexp(np.abs(column).max())[1]
+        total = 0.0
+        for value in column.tolist():
+            total += value
+        return (column - total / len(column)).tolist()
+
+    def products(a, b):
+        total = 0.0
+        for u, v in zip(a, b, strict=True):
+            total = float(Fraction(u) * Fraction(v) + Fraction(total))
+        return total
+
+    a, b = centred(x), centred(y)
+    return products(a, b) / np.sqrt(products(a, a) * products(b, b))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 64, 67, 130])
+def test_every_bit_is_that_of_the_definition(n):
+    X = table(n, 9, n)
+    want = [[by_definition(x, y) for y in X.T] for x in X.T]
+    np.testing.assert_array_equal(correlation(X), np.clip(want, -1, 1))
+
+
+@pytest.mark.parametrize(("n", "p"), [(2, 2), (5, 7), (20, 128), (20, 129), (67, 300), (3000, 17), (40, 1000)])
+def test_agrees_with_numpy_to_rounding(n, p):
+    X = table(n, p)
+    C = correlation(X)
+    np.testing.assert_allclose(C, np.corrcoef(X, rowvar=False), rtol=0, atol=4e-15)
+    np.testing.assert_array_equal(C, C.T)
+    assert (C.diagonal() == 1).all()
+
+
+@pytest.mark.parametrize("p", [6, 129, 300])
+def test_nothing_but_the_columns_decides(p, monkeypatch):
+    """Order of the columns, layout of the memory, number of threads, units of measurement: the same bits."""
+    X = table(23, p)
+    C = correlation(X)
+    order = np.random.default_rng(1).permutation(p)
+    np.testing.assert_array_equal(correlation(X[:, order]), C[np.ix_(order, order)])
+    np.testing.assert_array_equal(correlation(np.asfortranarray(X)), C)
+    np.testing.assert_array_equal(correlation(np.repeat(X, 2, axis=0)[::2]), C)
+    np.testing.assert_array_equal(correlation(X * 2.0 ** np.linspace(-900, 900, p).astype(int)), C)
+    monkeypatch.setattr(module, "INLINE_WORK", 0)
+    for threads in (1, 3, 16):
+        monkeypatch.setattr(module, "available_cores", lambda threads=threads: threads)
+        np.testing.assert_array_equal(correlation(X), C)
+
+
+def test_copies_constants_and_mirror_images():
+    X = table(20, 200)
+    X[:, [7, 150, 199]] = X[:, [3]]
+    X[:, 60] = -X[:, 3]
+    X[:, [20, 21]] = 0.1  # whose mean is not 0.1 in floating point
+    C = correlation(X)
+    others = np.setdiff1d(np.arange(200), [20, 21])
+    for copy in (7, 150, 199):
+        np.testing.assert_array_equal(C[copy], C[3])
+        assert C[copy, 3] == 1
+    np.testing.assert_array_equal(C[60], -C[3])
+    assert np.isnan(C[[20, 21]]).all()
+    assert not np.isnan(C[np.ix_(others, others)]).any()
+
+
+def test_progress_and_memory(monkeypatch):
+    """Beside the matrix only one copy of the table; progress rises to its end."""
+    monkeypatch.setattr(module, "INLINE_WORK", 0)
+    X, seen = table(20, 2000), []
+    correlation(X[:, :50])
+    tracemalloc.start()
+    correlation(X, progress=lambda done, total: seen.append((done, total)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2000**2 + 2 * X.nbytes + (4 << 20)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (136, 136)
+
+
+def test_groups_of_identical_columns():
+    X = table(10, 12)
+    assert groups_of_identical_columns(X) == []
+    X[:, [11, 4, 9]] = X[:, [2]]
+    X[:, 1] = X[:, 0]
+    X[3, [5, 6]] = X[3, [6, 5]]
+    assert groups_of_identical_columns(X) == [[0, 1], [2, 4, 9, 11]]
+    assert groups_of_identical_columns(np.asfortranarray(X)) == [[0, 1], [2, 4, 9, 11]]
+    assert groups_of_identical_columns(np.array([[0.0, -0.0, 1.0], [2.0, 2.0, 3.0]])) == [[0, 1]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_edges_do_not_depend_on_the_order_of_identical_columns(seed):
+    """With correlations from a matrix product, 31 copies of a column gave 62 edges, and 32 in the reverse order."""
+    X = np.random.default_rng(seed).standard_normal((20, 257))
+    copies = np.random.default_rng(seed + 100).choice(257, 31, replace=False)
+    X[:, copies] = X[:, copies[:1]]
+    with pytest.warns(UserWarning, match="identical columns cannot be told from each other"):
+        fits = [pycupc.skeleton(pycupc.SuffStat.from_data(x), alpha=0.01) for x in (X, X[:, ::-1])]
+    np.testing.assert_array_equal(fits[0].skeleton, fits[1].skeleton[::-1, ::-1])
+    assert fits[0].n_edgetests[0] == fits[1].n_edgetests[0]
+    assert fits[0].levels[-1].edges_left < 40
+
+
+def test_correlations_from_a_device_are_made_equal_for_copies():
+    class Device:
+        def correlation(self, X):
+            C = np.corrcoef(X, rowvar=False) + 1e-16 * np.random.default_rng(0).standard_normal((X.shape[1],) * 2)
+            return (C + C.T) / 2
+
+    X = table(30, 6)
+    X[:, [2, 5]] = X[:, [0]]
+    with pytest.warns(UserWarning, match="column 0 = column 2 = column 5"):
+        C = pycupc.SuffStat.from_data(X, engine=Device()).C
+    np.testing.assert_array_equal(C, C.T)
+    np.testing.assert_array_equal(C[[2, 5]], C[[0, 0]])

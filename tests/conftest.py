@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from record_golden import GOLDEN as GOLDEN_FOLDER
+from record_golden import read_cells
 
 if TYPE_CHECKING:
     from pycupc import PcAlgo
 
 HERE = Path(__file__).resolve().parent
-GOLDEN = sorted((HERE / "golden").glob("*.npz"))
+GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
 
-#: Real data sets and their expected answers, which may not be redistributed: a folder beside the checkout, where there
-#: is one. Everybody else has `test_generated.py`.
+#: Real data sets and their expected answers may not be redistributed. They are looked for beside the checkout, or in
+#: the folder that PYCUPC_DATA names (``python -m tests.benchmarks prepare`` makes one).
 SHARED = HERE.parent.parent / "shared"
+DATA = Path(os.environ.get("PYCUPC_DATA") or SHARED / "data")
 
 #: Files whose tests share the work of an expensive fixture: pytest-xdist runs all of a file in one process.
 ONE_PROCESS = ("test_r_package.py", "test_rbridge.py", "test_orientation_live_pcalg.py")
@@ -63,15 +67,7 @@ class Case:
 
     def cells(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """Recorded separating sets: {(x, y): members}."""
-        length = self.sepset_len.astype(np.int64)
-        start = np.cumsum(length) - length
-        members = self.sepset_members.tolist()
-        return {
-            (x, y): tuple(members[s : s + n])
-            for x, y, s, n in zip(
-                self.sepset_x.tolist(), self.sepset_y.tolist(), start.tolist(), length.tolist(), strict=True
-            )
-        }
+        return read_cells(self._data)
 
     def variants(self) -> list[str]:
         """Names of the orientations that were recorded."""
@@ -80,7 +76,7 @@ class Case:
 
 def golden_case(name: str) -> Case:
     """One recorded case by its name."""
-    return Case(HERE / "golden" / f"{name}.npz")
+    return Case(GOLDEN_FOLDER / f"{name}.npz")
 
 
 def assert_same(a: PcAlgo, b: PcAlgo) -> None:
@@ -97,14 +93,6 @@ def assert_same(a: PcAlgo, b: PcAlgo) -> None:
 def golden(request: pytest.FixtureRequest) -> Case:
     """Every recorded case in turn."""
     return Case(request.param)
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """Folder of the shared data; skips where it is not there."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip(f"no shared data at {SHARED}")
-    return SHARED
 
 
 def no_gpu() -> str | None:

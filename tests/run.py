@@ -12,6 +12,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     args = parser.parse_args()
     started = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
     python = virtual_environment(args.venv.absolute())
     extras = "test,gpu" if args.gpu else "test"

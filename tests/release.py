@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 #: Files and folders that a build needs; building from a copy leaves nothing behind in the checkout.
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "pycupc", "kernels")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "pycupc", "kernels", "r_wrapper")
 #: Run in the empty environment: an answer, the kernels, the example data, and the command line.
 TRIAL = """
 import pathlib, pycupc, pycupc.kernels

@@ -55,14 +55,13 @@ def main() -> int:
 
 def checks(scripts: Path) -> list[tuple[str, list[object]]]:
     """Name and command of each check of the source text; `scripts` is the folder of the environment's programs."""
-    kernels = sorted(path.relative_to(ROOT) for path in (ROOT / "kernels").glob("*.cu*"))
-    formatted = (ROOT / ".clang-format").exists()
+    kernels = sorted(path.relative_to(ROOT) for path in (ROOT / "kernels").rglob("*.cu*"))
     return [
         ("ruff check", [scripts / "ruff", "check", "."]),
         ("ruff format", [scripts / "ruff", "format", "--check", "."]),
         ("mypy", [scripts / "mypy"]),
         ("import-linter", [scripts / "lint-imports"]),
-        *([("clang-format", [scripts / "clang-format", "--dry-run", "--Werror", *kernels])] if formatted else []),
+        ("clang-format", [scripts / "clang-format", "--dry-run", "--Werror", *kernels]),
     ]
 
 

@@ -23,7 +23,8 @@ class LevelBar:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._made = stream, time.monotonic()
+        self._stream = stream
+        self._correlations_began: float | None = None
         self._level: int | None = None
         self._drawn = 0.0
         self._length = 0
@@ -50,8 +51,11 @@ class LevelBar:
         self._draw(text)
 
     def correlations(self, done: int, total: int) -> None:
-        """Show how far `SuffStat.from_data` has come, if the data have taken more than a second so far."""
-        passed = time.monotonic() - self._made
+        """Progress of `SuffStat.from_data`, shown where it takes more than a second."""
+        now = time.monotonic()
+        if self._correlations_began is None:
+            self._correlations_began = now
+        passed = now - self._correlations_began
         if passed > 1:
             self.notice(f"correlations {done / total:4.0%}  {passed:.0f} s")
 

@@ -41,18 +41,18 @@ def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
     dispatcher = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     _forget_stale_code(Path(dispatcher.stats.cache_path))
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
+    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
 
 
 def fused_part(function: Function) -> Function:
     """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "fastmath": {"contract"}}
-    return register_jitable(**options)(function)  # type: ignore[no-any-return]
+    return register_jitable(**options)(function)
 
 
 @contextlib.contextmanager

@@ -1,19 +1,31 @@
-"""What several test modules need: recorded answers, the shared data, and reasons for skipping."""
+"""What several test modules need: recorded answers, comparison of results, the shared data, selection of tests."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from record_golden import GOLDEN as GOLDEN_FOLDER
+from record_golden import read_cells
+
+if TYPE_CHECKING:
+    from pycupc import PcAlgo
 
 HERE = Path(__file__).resolve().parent
-GOLDEN = sorted((HERE / "golden").glob("*.npz"))
+GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
 
-#: Real data sets and their right answers lie beside the project where they are to be had; they are not part of it.
+#: Real data sets and their expected answers may not be redistributed. They are looked for beside the checkout, or in
+#: the folder that PYCUPC_DATA names (``python -m tests.benchmarks prepare`` makes one).
 SHARED = HERE.parent.parent / "shared"
+DATA = Path(os.environ.get("PYCUPC_DATA") or SHARED / "data")
+
+#: Files whose tests share the work of an expensive fixture: pytest-xdist runs all of a file in one process.
+ONE_PROCESS = ("test_r_package.py", "test_rbridge.py", "test_orientation_live_pcalg.py")
 
 
 @dataclass(frozen=True)
@@ -27,14 +39,19 @@ class Case:
         with np.load(self.path) as file:
             return {key: file[key] for key in file.files}
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return self._data.get(name)
 
     @property
-    def arguments(self) -> dict:
-        """Of `pc` and `skeleton`, but suffStat."""
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return self.path.stem
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The recorded arguments of `pc` and `skeleton` other than suffStat."""
         return {
             "alpha": float(self.alpha),
             "m_max": float(self.m_max),
@@ -44,37 +61,38 @@ class Case:
         }
 
     @property
-    def suff_stat(self) -> dict:
+    def suff_stat(self) -> dict[str, Any]:
+        """Correlation matrix and number of observations."""
         return {"C": self.C, "n": int(self.n)}
 
     def cells(self) -> dict[tuple[int, int], tuple[int, ...]]:
-        """Recorded separating sets."""
-        length = self.sepset_len.astype(np.int64)
-        start = np.cumsum(length) - length
-        members = self.sepset_members.tolist()
-        return {
-            (x, y): tuple(members[s : s + n])
-            for x, y, s, n in zip(
-                self.sepset_x.tolist(), self.sepset_y.tolist(), start.tolist(), length.tolist(), strict=True
-            )
-        }
+        """Recorded separating sets: {(x, y): members}."""
+        return read_cells(self._data)
 
     def variants(self) -> list[str]:
+        """Names of the orientations that were recorded."""
         return [key.removeprefix("cpdag_") for key in self._data if key.startswith("cpdag_")]
 
 
+def golden_case(name: str) -> Case:
+    """One recorded case by its name."""
+    return Case(GOLDEN_FOLDER / f"{name}.npz")
+
+
+def assert_same(a: PcAlgo, b: PcAlgo) -> None:
+    """Two results agree in everything that is decided: edges and marks, separating sets, counts, last level."""
+    np.testing.assert_array_equal(a.skeleton, b.skeleton)
+    np.testing.assert_array_equal(a.graph, b.graph)
+    assert a.n_edgetests == b.n_edgetests
+    assert a.max_ord == b.max_ord
+    assert a.sepset == b.sepset
+    assert a.sepset.cells() == b.sepset.cells()
+
+
 @pytest.fixture(params=GOLDEN, ids=lambda path: path.stem)
-def golden(request) -> Case:
+def golden(request: pytest.FixtureRequest) -> Case:
     """Every recorded case in turn."""
     return Case(request.param)
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """Folder of the shared data; skips where it is not there."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip(f"no shared data at {SHARED}")
-    return SHARED
 
 
 def no_gpu() -> str | None:
@@ -85,8 +103,31 @@ def no_gpu() -> str | None:
     return None if works else why
 
 
-def pytest_collection_modifyitems(items) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (why := no_gpu()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"no CUDA device: {why}"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Distribute tests one by one, except those that share work (`work_unit`)."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return work_unit(nodeid)
+
+    return Scheduling(config, log)
+
+
+def work_unit(nodeid: str) -> str:
+    """Tests with the same name here run in the same process, one after the other."""
+    path, _, test = nodeid.partition("::")
+    file = path.rpartition("/")[2]
+    if file in ONE_PROCESS:
+        return file
+    if file == "test_golden.py" and "[" in test:
+        return test.partition("[")[2]  # the parameters: see test_golden.remembered
+    return nodeid

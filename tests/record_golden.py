@@ -1,11 +1,11 @@
-"""Record pcalg's answers again, from a pcalg that runs here: the goldens of `tests/golden`.
+"""Record the answers of an installed pcalg: the cases of `tests/golden` (tests/CONTRACT.md, section 8).
 
-    python tests/record_golden.py --check                    every case: is what is stored what this pcalg answers?
-    python tests/record_golden.py --write                    store what this pcalg answers
-    python tests/record_golden.py --add NAME FILE.npz        a new case: FILE.npz holds C, n, alpha and what else below
+    python tests/record_golden.py --check                    compare the stored answers with those of this pcalg
+    python tests/record_golden.py --write                    store the answers of this pcalg
+    python tests/record_golden.py --add NAME FILE.npz        store a new case; FILE.npz holds its inputs (INPUTS)
 
-The inputs of a case are in its own file (C, n, alpha, m_max, NAdelete, fixedGaps, fixedEdges, note). pcalg runs in
-Rscript; numbers travel as raw bytes, so no digit is lost. Needs R with pcalg, nothing else of R.
+The inputs of a case are in its own file. pcalg runs in Rscript; numbers are exchanged as raw bytes, so that no digit is
+lost. Needs R with pcalg and no other R package.
 """
 
 from __future__ import annotations
@@ -31,15 +31,36 @@ VARIANTS = (
     "retry",
 )
 INPUTS = ("C", "n", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note")
-#: Orientations that pcalg drew with R's generator, because no other direction of the contested edges gave a
-#: DAG: recorded from one draw, so another recording may differ.
+#: Orientations that pcalg may have drawn with R's generator (tests/CONTRACT.md, section 5): another recording of such a
+#: case may differ.
 MAY_BE_DRAWN = ("cpdag_retry",)
-#: p-values pass through R's pseudoinverse and so through the machine's linear algebra library.
+#: Relative; p-values depend on the linear algebra library that R is linked to.
 TOLERANCE = {"pMax": 1e-6}
 
 
-def lay_out(case: dict[str, np.ndarray], folder: Path) -> None:
-    """Write the inputs of a case where record_golden.R reads them."""
+Arrays = dict[str, np.ndarray]
+
+
+def read_cells(case: Arrays) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Recorded separating sets: {(x, y): members}."""
+    length = case["sepset_len"].astype(np.int64)
+    start = np.cumsum(length) - length
+    members = case["sepset_members"].tolist()
+    cells = zip(*(case[f"sepset_{end}"].tolist() for end in "xy"), start.tolist(), length.tolist(), strict=True)
+    return {(x, y): tuple(members[s : s + n]) for x, y, s, n in cells}
+
+
+def has_pcalg(rscript: str) -> bool:
+    """Whether this R has the package pcalg."""
+    command = [rscript, "-e", 'quit(status = !requireNamespace("pcalg", quietly = TRUE))']
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def lay_out(case: Arrays, folder: Path) -> None:
+    """Write the inputs of a case where record_golden.R reads them.
+
+    Orientations: those whose answer the case holds already, or all of them if it holds none.
+    """
     folder.mkdir()
     C = np.asarray(case["C"], dtype=np.float64)
     scalars = [len(C), case["n"], case["alpha"], case.get("m_max", np.inf), case.get("NAdelete", True)]
@@ -51,7 +72,7 @@ def lay_out(case: dict[str, np.ndarray], folder: Path) -> None:
     (folder / "variants").write_text("".join(f"{v}\n" for v in variants), encoding="ascii")
 
 
-def read_back(case: dict[str, np.ndarray], folder: Path, pcalg: str) -> dict[str, np.ndarray]:
+def read_back(case: Arrays, folder: Path, pcalg: str) -> Arrays:
     """The whole recorded case: its inputs and pcalg's answers."""
     p = len(case["C"])
 
@@ -74,8 +95,8 @@ def read_back(case: dict[str, np.ndarray], folder: Path, pcalg: str) -> dict[str
     return out
 
 
-def run_pcalg(cases: dict[str, dict[str, np.ndarray]], rscript: str) -> dict[str, dict[str, np.ndarray]]:
-    """pcalg's answers to all cases, and its version on the error stream."""
+def run_pcalg(cases: dict[str, Arrays], rscript: str) -> dict[str, Arrays]:
+    """The cases with pcalg's answers; prints the versions of pcalg and R to the error stream."""
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         for name, case in cases.items():
@@ -89,8 +110,8 @@ def run_pcalg(cases: dict[str, dict[str, np.ndarray]], rscript: str) -> dict[str
         return {name: read_back(case, root / name, pcalg) for name, case in cases.items()}
 
 
-def differences(stored: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> list[str]:
-    """Names of the arrays in which two recordings differ; the version does not count."""
+def differences(stored: Arrays, now: Arrays) -> list[str]:
+    """Names of the arrays in which two recordings of a case differ; the version of pcalg is ignored."""
     found = []
     for name in sorted(set(stored) | set(now)):
         if name == "pcalg_version":
@@ -109,10 +130,10 @@ def differences(stored: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> li
 
 
 def main(args: list[str] | None = None) -> int:
-    """Return 0 if all is as stored (or was written), 1 if not, 2 where there is nothing to run."""
+    """Return 0 if every answer is as stored (or was written), 1 if one differs, 2 if nothing can be run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--check", action="store_true", help="compare, write nothing")
+    what.add_argument("--check", action="store_true", help="compare and write nothing")
     what.add_argument("--write", action="store_true", help="store the answers of this pcalg")
     what.add_argument("--add", nargs=2, metavar=("NAME", "FILE"), help="record a new case")
     parser.add_argument("--golden", type=Path, default=GOLDEN, help="folder of the recorded cases")

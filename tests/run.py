@@ -1,64 +1,93 @@
 #!/usr/bin/env python3
-"""Set everything up in a virtual environment and pass the tests: `python3 tests/run.py`.
+"""Set everything up in a virtual environment and run all checks: `python3 tests/run.py`.
 
-Needs Python 3.10 to 3.13 and a way to reach PyPI, nothing else. Where it is root on a Debian system it installs R and
-uses it; where it cannot, it says what it skips. Arguments after `--` go to pytest, say `-- tests/test_pc.py -x`.
+Linters, formatters, type checker, layer check, then the tests. Needs a Python that `requires-python` of pyproject.toml
+admits, and access to PyPI; nothing else. On Debian and Ubuntu, as root, it installs R as well; where it cannot, it
+reports what is skipped. Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSIONS = ((3, 10), (3, 13))  # first and last
-#: Not README's .venv: where a pycupc that has run is replaced by the checkout, Numba's cache of it stays behind, and
-#: the folder that holds it hides the checkout.
+#: Not the README's .venv: Numba's cache of an installed pycupc would stay behind there when the checkout replaces it,
+#: and the folder that holds the cache would hide the checkout.
 VENV = ROOT / ".venv-tests"
+#: Test processes that run side by side, at most; some tests measure time.
+MAX_WORKERS = 4
 
 
 def main() -> int:
-    """Set up, lint, test; returns 0 only if all of it went well."""
+    """Set up, check, test; returns 0 only if everything passed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--venv", type=Path, default=VENV, help=f"virtual environment (default: {VENV.name})")
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
     parser.add_argument("--slow", action="store_true", help="run the tests that take minutes as well")
-    parser.add_argument("--no-r", action="store_true", help="leave R alone: install nothing for it")
+    parser.add_argument("--no-r", action="store_true", help="install nothing for R")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     args = parser.parse_args()
     started = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
-    python = virtual_environment(args.venv)
+    python = virtual_environment(args.venv.absolute())
     extras = "test,gpu" if args.gpu else "test"
-    say(f"installing pycupc[{extras}]")
-    if code := run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]"):
+    report(f"installing pycupc[{extras}]")
+    if code := install(python, extras):
         return code
-    environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
     if not args.no_r:
         set_up_r(python)
+    failed = [name for name, command in checks(python.parent) if run_check(name, command)]
+    if run_pytest(python, args):
+        failed.append("pytest")
+    result = f"failed: {', '.join(failed)}" if failed else "passed"
+    report(f"{result}, after {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
 
-    say("ruff check")
-    lint = run(python, "-m", "ruff", "check", ".")
+
+def checks(scripts: Path) -> list[tuple[str, list[object]]]:
+    """Name and command of each check of the source text; `scripts` is the folder of the environment's programs."""
+    kernels = sorted(path.relative_to(ROOT) for path in (ROOT / "kernels").rglob("*.cu*"))
+    return [
+        ("ruff check", [scripts / "ruff", "check", "."]),
+        ("ruff format", [scripts / "ruff", "format", "--check", "."]),
+        ("mypy", [scripts / "mypy"]),
+        ("import-linter", [scripts / "lint-imports"]),
+        ("clang-format", [scripts / "clang-format", "--dry-run", "--Werror", *kernels]),
+    ]
+
+
+def run_check(name: str, command: list[object]) -> int:
+    """Run one check from `checks`; 0 if it passed."""
+    report(name)
+    return run(*command)
+
+
+def run_pytest(python: Path, args: argparse.Namespace) -> int:
+    """Run the selected tests, on several processes unless `args.pytest` decides otherwise; 0 if they passed."""
     without = [word for word, wanted in (("slow", args.slow), ("gpu", args.gpu)) if not wanted]
-    selected = " and ".join(f"not {word}" for word in without)
-    say(f"pytest{f' -m {selected!r}' if selected else ''}")
-    code = run(python, "-m", "pytest", *(["-m", selected] if selected else []), *args.pytest, env=environment)
-    failed = [name for name, bad in (("ruff", lint), ("pytest", code)) if bad]
-    say(f"{' and '.join(failed) + ' failed' if failed else 'passed'} after {time.monotonic() - started:.0f} s")
-    return code or lint
+    selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
+    workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
+    parallel = ["-n", str(workers)] if workers > 1 else []
+    report(f"pytest {' '.join((*selection, *parallel))}")
+    environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
+    return run(python, "-m", "pytest", *selection, *parallel, *args.pytest, env=environment)
 
 
 def virtual_environment(folder: Path) -> Path:
-    """Return the Python of the virtual environment in `folder`, made if it is not there."""
+    """Return the Python of the virtual environment in `folder`, which is made if it is not there."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         base = suitable_python()
-        say(f"making {folder} with {base}")
+        report(f"making {folder} with {base}")
         if run(base, "-m", "venv", folder):
             shutil.rmtree(folder, ignore_errors=True)
             sys.exit("run.py: the venv module does not work here; on Debian and Ubuntu: apt install python3-venv")
@@ -66,34 +95,47 @@ def virtual_environment(folder: Path) -> Path:
 
 
 def suitable_python() -> str:
-    """This Python if its version will do, else one on the PATH."""
-    if VERSIONS[0] <= sys.version_info[:2] <= VERSIONS[1]:
+    """This Python if `requires-python` of pyproject.toml admits it, else the newest on the PATH that it admits."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r'^requires-python = ">=3\.(\d+),<3\.(\d+)"$', text, re.MULTILINE)
+    assert found, "pyproject.toml has no requires-python of the form >=3.x,<3.y"
+    minors = range(int(found[1]), int(found[2]))
+    if sys.version_info[0] == 3 and sys.version_info[1] in minors:
         return sys.executable
-    for minor in range(VERSIONS[1][1], VERSIONS[0][1] - 1, -1):
-        if found := shutil.which(f"python3.{minor}"):
-            return found
-    sys.exit(f"run.py: needs Python 3.10 to 3.13, this is {sys.version.split()[0]} and no other is on the PATH")
+    for minor in reversed(minors):
+        if python := shutil.which(f"python3.{minor}"):
+            return python
+    sys.exit(
+        f"run.py: needs Python 3.{minors[0]} to 3.{minors[-1]}; this is {sys.version.split()[0]}, and no other is on "
+        "the PATH"
+    )
+
+
+def install(python: Path, extras: str) -> int:
+    """Install the checkout with these extras; 0 if that worked."""
+    return run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]")
 
 
 def set_up_r(python: Path) -> None:
-    """Install R and its packages where that is possible, then rpy2; failing to is no error."""
-    script = ROOT / "tests" / "setup_r.sh"
-    if script.exists() and shutil.which("bash"):
-        say("setting up R (tests/setup_r.sh)")
-        run("bash", script)
+    """Install R and its packages where that is possible, then rpy2; it is no error if this fails."""
+    if shutil.which("bash"):
+        report("setting up R (tests/setup_r.sh)")
+        run("bash", ROOT / "tests" / "setup_r.sh")
     if shutil.which("R") is None:
-        say("skipped: no R here, so the tests that need it are skipped")
+        report("no R found: the tests that need it will be skipped")
         return
-    say("installing pycupc[r] (rpy2)")
-    if run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[r]"):
-        say("skipped: rpy2 could not be installed, so the tests that call R from Python are skipped")
+    report("installing pycupc[r] (rpy2)")
+    if install(python, "r"):
+        report("rpy2 could not be installed: the tests that call R from Python will be skipped")
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
+    """Print what happens next, apart from the output of the programs."""
     print(f"-- {text}", flush=True)
 
 
 def run(*command: object, env: dict[str, str] | None = None) -> int:
+    """Run a program in the root of the checkout, without standard input; its exit status."""
     return subprocess.run([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, env=env).returncode
 
 

@@ -1,67 +1,71 @@
-"""Real and synthetic data of realistic size: the cpu engine gives the known skeletons, counts and separating sets.
+"""Real and synthetic data of realistic size: every engine gives the known skeletons, counts and separating sets.
 
-The correlations are NumPy's of the file as pandas reads it. In mcc five pairs of columns are identical, so rounding in
-the correlations themselves decides some of its tests: another recipe gives another, equally valid, answer there.
+Needs a folder of data (`conftest.DATA`) that is not part of the project; `test_generated.py` needs none. The expected
+answer of a set in `workloads.EXACT` belongs to the correlations that NumPy computes from its file: it has identical
+columns, so that the last digits of the correlations decide some of its tests.
 """
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
-import pandas as pd
 import pytest
-from conftest import Case
+from benchmarks import workloads
+from conftest import DATA
 
 import pycupc
 
 SETS = [
-    "nci60_alpha0.01",
-    "nci60_alpha0.05",
-    "mcc_alpha0.01",
-    "mcc_alpha0.05",
-    "tcga_brca_jive_alpha0.01",
-    "tcga_brca_jive_alpha0.05",
-    "saureus_alpha0.01",
-    "saureus_alpha0.05",
-    "riboflavin_alpha0.01",
-    "stock_logret_alpha0.01",
-    "std_1000_20_1000_alpha0.05",
-    pytest.param("std_1000_100_2000_alpha0.05", marks=pytest.mark.slow),
+    ("nci60", 0.01),
+    ("nci60", 0.05),
+    ("mcc", 0.01),
+    ("mcc", 0.05),
+    ("tcga_brca_jive", 0.01),
+    ("tcga_brca_jive", 0.05),
+    ("saureus", 0.01),
+    ("saureus", 0.05),
+    ("riboflavin", 0.01),
+    ("stock_logret", 0.01),
+    ("std_1000_20_1000", 0.05),
+    ("std_1000_100_2000", 0.05),
 ]
+#: Half a minute and more on the CPU.
+SLOW_ON_CPU = ("std_1000_100_2000",)
 
 
-def load(shared, name: str) -> pycupc.SuffStat:
-    """Correlations of a set of the shared folder."""
-    if name.startswith("std_"):
-        spec = importlib.util.spec_from_file_location("synthetic", shared / "tools" / "synthetic.py")
-        synthetic = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(synthetic)
-        p, degree, n = (int(part) for part in name.split("_")[1:])
-        return pycupc.SuffStat.from_data(synthetic.standardised(p, degree, n, seed=0))
-    return pycupc.SuffStat.from_data(pd.read_csv(shared / "data" / f"{name}.csv.gz"))
+def cases() -> list:
+    """Engine, data set and alpha of each test, with its marks."""
+    out = []
+    for engine in ("cpu", "gpu", "cupc-e", "cupc-s"):
+        for name, alpha in SETS:
+            slow = engine == "cpu" and name in SLOW_ON_CPU
+            marks = [pytest.mark.slow] if slow else [] if engine == "cpu" else [pytest.mark.gpu]
+            out.append(pytest.param(engine, name, alpha, marks=marks, id=f"{engine}-{name}_alpha{alpha:g}"))
+    return out
 
 
-@pytest.mark.parametrize("key", SETS)
-def test_cpu_engine_is_exact(shared, key):
-    name, alpha = key.rsplit("_alpha", 1)
-    want = Case(shared / "data" / "expected" / f"{key}.npz")
-    fit = pycupc.skeleton(load(shared, name), alpha=float(alpha), engine="cpu")
-    p = fit.p
-    skeleton = np.unpackbits(want.skeleton_packed)[: p * p].reshape(p, p).astype(bool)
-    np.testing.assert_array_equal(fit.skeleton, skeleton)
-    assert fit.n_edgetests == want.n_edgetests.tolist()
-    assert fit.max_ord == want.max_ord
-    x, y, length, members = fit.sepset.flat()
-    later = want.sepset_len > 0  # the sets of level 0 are implied
-    np.testing.assert_array_equal(x, want.sepset_x[later])
-    np.testing.assert_array_equal(y, want.sepset_y[later])
-    np.testing.assert_array_equal(length, want.sepset_len[later])
-    np.testing.assert_array_equal(members, want.sepset_members)
+def problem(name: str, alpha: float) -> tuple[pycupc.SuffStat, workloads.Answer]:
+    """Correlations of a data set, and its expected answer; skips where the data are not here."""
+    want = workloads.expected(DATA, name, alpha)
+    if want is None:
+        pytest.skip(f"no expected answer of {name} at alpha {alpha:g} in {DATA}")
+    if name in workloads.EXACT:
+        work = workloads.load(name, DATA, alpha)
+        return pycupc.SuffStat(work.C, work.n), want
+    X, _ = workloads.observations(name, DATA)
+    return pycupc.SuffStat.from_data(X), want
 
 
-def test_nci60_has_the_edges_of_pcalg(shared):
-    fit = pycupc.skeleton(load(shared, "nci60"), alpha=0.05, engine="cpu")
-    recorded = np.loadtxt(shared / "data" / "nci60_pcalg261_skeleton_alpha0.05.txt", dtype=int)
+@pytest.mark.parametrize(("engine", "name", "alpha"), cases())
+def test_engine_is_exact(engine, name, alpha):
+    suff_stat, want = problem(name, alpha)
+    fit = pycupc.skeleton(suff_stat, alpha=alpha, engine=engine)
+    assert want.differences(workloads.Answer.of(fit)) == {}
+    assert fit.max_ord == len(want.n_edgetests) - 1
+
+
+def test_nci60_has_the_edges_of_pcalg():
+    suff_stat, _ = problem("nci60", 0.05)
+    fit = pycupc.skeleton(suff_stat, alpha=0.05, engine="cpu")
+    recorded = np.loadtxt(DATA / "nci60_pcalg261_skeleton_alpha0.05.txt", dtype=int)
     want = {(min(pair), max(pair)) for pair in recorded.tolist()}
     assert {(x, y) for x, y in np.argwhere(np.triu(fit.skeleton)).tolist()} == want

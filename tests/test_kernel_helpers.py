@@ -47,7 +47,8 @@ void unrank(const u64* t, int stride, int n, int k, u64 rank, int* s) { subset_u
 int next(int n, int k, int* s) { return subset_next(n, k, s); }
 int pinv(const double* A, int n, double* Y, double* work) { return pseudo_inverse(A, n, Y, work); }
 void factor(const double* C, i64 p, const int* s, int l, double* R, double* inverse, double* pivots) {
-    Factor<6> f;
+    double P[packed(6, 0)], inv[6];
+    const Factor f = {P, inv};
     for (int i = 0; i < l; ++i) {
         pivots[i] = factor_row(f, C + s[i] * p, s, i, [&](int j, double v) { R[i * l + j] = v; });
         R[i * l + i] = 1.0 / f.inv[i];

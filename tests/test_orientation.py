@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from record_golden import read_cells
 
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.orientation import conservative as triples
@@ -34,19 +35,10 @@ seeds = st.integers(0, 2**32 - 1)
 # Recorded answers
 
 
-def read_cells(case) -> Cells:
-    at, cells = 0, {}
-    members = case["sepset_members"].tolist()
-    for x, y, size in zip(*(case[f"sepset_{k}"].tolist() for k in ("x", "y", "len")), strict=True):
-        cells[x, y] = tuple(members[at : at + size])
-        at += size
-    return Cells(cells)
-
-
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_recorded_cpdags(path):
     case = np.load(path)
-    sepset = read_cells(case)
+    sepset = Cells(read_cells(case))
     options = {"relaxed": {}, "solve_confl": {"solve_confl": True}, "retry": {"u2pd": "retry"}}
     for variant in [name.removeprefix("cpdag_") for name in case.files if name.startswith("cpdag_")]:
         want = case[f"cpdag_{variant}"]
@@ -78,7 +70,7 @@ def test_recorded_cpdags(path):
 
 
 def literal_rules(skeleton, sepset, ambiguous, solve_confl, arrow_is_gap=False):  # noqa: C901 - literal
-    """Section 4 of the contract on a matrix, pair lists and all; slow.
+    """Section 4 of tests/CONTRACT.md on a matrix, with its lists of pairs; slow.
 
     With `arrow_is_gap` rule 3 as pcalg has it for "rand" and "retry": an arrow between c1 and c2 will do.
     """

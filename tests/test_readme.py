@@ -1,66 +1,108 @@
-"""README.md: what it tells a newcomer to type works."""
+"""README.md: its commands and code blocks are run, and what it shows as output is compared with what is printed."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import record_golden
 
 import pycupc
 from pycupc import cli
+from pycupc.data import EXAMPLE
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST_COMMAND = next(line for line in README.splitlines() if line.startswith("python3 -m venv .venv "))
 
 
-def blocks(language):
+def blocks(language: str) -> list[str]:
+    """The code blocks in a language, in their order."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
 
 
-def test_python_examples_run(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("networkx", reason="the example exports to networkx")
+def without_seconds(text: str) -> list[str]:
+    """Lines of the output of `pycupc run`, the seconds of each level left out."""
+    return [re.sub(r" +\d+\.\d{3}$", "", line) for line in text.strip().splitlines()]
+
+
+def commands() -> list[list[str]]:
+    """Arguments of each pycupc command of the shell blocks."""
+    lines = "".join(blocks("sh")).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("pycupc ")]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to work in, which holds the example data under the name that README uses."""
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), names)
-    printed = capsys.readouterr().out
-    shown = [line for line in blocks("text")[0].splitlines() if line and not line.startswith(("engine", "Results"))]
-    assert len(shown) == 8
-    for line in shown:  # all but the seconds
-        assert " ".join(line.split()[:4]) in " ".join(printed.split()), line
-    assert names["fit"].why("radius_mean", "smoothness_mean").status == "removed"
+    shutil.copy(EXAMPLE, tmp_path / "data.csv")
+    return tmp_path
+
+
+def test_the_first_command_prints_what_is_shown(here, capsys):
+    job = FIRST_COMMAND.rpartition(".venv/bin/pycupc ")[2]
+    assert cli.main(job.split()) == cli.OK
+    shown = without_seconds(blocks("text")[0])
+    assert without_seconds(capsys.readouterr().out)[-len(shown) :] == shown
+
+
+def test_the_first_command_installs_extras_that_exist():
+    installed = re.findall(r'pip install "\.\[([a-z0-9,]+)\]"', README)
+    assert len(installed) >= 4
+    extras = re.findall(r"^([a-z0-9]+) = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for names in installed for name in names.split(",")} <= set(extras)
+
+
+def test_the_second_command_is_that_of_continuous_integration():
+    line = "python3 tests/run.py"
+    assert line in blocks("sh")[0].splitlines()
+    assert line in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_python_example_prints_what_is_shown(here, capsys):
+    pytest.importorskip("networkx", reason="the example exports to networkx")
+    (block,) = blocks("python")
+    names: dict = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert capsys.readouterr().out == blocks("text")[1]
     assert pycupc.PcAlgo.load("fit.npz").sepset == names["fit"].sepset
 
 
-def test_command_lines_are_understood():
-    commands = [
-        shlex.split(line, comments=True)[1:]
-        for line in "".join(blocks("sh")).splitlines()
-        if line.startswith("pycupc ")
-    ]
-    assert [command[0] for command in commands] == ["run", "estimate", "compare", "doctor"]
-    for command in commands:
-        if command[0] != "compare":  # its arguments are read by itself
-            assert cli.build_parser().parse_args(command).command == command[0]
+def test_command_lines_run(here, capsys):
+    run, estimate, compare, doctor = commands()
+    assert [command[0] for command in (run, estimate, compare, doctor)] == ["run", "estimate", "compare", "doctor"]
+    for command in (run, estimate, doctor):
+        assert cli.main(command) == cli.OK, command
+    assert (here / "results" / "manifest.json").exists()
+    assert cli.main([word.replace("pcalg-stable", "pycupc") for word in compare]) == cli.OK
+    assert " and pycupc are equal: " in capsys.readouterr().out
 
 
-def test_first_command_names_what_is_there():
-    first = next(line for line in README.splitlines() if line.startswith("python3 -m venv"))
-    assert first.endswith(".venv/bin/pycupc run --example")
-    assert "python3 tests/run.py" in README
-    assert 'VENV = ROOT / ".venv-tests"' in (ROOT / "tests" / "run.py").read_text(encoding="utf-8")  # not the first's
-    assert "python3 tests/run.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+@pytest.mark.r
+def test_r_example_runs(tmp_path):
+    rscript = shutil.which("Rscript")
+    if rscript is None or not record_golden.has_pcalg(rscript):
+        pytest.skip("no Rscript with pcalg")
+    (block,) = blocks("r")
+    script = tmp_path / "example.R"
+    script.write_text(block.replace("library(pycupc)", 'source("r_wrapper/R/cu_pc.R")'), encoding="utf-8")
+    settings = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [rscript, str(script)], cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    shown = re.search(r"^#> (.*)$", block, re.MULTILINE)
+    assert shown[1] in done.stdout.splitlines()
 
 
 def test_links_lead_somewhere():
     links = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert len(links) >= 3
+    assert len(links) >= 8
     assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_versions_agree():
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'\nversion = "{pycupc.__version__}"\n' in project
-    assert f"version {pycupc.__version__}" in README

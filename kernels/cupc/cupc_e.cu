@@ -20,8 +20,8 @@ DEVICE Moments condition(const Graph& g, const Level& lv, const Pair& pair, int*
     constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     const double *cx = g.C + (i64)pair.x * g.p, *cy = g.C + (i64)pair.y * g.p;
-    Factor<MAX> f;
-    double a[MAX], b[MAX], vx = 1.0, vy = 1.0, num = cx[pair.y];
+    double P[packed(MAX, 0)], inv[MAX], a[MAX], b[MAX], vx = 1.0, vy = 1.0, num = cx[pair.y];
+    const Factor f = {P, inv};
     bool sound = true;
     UNROLL
     for (int i = 0; i < l; ++i) {

@@ -22,14 +22,14 @@ struct Row {
     u64* least;      // [d] bits of the smallest r^2
 };
 
-// A conditioning set and what all its tests share.
-template <int MAX>
+// A conditioning set and what all its tests share. The arrays are variables of the kernel, see Factor.
 struct Given {
-    Factor<MAX> f;        // after invert: P = M2^-1
-    double gx[MAX], vx;   // M2^-1 C_Sx; var(x | S)
-    int s[MAX], at[MAX];  // variables; positions in adj(x)
-    u64 set;              // rank
-    bool sound;
+    Factor f;     // after invert: P = M2^-1
+    double* gx;   // [l] M2^-1 C_Sx
+    int *s, *at;  // [l] variables; positions in adj(x)
+    u64 set;      // rank
+    double vx;    // var(x | S)
+    bool sound;   // all pivots above the floor
 };
 
 // A pair that this side tests. Side 0 may see GONE_A: another block of the row has separated it, maybe at a later rank.
@@ -64,7 +64,7 @@ DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
 
 // Inverts M2 of the set at the positions z.at, and conditions x on it.
 template <int L>
-DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given<MAX_LEVEL<L>>& z) {
+DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given& z) {
     constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     const double* cx = g.C + (i64)row.x * g.p;
@@ -93,7 +93,7 @@ DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given<MAX
 
 // The test of x and y given the set.
 template <int L>
-DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL<L>>& z, const int x, const int y) {
+DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given& z, const int x, const int y) {
     const int l = L > 0 ? L : lv.level;
     const double* cy = g.C + (i64)y * g.p;
     double num = g.C[(i64)x * g.p + y], vy = 1.0, v[MAX_LEVEL<L>];
@@ -112,8 +112,7 @@ DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given<MAX_LEVEL
 
 // All pairs of the row with one set. left: pairs of the row that are still to be separated, shared by the block.
 template <int L>
-DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given<MAX_LEVEL<L>>& z, double* work,
-                     int* left) {
+DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given& z, double* work, int* left) {
     const int l = L > 0 ? L : lv.level;
     for (int t = 0; t < row.d; ++t) {
         if (*(volatile u64*)&row.best[t] <= z.set) continue;  // early termination II
@@ -148,6 +147,7 @@ __global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, 
     extern __shared__ u64 s_memory[];
     __shared__ u64 slot;
     __shared__ int left;  // pairs of the row still to be separated
+    constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     double* work = lv.work + ((i64)blockIdx.x * blockDim.x + threadIdx.x) * canonical_doubles(l);
     while (true) {
@@ -170,8 +170,9 @@ __global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, 
         row.least = row.shared ? s_memory + row.d : g.least + row.e0;
         row.adj = row.shared ? (const int*)(s_memory + 2 * row.d) : g.column + row.e0;
         const u64 sets = lv.binom(row.d, l), step = (u64)sh.per_row * blockDim.x;
-        Given<MAX_LEVEL<L>> z;
-        int count = 0;
+        int s[MAX], at[MAX], count = 0;
+        double P[packed(MAX, 0)], inv[MAX], gx[MAX];
+        Given z = {{P, inv}, gx, s, at};
         for (z.set = (block % sh.per_row) * blockDim.x + threadIdx.x; z.set < sets; z.set += step) {
             if ((++count & POLL) == 0 && *lv.stop) break;
             if (*(volatile int*)&left <= 0 && row_is_done(g, row, z.set)) break;

@@ -1,6 +1,6 @@
 // factor.cuh -- Cholesky factor of M2, the correlation matrix of a conditioning set, and the inverse from it.
 //   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py, where Algorithm 7 is the reference).
-//   Triangles are packed by rows; MAX is the largest size, and all loops unroll where the size is known.
+//   Triangles are packed by rows, and all loops unroll where the size is known.
 #pragma once
 #include "common/subsets.cuh"
 
@@ -14,16 +14,17 @@ HD double reciprocal_root(double v) {
 #endif
 }
 
-// M2 = R R'. Below the diagonal P holds R; inv holds the reciprocals of its diagonal.
-template <int MAX>
+// M2 = R R'. Below the diagonal P [packed(l, 0)] holds R; inv [l] holds the reciprocals of its diagonal. The arrays are the
+// caller's, each one a variable of its own: a structure that holds them would go to local memory as a whole wherever the
+// compiler cannot unroll.
 struct Factor {
-    double P[MAX * (MAX + 1) / 2], inv[MAX];
+    double *P, *inv;
 };
 
 // Row i of R. c: row s[i] of C; s: the variables of the set. each(j, R_ij) is called for j = 0 .. i - 1 as soon as the
 // entry is known. Returns the pivot, the square of R_ii.
-template <int MAX, class Each>
-HD double factor_row(Factor<MAX>& f, const double* c, const int* s, const int i, Each each) {
+template <class Each>
+HD double factor_row(const Factor& f, const double* c, const int* s, const int i, Each each) {
     double pivot = 1.0;
     UNROLL
     for (int j = 0; j < i; ++j) {
@@ -40,8 +41,7 @@ HD double factor_row(Factor<MAX>& f, const double* c, const int* s, const int i,
 }
 
 // P becomes the lower triangle of M2^-1 = R^-T R^-1, in place.
-template <int MAX>
-HD void invert(Factor<MAX>& f, const int l) {
+HD void invert(const Factor& f, const int l) {
     UNROLL
     for (int j = 0; j < l; ++j) {  // R^-1, column by column
         f.P[packed(j, j)] = f.inv[j];
@@ -66,7 +66,4 @@ HD void invert(Factor<MAX>& f, const int l) {
 }
 
 // Entry (i, j) of the symmetric matrix in P.
-template <int MAX>
-HD double entry(const Factor<MAX>& f, const int i, const int j) {
-    return i >= j ? f.P[packed(i, j)] : f.P[packed(j, i)];
-}
+HD double entry(const Factor& f, const int i, const int j) { return i >= j ? f.P[packed(i, j)] : f.P[packed(j, i)]; }

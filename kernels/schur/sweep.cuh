@@ -114,7 +114,7 @@ struct Moments {
 
 // A dependent test of target t met r2: keep the smallest.
 DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
-    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) ts.bound[t] = fmax(r2, lv.sure_out);
+    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin((u64*)&ts.bound[t], bits(fmax(r2, lv.sure_out)));
 }
 
 // The lanes in `open` have a test of target t that was not settled at once. The whole warp takes part.

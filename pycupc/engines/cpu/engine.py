@@ -70,7 +70,7 @@ class CpuEngine(Engine):
             return self._graph.degrees()
         if self._gaps is None:
             return np.full(self._p, self._p - 1)
-        return np.count_nonzero(~self._gaps, axis=1) - ~np.diagonal(self._gaps)
+        return np.asarray(np.count_nonzero(~self._gaps, axis=1) - ~np.diagonal(self._gaps), dtype=np.int64)
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         assert self._graph is not None
@@ -83,7 +83,7 @@ class CpuEngine(Engine):
         before = self.degrees() > 1
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads)
         row, kept = graph.rows(), ~graph.fixed
-        n_kept = np.count_nonzero(kept) // 2
+        n_kept = int(np.count_nonzero(kept)) // 2
         if self._gaps is None and self._fixed is None:
             n_pairs, more = self._p * (self._p - 1) // 2, self._p > 2
         else:
@@ -91,7 +91,7 @@ class CpuEngine(Engine):
             for untested in (self._gaps, self._fixed):
                 if untested is not None:
                     above &= ~untested
-            n_pairs = np.count_nonzero(above)
+            n_pairs = int(np.count_nonzero(above))
             below = (row > graph.neighbours) & kept
             more = bool((above.any(axis=1) & before).any() or before[row[below]].any())
         none = np.zeros(0, dtype=np.int32)
@@ -138,7 +138,7 @@ class CpuEngine(Engine):
         if hook is None:
             return None
         at_most, edges = subsets.level_tests(degrees, degrees, level), len(findings.rank) // 2
-        return threads.Progress(lambda tests: hook(level, tests, at_most, edges - np.count_nonzero(findings.rank >= 0)))
+        return threads.Progress(lambda tests: hook(level, tests, at_most, edges - int((findings.rank >= 0).sum())))
 
     def _check_size(self, level: int, degree: NDArray[np.int64]) -> None:
         """Refuse a level that cannot be enumerated or whose work space does not fit, before it starts."""

@@ -158,7 +158,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
     assert run("run", "d.csv", "--plot", "none") == cli.OK
     before = Path("d-pycupc/manifest.json").stat().st_mtime_ns
     with monkeypatch.context() as patch:
-        patch.setattr(cli.inputs, "read", lambda args: pytest.fail("the data were read"))
+        patch.setattr(cli.inputs, "read", lambda *args: pytest.fail("the data were read"))
         assert run("run", "d.csv") == cli.USAGE
     assert "d-pycupc exists" in printed(capsys)[1]
     assert Path("d-pycupc/manifest.json").stat().st_mtime_ns == before

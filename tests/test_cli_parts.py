@@ -77,6 +77,20 @@ def test_bar_shows_one_line_per_level(monkeypatch):
     assert "level  1 [######                  ]  25%  25 edges left  at most 0:06 left" in out.getvalue()
 
 
+def test_bar_shows_correlations_that_take_long(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    bar = progress.LevelBar(out)
+    bar.correlations(1, 8)
+    assert out.getvalue() == ""  # nothing within the first second
+    now[0] = 3.0
+    bar.correlations(2, 8)
+    bar.correlations(8, 8)
+    bar.close()
+    assert out.getvalue() == "\rcorrelations  25%  3 s\rcorrelations 100%  3 s\n"
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

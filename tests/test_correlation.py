@@ -120,17 +120,3 @@ def test_edges_do_not_depend_on_the_order_of_identical_columns(seed):
     np.testing.assert_array_equal(fits[0].skeleton, fits[1].skeleton[::-1, ::-1])
     assert fits[0].n_edgetests[0] == fits[1].n_edgetests[0]
     assert fits[0].levels[-1].edges_left < 40
-
-
-def test_correlations_from_a_device_are_made_equal_for_copies():
-    class Device:
-        def correlation(self, X):
-            C = np.corrcoef(X, rowvar=False) + 1e-16 * np.random.default_rng(0).standard_normal((X.shape[1],) * 2)
-            return (C + C.T) / 2
-
-    X = table(30, 6)
-    X[:, [2, 5]] = X[:, [0]]
-    with pytest.warns(UserWarning, match="column 0 = column 2 = column 5"):
-        C = pycupc.SuffStat.from_data(X, engine=Device()).C
-    np.testing.assert_array_equal(C, C.T)
-    np.testing.assert_array_equal(C[[2, 5]], C[[0, 0]])

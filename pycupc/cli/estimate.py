@@ -41,7 +41,8 @@ def main(args: argparse.Namespace) -> int:
     from pycupc.engines.select import make_engine
 
     with shown_warnings():
-        suff_stat, _ = inputs.read(args)
+        with level_bar() as bar:
+            suff_stat, _ = inputs.read(args, bar)
         labels = estimate.labels_of(suff_stat)
         masks = inputs.fixed_pairs(args, labels)
         engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)

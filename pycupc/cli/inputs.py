@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from pycupc.cli.progress import LevelBar
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
@@ -77,8 +78,8 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--correlation does not go with --example, --drop or --missing")
 
 
-def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
-    """Read the data that `args` name.
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat, dict[str, Any]]:
+    """Read the data that `args` name; `bar` shows how their correlations come along.
 
     Returns
     -------
@@ -102,8 +103,9 @@ def read(args: argparse.Namespace) -> tuple[SuffStat, dict[str, Any]]:
             path, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
         )
         engine, _ = make_engine(args.engine, frame.shape[1], numCores=args.threads)
+        device = engine if isinstance(engine, _DeviceEngine) else None
         try:
-            suff_stat = SuffStat.from_data(frame, engine=engine if isinstance(engine, _DeviceEngine) else None)
+            suff_stat = SuffStat.from_data(frame, engine=device, progress=None if bar is None else bar.correlations)
         except (TypeError, ValueError) as error:
             raise readers.DataError(f"{path}: {error}") from error
         finally:

@@ -1,4 +1,4 @@
-"""What a terminal shows during a run: one line per level, compiling where it takes place, and warnings."""
+"""What a terminal shows during a run: correlations, one line per level, compiling where it takes place, warnings."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class LevelBar:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._correlations_began: float | None = None
         self._level: int | None = None
         self._drawn = 0.0
         self._length = 0
@@ -48,6 +49,15 @@ class LevelBar:
         self._end_level()
         self._level = None
         self._draw(text)
+
+    def correlations(self, done: int, total: int) -> None:
+        """Progress of `SuffStat.from_data`, shown where it takes more than a second."""
+        now = time.monotonic()
+        if self._correlations_began is None:
+            self._correlations_began = now
+        passed = now - self._correlations_began
+        if passed > 1:
+            self.notice(f"correlations {done / total:4.0%}  {passed:.0f} s")
 
     def close(self, *, finished: bool = True) -> None:
         """End the last line, so that the output that follows begins on a line of its own."""
@@ -75,14 +85,14 @@ class LevelBar:
 
 
 class _CompileNotices(logging.Handler):
-    """Shows on a bar that the engine compiles, which takes seconds."""
+    """Shows on a bar that something is compiled, which takes seconds."""
 
     def __init__(self, bar: LevelBar) -> None:
         super().__init__(logging.INFO)
         self._bar = bar
 
     def emit(self, record: logging.LogRecord) -> None:
-        if (text := record.getMessage()).startswith("compiling for level"):
+        if (text := record.getMessage()).startswith("compiling for"):
             self._bar.notice(text)
 
 

@@ -87,8 +87,8 @@ def main(args: argparse.Namespace) -> int:
     seconds: dict[str, float] = {}
     began = datetime.now(timezone.utc)
     with shown_warnings() as messages:
-        with _timed(seconds, "read"):
-            suff_stat, source = inputs.read(args)
+        with _timed(seconds, "read"), level_bar(wanted=_progress_wanted(args)) as bar:
+            suff_stat, source = inputs.read(args, bar)
         with _timed(seconds, "pc"):
             fit, interruption = _fit(args, suff_stat)
         with whole_folder(target, force=force) as folder:
@@ -114,12 +114,16 @@ def _check_arguments(args: argparse.Namespace) -> None:
         args.parser.error("choose one of --conservative and --maj-rule")
 
 
+def _progress_wanted(args: argparse.Namespace) -> bool:
+    return not args.quiet and not args.no_progress
+
+
 def _fit(args: argparse.Namespace, suff_stat: pycupc.SuffStat) -> tuple[pycupc.PcAlgo, str | None]:
     """The result; and if it is only that of the levels before an interrupt, a message that says so."""
     options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
     options |= inputs.fixed_pairs(args, labels_of(suff_stat))
     try:
-        with level_bar(wanted=not args.quiet and not args.no_progress) as bar:
+        with level_bar(wanted=_progress_wanted(args)) as bar:
             fit = pycupc.pc(
                 suff_stat,
                 alpha=args.alpha,

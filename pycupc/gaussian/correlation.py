@@ -1,10 +1,12 @@
 """The correlation matrix of a table of observations, by one definition on every machine.
 
-For the columns x_1, ..., x_p of a table of n observations, each scaled by a power of two, which changes no digit:
+For the columns x_1, ..., x_p of a table of n observations:
 
     d_i   =  x_i - mean(x_i)
     S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj, in this order, each term by one fused multiply-add
     r_ij  =  S_ij / sqrt(S_ii S_jj), at most 1 and at least -1; NaN where a column is constant
+
+A column of very large or very small numbers is scaled by a power of two before, which changes no digit of r_ij.
 
 r_ij depends on the columns i and j alone: not on where they stand, on the number of threads, on the memory layout of
 the table or on the processor. So a permutation of the columns permutes the matrix exactly, and exact copies of a column
@@ -41,7 +43,10 @@ class CorrelationEngine(Protocol):
     """An engine with a device, which computes correlations there."""
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix float64 (p, p) of data float64 (n, p); see `correlation`."""
+        """Correlation matrix float64 (p, p) of data float64 (n, p), equal to that of `correlation` up to rounding.
+
+        Copies of a column (`groups_of_identical_columns`) must have exactly equal correlations.
+        """
 
 
 def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:

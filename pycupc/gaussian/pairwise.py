@@ -29,7 +29,7 @@ class Blocks:
     Attributes
     ----------
     blocks : float64 (number of blocks, n, width)
-        The columns, scaled and centred; zeros where the last block has fewer than `width`.
+        The columns, centred; zeros where the last block has fewer than `width`.
     squares : float64 (number of blocks, width)
         S_ii of each column.
     C : float64 (p, p)
@@ -51,7 +51,7 @@ class Blocks:
             rounding = n * (n * EPS * means) ** 2  # a bound on S_ii where a column is constant
             squares = S.diagonal()
             doubtful = np.flatnonzero(~((squares > np.maximum(rounding, 1e-60)) & (squares < 1e60))[:m])
-        if len(doubtful):
+        if len(doubtful):  # constant, or with squares that overflow or vanish unless the column is scaled
             low, high = columns[:, doubtful].min(axis=0), columns[:, doubtful].max(axis=0)
             exponent = np.frexp(np.maximum(-low, high))[1]
             block[:, doubtful] = columns[:, doubtful] * np.ldexp(1.0, np.minimum(-exponent, 1000))

@@ -136,13 +136,13 @@ class SuffStat:
         Warns
         -----
         UserWarning
-            Constant columns, whose correlations are NaN, so that they end up without edges; and groups of identical
-            columns, whose correlations are identical, too.
+            Constant columns, whose correlations are NaN, so that they have no edges; and groups of identical columns,
+            whose correlations are identical as well.
         """
         X, columns = _table(data)
         labels = columns if labels is None else labels
         labels = None if labels is None else check_labels(labels, X.shape[1])
-        names = labels or [f"column {j}" for j in range(X.shape[1])]
+        names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
         infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if len(infinite):
             incomplete = _some([names[j] for j in infinite])
@@ -155,7 +155,6 @@ class SuffStat:
             C = engine.correlation(X)
             constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
             C[constant, :] = C[:, constant] = np.nan
-            _equalise(C, copies)
         _warn_of_columns(names, constant.tolist(), copies)
         out = cls(C, len(X), labels)
         out._constant_named = True
@@ -214,19 +213,12 @@ def _table(data: Any) -> tuple[Floats, list[str] | None]:
     return X.astype(np.float64, copy=False), names
 
 
-def _equalise(C: Floats, copies: Sequence[Sequence[int]]) -> None:
-    """Give copies of a column the correlations of the first one: a device may have rounded them differently."""
-    for group in copies:
-        C[group, :] = C[group[0], :]
-        C[:, group] = C[:, group[:1]]
-        C[np.ix_(group, group)] = C[group[0], group[0]]
-
-
 def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
     if constant:
         columns = _some([names[j] for j in constant])
         warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
-    groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in constant]
+    skipped = set(constant)
+    groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in skipped]
     if groups:
         text = f"identical columns cannot be told from each other; consider keeping one of each: {_some(groups, '; ')}"
         warnings.warn(text, stacklevel=3)

@@ -56,8 +56,11 @@ def work_space(widest: int) -> Walk:
     return Walk(
         np.empty((widest + 1, widest + 2, widest + 2)),
         np.empty(widest + 1, np.bool_),
-        *(np.empty(widest + 1, np.int64) for _ in range(3)),
-        *(np.empty(widest + 2, np.int64) for _ in range(2)),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 2, np.int64),
+        np.empty(widest + 2, np.int64),
         np.empty((widest + 4, widest + 4)),
     )
 

@@ -23,13 +23,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 from numba.extending import register_jitable
 
 logger = logging.getLogger("pycupc")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_rewrites": True, "_nrt": False}
 
 _HERE = Path(__file__).resolve().parent
 
@@ -39,20 +41,20 @@ SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "orientation/all_
 
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-    _forget_stale_code(Path(dispatcher.stats.cache_path))
-    return dispatcher
+    dispatcher = njit(cache=True, **_OPTIONS)(function)
+    if not config.DISABLE_JIT:
+        _forget_stale_code(Path(dispatcher.stats.cache_path))
+    return dispatcher  # type: ignore[no-any-return]
 
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    return register_jitable(**_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def fused_part(function: Function) -> Function:
     """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "fastmath": {"contract"}}
-    return register_jitable(**options)(function)
+    return register_jitable(**_OPTIONS, fastmath={"contract"})(function)  # type: ignore[no-any-return]
 
 
 @contextlib.contextmanager

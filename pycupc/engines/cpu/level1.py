@@ -31,15 +31,15 @@ class Tile(NamedTuple):
         Of x and its k-th neighbour.
     variance : float64 (TILE, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
-    ratio : float64 (BLOCK,)
-        Work space.
+    following : int64 (TILE,)
+        The entry of each row x that comes next.
     """
 
     C: Floats
     neighbours: Ints
     correlation: Floats
     variance: Floats
-    ratio: Floats
+    following: Indices
 
 
 class Pair(NamedTuple):
@@ -57,8 +57,8 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(BLOCK))
-    _run_rows(tile, graph.offsets, targets.chosen, cutoff, rows, np.empty(TILE, np.int64), findings, state)
+    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(TILE, np.int64))
+    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings, state)
 
 
 @part
@@ -77,61 +77,47 @@ def _n_possible(tile, pair, k0, n, bound):
 
 
 @part
-def _write_ratios(tile, pair, k0, n):
-    """Write r^2 given each of these sets, NaN where it is doubtful; returns the smallest, NaN left out."""
-    first, entry, y = uint64(k0), uint64(pair.start + k0), uint64(pair.y)
-    xy = tile.correlation[pair.t, pair.i]
-    for q in range(n):
-        yk = tile.C[y, uint64(tile.neighbours[entry + uint64(q)])]
-        vy = 1.0 - yk * yk
-        num = xy - tile.correlation[pair.t, first + uint64(q)] * yk
-        vx = tile.variance[pair.t, first + uint64(q)]
-        tile.ratio[q] = num * num / (vx * vy) if vy > PIVOT_FLOOR else math.nan
-    smallest = math.inf
-    for q in range(n):
-        if tile.ratio[q] < smallest:
-            smallest = tile.ratio[q]
-    return smallest
-
-
-@part
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf
     block = FIRST_BLOCK
-    k0 = 0
-    while k0 < d:
-        if k0 == pair.i:  # y itself
-            k0 += 1
-            continue
-        n = (pair.i if k0 < pair.i else d) - k0
-        if n > block:
-            n = block
-        if _n_possible(tile, pair, k0, n, smallest if smallest > cutoff.high else cutoff.high) > 0:
-            ratio = _write_ratios(tile, pair, k0, n)
-            if ratio < smallest:
-                smallest = ratio
-            for q in range(n):
-                if tile.ratio[q] > cutoff.high:
+    low = 0
+    while low < d:
+        if low == pair.i:  # y itself
+            low += 1
+        high = low + block if low + block < d else d
+        if low < pair.i < high:
+            high = pair.i
+        bound = smallest if smallest > cutoff.high else cutoff.high
+        if smallest == math.inf or _n_possible(tile, pair, low, high - low, bound) > 0:
+            for k in range(low, high):
+                z = tile.neighbours[pair.start + k]
+                yz = tile.C[pair.y, z]
+                vy = 1.0 - yz * yz
+                num = tile.correlation[pair.t, pair.i] - tile.correlation[pair.t, k] * yz
+                ratio = num * num / (tile.variance[pair.t, k] * vy) if vy > PIVOT_FLOOR else math.nan
+                if ratio < smallest:
+                    smallest = ratio
+                if ratio > cutoff.high:
                     continue
-                r = given_one(tile.C, pair.x, pair.y, tile.neighbours[pair.start + k0 + q])
-                if not (tile.ratio[q] < cutoff.low and tile.ratio[q] <= 1.0):
+                r = given_one(tile.C, pair.x, pair.y, z)
+                if not (ratio < cutoff.low and ratio <= 1.0):
                     state[DOUBTFUL] += 1
                     if abs(r) > cutoff.value:
                         if r * r < smallest:
                             smallest = r * r
                         continue
-                return k0 + q, r
-        k0 += n
+                return k, r
+        low = high
         block = BLOCK if 2 * block > BLOCK else 2 * block
     return -1, smallest
 
 
 @part
-def _load_tile(tile, offsets, x0, x1, following):
+def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
-        following[t] = start
+        tile.following[t] = start
         for k in range(offsets[x + 1] - start):
             c = tile.C[x, tile.neighbours[start + k]]
             v = 1.0 - c * c
@@ -140,17 +126,17 @@ def _load_tile(tile, offsets, x0, x1, following):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
-    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `following` is work space (TILE,)."""
-    for x0 in range(rows[0], rows[1], TILE):
-        x1 = x0 + TILE if x0 + TILE < rows[1] else rows[1]
-        _load_tile(tile, offsets, x0, x1, following)
+def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
+    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y."""
+    for x0 in range(low, high, TILE):
+        x1 = x0 + TILE if x0 + TILE < high else high
+        _load_tile(tile, offsets, x0, x1)
         for y0 in range(0, tile.C.shape[0], TILE):
             if state[STOP] != 0:
                 return
             for x in range(x0, x1):
                 start, end = offsets[x], offsets[x + 1]
-                e = following[x - x0]
+                e = tile.following[x - x0]
                 while e < end and tile.neighbours[e] < y0 + TILE:
                     if chosen[e]:
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
@@ -161,4 +147,4 @@ def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
                         else:
                             findings.smallest[e] = value
                     e += 1
-                following[x - x0] = e
+                tile.following[x - x0] = e

@@ -21,9 +21,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import config, njit
+from numba import njit
 from numba.core import event
 from numba.extending import register_jitable
 
@@ -31,7 +31,9 @@ logger = logging.getLogger("pycupc")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_rewrites": True, "_nrt": False}
+#: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
+#: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 
 _HERE = Path(__file__).resolve().parent
 
@@ -41,20 +43,21 @@ SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "orientation/all_
 
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher = njit(cache=True, **_OPTIONS)(function)
-    if not config.DISABLE_JIT:
-        _forget_stale_code(Path(dispatcher.stats.cache_path))
-    return dispatcher  # type: ignore[no-any-return]
+    dispatcher: Any = njit(cache=True, **_OPTIONS)(function)
+    _forget_stale_code(Path(dispatcher.stats.cache_path))
+    return cast("Function", dispatcher)
 
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    return register_jitable(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    decorated: Function = register_jitable(**_OPTIONS)(function)
+    return decorated
 
 
 def fused_part(function: Function) -> Function:
     """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    return register_jitable(**_OPTIONS, fastmath={"contract"})(function)  # type: ignore[no-any-return]
+    decorated: Function = register_jitable(**_OPTIONS, fastmath={"contract"})(function)
+    return decorated
 
 
 @contextlib.contextmanager

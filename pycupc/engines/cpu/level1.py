@@ -31,15 +31,12 @@ class Tile(NamedTuple):
         Of x and its k-th neighbour.
     variance : float64 (TILE, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
-    following : int64 (TILE,)
-        The entry of each row x that comes next.
     """
 
     C: Floats
     neighbours: Ints
     correlation: Floats
     variance: Floats
-    following: Indices
 
 
 class Pair(NamedTuple):
@@ -57,8 +54,8 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(TILE, np.int64))
-    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings, state)
+    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)))
+    _run_rows(tile, graph.offsets, targets.chosen, cutoff, rows, np.empty(TILE, np.int64), findings, state)
 
 
 @part
@@ -114,10 +111,10 @@ def _test_pair(tile, pair, d, cutoff, state):
 
 
 @part
-def _load_tile(tile, offsets, x0, x1):
+def _load_tile(tile, offsets, x0, x1, following):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
-        tile.following[t] = start
+        following[t] = start
         for k in range(offsets[x + 1] - start):
             c = tile.C[x, tile.neighbours[start + k]]
             v = 1.0 - c * c
@@ -126,17 +123,17 @@ def _load_tile(tile, offsets, x0, x1):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
-    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y."""
-    for x0 in range(low, high, TILE):
-        x1 = x0 + TILE if x0 + TILE < high else high
-        _load_tile(tile, offsets, x0, x1)
+def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
+    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `following` is work space (TILE,)."""
+    for x0 in range(rows[0], rows[1], TILE):
+        x1 = x0 + TILE if x0 + TILE < rows[1] else rows[1]
+        _load_tile(tile, offsets, x0, x1, following)
         for y0 in range(0, tile.C.shape[0], TILE):
             if state[STOP] != 0:
                 return
             for x in range(x0, x1):
                 start, end = offsets[x], offsets[x + 1]
-                e = tile.following[x - x0]
+                e = following[x - x0]
                 while e < end and tile.neighbours[e] < y0 + TILE:
                     if chosen[e]:
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
@@ -147,4 +144,4 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
                         else:
                             findings.smallest[e] = value
                     e += 1
-                tile.following[x - x0] = e
+                following[x - x0] = e

@@ -13,7 +13,8 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.threads import State, Task
-from pycupc.engines.cpu.walk import NO_TARGET, Items, Outcomes, Side, walk_items, work_space
+from pycupc.engines.cpu.walk import walk_items
+from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side, work_space
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000

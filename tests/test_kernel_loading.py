@@ -1,4 +1,4 @@
-"""Loading kernels, without a device: what is compiled is announced, what is loaded is kept, and failures are explained."""
+"""Loading kernels, without a device: compiling is announced, kernels are kept, failures are explained."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Device:
         return self._words[16:].tobytes()[:nbytes]
 
     def _stop_kernels(self) -> None:
-        """Set the stop flag, which kernels poll, then clear it. A copy sets it: a kernel would wait for those that run."""
+        """Set the stop flag, which kernels poll, then clear it. By a copy, since a kernel would wait for the others."""
         copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
         copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
         self.stream.synchronize()

@@ -5,7 +5,7 @@ graph.py        the graph between levels: level 0, neighbour lists, removals, re
 schur.py        the tests of a level by the Schur walk, engine "gpu"
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 correlation.py  correlations of data
-device.py       a device: streams, tables, waiting, and what goes wrong on it
+device.py       a device: streams, tables, waiting, errors
 kernels.py      compiling and launching
 transfers.py    copies between host and device, scratch memory
 structures.py   the structures that host and kernels share

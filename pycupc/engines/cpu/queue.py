@@ -64,7 +64,7 @@ class Queue:
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
         for part in range(parts):
             if not (targets & (hint < 0)).any():
-                yield lambda _, left=tests // parts * (parts - part): left  # nothing is left to do
+                yield _nothing(tests // parts * (parts - part))
                 return
             first = prefixes * part // parts
             yield self._task([(x, first, prefixes * (part + 1) // parts - first)], tests // parts)
@@ -90,3 +90,8 @@ class Queue:
             better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
             findings.rank[entry[better]], findings.r[entry[better]] = rank[better], r[better]
             findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
+
+
+def _nothing(tests: int) -> Task:
+    """A task for tests that need not be made, since every target is separated: it only counts them."""
+    return lambda _: tests

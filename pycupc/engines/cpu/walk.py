@@ -294,7 +294,7 @@ def walk_items(side, items, outcomes, matrices, work, state):  # noqa: C901 - th
         n_open = _start_row(side, Place(x, d, start, out, first), outcomes, work.bound, matrices.size)
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
-        for number in range(first, first + items.count[q]):
+        for number in range(first, first + items.prefixes[q]):
             place = Place(x, d, start, out, number)
             if changed < t or number % 64 == 0:
                 n_open -= _drop_separated(side.hint, place, work.bound)

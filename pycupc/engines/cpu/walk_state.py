@@ -53,7 +53,7 @@ class Items(NamedTuple):
 
     row: Indices
     first: Indices
-    count: Indices
+    prefixes: Indices
 
 
 class Outcomes(NamedTuple):

@@ -64,7 +64,7 @@ def fused_part(function: Function) -> Function:
 def announced(message: str) -> Iterator[None]:
     """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache."""
 
-    class Announcement(event.Listener):  # type: ignore[misc]
+    class Announcement(event.Listener):
         made = False
 
         def on_start(self, _: event.Event) -> None:

@@ -33,7 +33,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
 #: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "no_rewrites": True,
+    "_nrt": False,
+}
 
 _HERE = Path(__file__).resolve().parent
 
@@ -54,9 +60,15 @@ def part(function: Function) -> Function:
     return decorated
 
 
+def inlined_part(function: Function) -> Function:
+    """As `part`, for what is called so often that passing its arguments would take noticeable time."""
+    decorated: Function = register_jitable(**_OPTIONS, forceinline=True)(function)
+    return decorated
+
+
 def fused_part(function: Function) -> Function:
-    """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    decorated: Function = register_jitable(**_OPTIONS, fastmath={"contract"})(function)
+    """As `inlined_part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
+    decorated: Function = register_jitable(**_OPTIONS, forceinline=True, fastmath={"contract"})(function)
     return decorated
 
 

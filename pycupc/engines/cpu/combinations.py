@@ -11,29 +11,24 @@ from pycupc.compiled import part
 @part
 def unrank(binomials, n, size, rank, members):
     """Write the subset of range(n) with `size` members that has this rank (from 0) to `members`."""
-    low = 0
+    behind = binomials[n, size] - 1 - rank  # subsets that come after it
+    low = -1
     for i in range(size - 1):
-        while rank >= binomials[n - 1 - low, size - 1 - i]:  # the subsets that go on with `low`
-            rank -= binomials[n - 1 - low, size - 1 - i]
+        low += 1
+        while binomials[n - 1 - low, size - i] > behind:
             low += 1
         members[i] = low
-        low += 1
-    members[size - 1] = low + rank
+        behind -= binomials[n - 1 - low, size - i]
+    members[size - 1] = n - 1 - behind
 
 
 @part
 def rank_without(binomials, n, size, positions, skipped):
     """Rank of the ascending positions 0..n without `skipped` among the subsets of the n positions that remain."""
-    rank = 0
-    low = 0
+    rank = binomials[n, size] - 1
     for i in range(size):
-        member = positions[i]
-        if member > skipped:
-            member -= 1
-        left = size - i
-        # the sum of C(n - 1 - j, left - 1) over j = low..member - 1, telescoped
-        rank += binomials[n - low, left] - binomials[n - member, left]
-        low = member + 1
+        member = positions[i] - 1 if positions[i] > skipped else positions[i]
+        rank -= binomials[n - 1 - member, size - i]
     return rank
 
 
@@ -44,7 +39,7 @@ def next_subset(chosen, size, n):
     while i >= 0 and chosen[i] == n - size + i:
         i -= 1
     if i >= 0:
-        chosen[i] += 1
-        for q in range(i + 1, size):
-            chosen[q] = chosen[q - 1] + 1
+        member = chosen[i] + 1
+        for q in range(i, size):
+            chosen[q] = member + q - i
     return i

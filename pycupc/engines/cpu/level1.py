@@ -11,7 +11,7 @@ from numba import uint64
 from pycupc.compiled import compiled, part
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Findings, Graph, Targets
+from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import given_one
@@ -31,12 +31,15 @@ class Tile(NamedTuple):
         Of x and its k-th neighbour.
     variance : float64 (TILE, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
+    following : int64 (TILE,)
+        The entry of each row x that comes next.
     """
 
     C: Floats
     neighbours: Ints
     correlation: Floats
     variance: Floats
+    following: Indices
 
 
 class Pair(NamedTuple):
@@ -54,8 +57,8 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)))
-    _run_rows(tile, graph.offsets, targets.chosen, cutoff, rows, np.empty(TILE, np.int64), findings, state)
+    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(TILE, np.int64))
+    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings, state)
 
 
 @part
@@ -111,10 +114,10 @@ def _test_pair(tile, pair, d, cutoff, state):
 
 
 @part
-def _load_tile(tile, offsets, x0, x1, following):
+def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
-        following[t] = start
+        tile.following[t] = start
         for k in range(offsets[x + 1] - start):
             c = tile.C[x, tile.neighbours[start + k]]
             v = 1.0 - c * c
@@ -123,17 +126,17 @@ def _load_tile(tile, offsets, x0, x1, following):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
-    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `following` is work space (TILE,)."""
-    for x0 in range(rows[0], rows[1], TILE):
-        x1 = x0 + TILE if x0 + TILE < rows[1] else rows[1]
-        _load_tile(tile, offsets, x0, x1, following)
+def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
+    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y."""
+    for x0 in range(low, high, TILE):
+        x1 = x0 + TILE if x0 + TILE < high else high
+        _load_tile(tile, offsets, x0, x1)
         for y0 in range(0, tile.C.shape[0], TILE):
             if state[STOP] != 0:
                 return
             for x in range(x0, x1):
                 start, end = offsets[x], offsets[x + 1]
-                e = following[x - x0]
+                e = tile.following[x - x0]
                 while e < end and tile.neighbours[e] < y0 + TILE:
                     if chosen[e]:
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
@@ -144,4 +147,4 @@ def _run_rows(tile, offsets, chosen, cutoff, rows, following, findings, state):
                         else:
                             findings.smallest[e] = value
                     e += 1
-                following[x - x0] = e
+                tile.following[x - x0] = e

@@ -22,31 +22,20 @@ import math
 
 from numba import uint64
 
-from pycupc.compiled import compiled, fused_part, part
+from pycupc.compiled import compiled, fused_part, inlined_part, part
 from pycupc.engines.cpu.certainty import NEAR_ONE
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP
-from pycupc.engines.cpu.walk_state import (
-    BLOCK,
-    BOUND,
-    COLUMNS,
-    COVARIANCE,
-    NO_TARGET,
-    PADDED,
-    TARGETS,
-    VARIANCE,
-    Candidate,
-    Place,
-)
+from pycupc.engines.cpu.walk_state import BLOCK, LARGE, NO_TARGET, Candidate, Place
 from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import given_several
 
 
 @part
-def _start_row(side, place, outcomes, bound, size):
+def _start_row(side, place, outcomes, bound, padded):
     """Set up for a walk over a row; returns the number of targets."""
     for t in range(side.level - 1):
-        size[t, TARGETS] = size[t, PADDED] = 0
+        padded[t] = 0
     n = 0
     for i in range(place.d):
         e, o = place.start + i, place.out + i
@@ -64,234 +53,225 @@ def _drop_separated(hint, place, bound):
     """Drop the targets that an earlier prefix is known to separate; returns how many."""
     n = 0
     for i in range(place.d):
-        if bound[i] >= 0.0 and 0 <= hint[place.start + i] < place.number:
+        known = hint[place.start + i]
+        if (bound[i] >= 0.0) & (known >= 0) & (known < place.number):
             bound[i] = -1.0
             n += 1
     return n
 
 
 @part
-def _mostly_separated(matrices, t, bound):
-    """Whether at least a block and a quarter of the targets at depth t are separated by now."""
-    n = 0
-    for j in range(matrices.size[t, TARGETS]):
-        if bound[matrices.position[t, j]] < 0.0:
-            n += 1
-    return n >= BLOCK and 4 * n >= matrices.size[t, TARGETS]
-
-
-@part
-def _gather(side, place, low, bound, matrices):
+def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of the targets, and of the positions from `low` on, with the latter."""
-    position, column, pair, target, member = (
-        matrices.position,
-        matrices.column,
-        matrices.pair,
-        matrices.target,
-        matrices.member,
-    )
+    C, node, x, start = side.C, side.neighbours, place.x, place.start
     n = 0
     for i in range(place.d):
-        column[0, i] = -1
+        m.column[0, i] = -1
         if bound[i] >= 0.0:
-            column[0, i], position[0, n] = n, i
+            m.column[0, i] = n
+            m.position[0, n] = i
             n += 1
-    matrices.size[0, TARGETS] = n
+    m.targets[0] = n
     while n % BLOCK != 0:
-        position[0, n] = -1
+        m.position[0, n] = 0
+        m.xj[0, n] = 0.0
+        m.jj[0, n] = LARGE
+        m.bound[0, n] = -1.0
         n += 1
-    matrices.size[0, PADDED] = n
+    m.padded[0] = n
     for i in range(low, place.d):
-        if column[0, i] < 0:
-            column[0, i], position[0, n] = n, i
+        if m.column[0, i] < 0:
+            m.column[0, i] = n
+            m.position[0, n] = i
             n += 1
-    matrices.size[0, COLUMNS] = n
-    matrices.variance[0] = side.C[place.x, place.x]
-    for k in range(low, place.d):
-        node = side.neighbours[place.start + k]
-        member[0, COVARIANCE, k], member[0, VARIANCE, k] = side.C[place.x, node], side.C[node, node]
+    m.columns[0] = n
+    m.xx[0] = C[x, x]
+    for i in range(low, place.d):
+        k = node[start + i]
+        m.xk[0, i] = C[x, k]
+        m.kk[0, i] = C[k, k]
         for j in range(n):
-            i = position[0, j]
-            pair[0, k, j] = side.C[node, side.neighbours[place.start + i]] if i >= 0 else 0.0
-    for j in range(matrices.size[0, PADDED]):
-        i = position[0, j]
-        target[0, COVARIANCE, j], target[0, VARIANCE, j], target[0, BOUND, j] = 0.0, 1.0, -1.0
-        if i >= 0:
-            node = side.neighbours[place.start + i]
-            target[0, COVARIANCE, j], target[0, VARIANCE, j] = side.C[place.x, node], side.C[node, node]
-            target[0, BOUND, j] = bound[i]
+            m.kj[0, i, j] = C[k, node[start + m.position[0, j]]]
+    for j in range(m.targets[0]):
+        i = m.position[0, j]
+        m.bound[0, j] = bound[i]
+        m.xj[0, j] = C[x, node[start + i]]
+        m.jj[0, j] = C[node[start + i], node[start + i]]
 
 
-@part
-def _extend(matrices, t, s, d, bound, runs):
+@inlined_part
+def _extend(m, t, s, d, bound, runs):
     """Lay out depth t + 1, which is given s as well: targets but s, filling, other positions beyond s.
 
     Returns the number of runs of columns that stay, -1 if the pivot is doubtful.
     """
-    position, column, member, size = matrices.position, matrices.column, matrices.member, matrices.size
     u = t + 1
-    pivot = member[t, VARIANCE, s]
-    factor = member[t, COVARIANCE, s] / pivot
-    matrices.variance[u] = matrices.variance[t] - factor * member[t, COVARIANCE, s]
-    if not pivot > PIVOT_FLOOR:
-        matrices.variance[u] = math.nan
-    if matrices.variance[u] != matrices.variance[u]:
+    pivot = m.kk[t, s]
+    factor = m.xk[t, s] / pivot
+    m.xx[u] = m.xx[t] - factor * m.xk[t, s] if pivot > PIVOT_FLOOR else math.nan
+    if m.xx[u] != m.xx[u]:
         return -1
     for i in range(d):
-        column[u, i] = -1
+        m.column[u, i] = -1
     for k in range(s + 1, d):
-        c = matrices.pair[t, k, column[t, s]]
-        member[u, COVARIANCE, k] = member[t, COVARIANCE, k] - factor * c
-        member[u, VARIANCE, k] = member[t, VARIANCE, k] - c * c / pivot
-    n, n_runs, following = 0, 0, -1
-    for kind in (TARGETS, COLUMNS):
-        for j in range(size[t, kind]):
-            i = position[t, j]
-            if kind == TARGETS:
-                stays = i != s and bound[i] >= 0.0
-            else:
-                stays = i > s and column[u, i] < 0
+        c = m.kj[t, k, m.column[t, s]]
+        m.xk[u, k] = m.xk[t, k] - factor * c
+        m.kk[u, k] = m.kk[t, k] - c * c / pivot
+    n, n_runs = 0, 0
+    for others in range(2):
+        following = -1
+        for j in range(m.columns[t] if others else m.targets[t]):
+            i = m.position[t, j]
+            stays = (i > s) & (m.column[u, i] < 0) if others else (i != s) & (bound[i] >= 0.0)
             if stays:
-                position[u, n], column[u, i] = i, n
                 if j != following:
-                    runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2] = j, n, 0
+                    runs[n_runs, 0] = j
+                    runs[n_runs, 1] = n
+                    runs[n_runs, 2] = 0
                     n_runs += 1
                 runs[n_runs - 1, 2] += 1
                 following = j + 1
+                m.position[u, n] = i
+                m.column[u, i] = n
                 n += 1
-        following = -1
-        size[u, kind] = n
-        if kind == TARGETS:
+        if not others:
+            m.targets[u] = n
             while n % BLOCK != 0:
-                position[u, n] = -1
+                m.position[u, n] = 0
+                m.xj[u, n] = 0.0
+                m.jj[u, n] = LARGE
+                m.bound[u, n] = -1.0
                 n += 1
-            size[u, PADDED] = n
+            m.padded[u] = n
+    m.columns[u] = n
     return n_runs
 
 
 @fused_part
-def _condition(matrices, runs, n_runs, t, s, d):
-    """The matrix entries of depth t + 1: those of depth t given s as well; filling can never be below its bound."""
-    pair, target = matrices.pair, matrices.target
+def _condition(m, runs, n_runs, t, s, d):
+    """The matrix of depth t + 1: that of depth t given s as well."""
     u = t + 1
-    pivot = matrices.member[t, VARIANCE, s]
-    targets, padded = matrices.size[u, TARGETS], matrices.size[u, PADDED]
+    pivot, column = m.kk[t, s], m.column[t, s]
     for k in range(s + 1, d):
-        factor = pair[t, k, matrices.column[t, s]] / pivot
-        for j in range(targets, padded):
-            pair[u, k, j] = 0.0
+        factor = m.kj[t, k, column] / pivot
         for q in range(n_runs):
             source, to = uint64(runs[q, 0]), uint64(runs[q, 1])
-            for j in range(runs[q, 2]):
-                a, b = source + uint64(j), to + uint64(j)
-                pair[u, k, b] = pair[t, k, a] - factor * pair[t, s, a]
-    for j in range(targets, padded):
-        target[u, COVARIANCE, j], target[u, VARIANCE, j], target[u, BOUND, j] = 0.0, 1.0, -1.0
-    factor = matrices.member[t, COVARIANCE, s] / pivot
+            for j in range(uint64(runs[q, 2])):
+                m.kj[u, k, to + j] = m.kj[t, k, source + j] - factor * m.kj[t, s, source + j]
+    factor = m.xk[t, s] / pivot
     for q in range(n_runs):
         source, to = uint64(runs[q, 0]), uint64(runs[q, 1])
-        if to >= targets:
+        if runs[q, 1] >= m.targets[u]:
             break
-        for j in range(runs[q, 2]):
-            a, b = source + uint64(j), to + uint64(j)
-            c = pair[t, s, a]
-            target[u, COVARIANCE, b] = target[t, COVARIANCE, a] - factor * c
-            target[u, VARIANCE, b] = target[t, VARIANCE, a] - c * c / pivot
-            target[u, BOUND, b] = target[t, BOUND, a]
+        for j in range(uint64(runs[q, 2])):
+            a, b = source + j, to + j
+            c = m.kj[t, s, a]
+            m.xj[u, b] = m.xj[t, a] - factor * c
+            m.jj[u, b] = m.jj[t, a] - c * c / pivot
+            m.bound[u, b] = m.bound[t, a]
 
 
 @fused_part
-def _condition_last(pair, target, last, t, s, factor, pivot, n):
-    """M_xj and M_jj of n targets given the whole prefix, whose last member is s."""
-    g = 1.0 / pivot
-    for j in range(n):
-        c = pair[t, s, j]
-        last[COVARIANCE, j] = target[t, COVARIANCE, j] - factor * c
-        last[VARIANCE, j] = target[t, VARIANCE, j] - c * c * g
+def _condition_last(m, work, t, s, factor):
+    """M_xj and M_jj of the targets given the whole prefix, whose last member is s."""
+    g = 1.0 / m.kk[t, s]
+    for j in range(m.padded[t]):
+        c = m.kj[t, s, j]
+        work.xj[j] = m.xj[t, j] - factor * c
+        work.jj[j] = m.jj[t, j] - c * c * g
 
 
 @fused_part
-def _n_possible(pair, target, last, t, candidate, n):
+def _n_possible(kj, bound, xj, jj, t, candidate, n):
     """How many of n targets are not certainly above their bound given the prefix and k; n is a multiple of BLOCK."""
     count = 0
-    s, k, factor, covariance, variance, determinant = candidate
-    floor = PIVOT_FLOOR * variance
+    s, k, factor, kk = candidate.s, candidate.k, candidate.factor, candidate.kk
+    floor = PIVOT_FLOOR * kk
     for j in range(n):
-        w = pair[t, k, j] - factor * pair[t, s, j]
-        num = last[COVARIANCE, j] * variance - covariance * w
-        vy = last[VARIANCE, j] * variance - w * w
-        den = determinant * vy
+        w = kj[t, k, j] - factor * kj[t, s, j]
+        num = xj[j] * kk - candidate.xk * w
+        vy = jj[j] * kk - w * w
+        den = candidate.determinant * vy
         square = num * num
-        count += not (square > target[t, BOUND, j] * den) or not (square < NEAR_ONE * den) or not (vy > floor)  # or NaN
+        count += not (square > bound[t, j] * den) or not (square < NEAR_ONE * den) or not (vy > floor)  # or NaN
     return count
 
 
 @part
-def _examine(side, place, candidate, outcomes, matrices, work, state):  # noqa: C901 - one test, all its outcomes
+def _fast_ratio(m, work, t, i, candidate):
+    """r^2 of the target at position i given the prefix and k, NaN where it is doubtful."""
+    j, kk = m.column[t, i], candidate.kk
+    w = m.kj[t, candidate.k, j] - candidate.factor * m.kj[t, candidate.s, j]
+    num = work.xj[j] * kk - candidate.xk * w
+    vy = work.jj[j] * kk - w * w
+    den = candidate.determinant * vy
+    if (vy > PIVOT_FLOOR * kk) & (num * num < NEAR_ONE * den):
+        return num * num / den
+    return math.nan
+
+
+@part
+def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - one test, all its outcomes
     """Test all targets given the prefix and k, one after the other; returns how many of them are separated."""
-    level, nodes, last, cutoff = side.level, work.nodes, work.last, side.cutoff
-    s, k, factor, covariance, variance, determinant = candidate
-    work.chosen[level - 1] = k
+    level, nodes, cutoff = side.level, work.nodes, side.cutoff
+    work.chosen[level - 1] = candidate.k
     for q in range(level):
         nodes[q] = side.neighbours[place.start + work.chosen[q]]
     nodes[level] = place.x
     separated = 0
     for i in range(place.d):
-        out, bound = place.out + i, work.bound[i]
+        bound = work.bound[i]
         for q in range(level):
             if work.chosen[q] == i:
                 bound = -1.0
         if bound < 0.0:
             continue
-        r, r2 = 0.0, math.nan
-        if variance == variance:
-            j = matrices.column[level - 2, i]
-            w = matrices.pair[level - 2, k, j] - factor * matrices.pair[level - 2, s, j]
-            num = last[COVARIANCE, j] * variance - covariance * w
-            vy = last[VARIANCE, j] * variance - w * w
-            den = determinant * vy
-            if vy > PIVOT_FLOOR * variance and num * num < NEAR_ONE * den:
-                r2 = num * num / den
-            if r2 > bound:
-                continue
+        r, r2 = 0.0, _fast_ratio(m, work, level - 2, i, candidate) if candidate.sure else math.nan
+        if r2 > bound:
+            continue
+        out = place.out + i
         independent = r2 < cutoff.low
-        doubtful = not r2 <= 1.0 or cutoff.low <= r2 <= cutoff.high
-        if independent or doubtful:
+        doubtful = not ((independent | (r2 > cutoff.high)) & (r2 <= 1.0))
+        if independent | doubtful:
             nodes[level + 1] = side.neighbours[place.start + i]
             r = given_several(side.C, nodes, level, work.elimination)
         if doubtful:
             state[DOUBTFUL] += 1
-            independent, r2 = abs(r) <= cutoff.value, r * r
+            independent = abs(r) <= cutoff.value
+            r2 = r * r
         if independent:
+            separated += 1
+            bound = -1.0
             outcomes.rank[out] = rank_without(side.binomials, place.d - 1, level, work.chosen, i)
             outcomes.r[out] = r
-            if side.hint[place.start + i] < 0 or place.number < side.hint[place.start + i]:
+            known = side.hint[place.start + i]
+            if (known < 0) | (place.number < known):
                 side.hint[place.start + i] = place.number
-            bound = -1.0
-            separated += 1
         else:
+            bound = cutoff.high
             if r2 < outcomes.smallest[out]:
                 outcomes.smallest[out] = r2
-            bound = outcomes.smallest[out] if outcomes.smallest[out] > cutoff.high else cutoff.high
+            if outcomes.smallest[out] > bound:
+                bound = outcomes.smallest[out]
         work.bound[i] = bound
         for t in range(level - 1):
-            if 0 <= matrices.column[t, i] < matrices.size[t, PADDED]:
-                matrices.target[t, BOUND, matrices.column[t, i]] = bound
+            j = m.column[t, i]
+            if (j >= 0) & (j < m.padded[t]):
+                m.bound[t, j] = bound
     return separated
 
 
 @compiled
-def walk_items(side, items, outcomes, matrices, work, state):  # noqa: C901 - the hot loop
+def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot loop
     """Walk through the prefixes of each item."""
     level, chosen = side.level, work.chosen
-    pair, target, member, last = matrices.pair, matrices.target, matrices.member, work.last
     t = level - 2  # depth of the last stored matrices
     out = 0
     for q in range(items.row.shape[0]):
         x, first = items.row[q], items.first[q]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
-        n_open = _start_row(side, Place(x, d, start, out, first), outcomes, work.bound, matrices.size)
+        n_open = _start_row(side, Place(x, d, start, out, first), outcomes, work.bound, m.padded)
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
         for number in range(first, first + items.prefixes[q]):
@@ -300,42 +280,44 @@ def walk_items(side, items, outcomes, matrices, work, state):  # noqa: C901 - th
                 n_open -= _drop_separated(side.hint, place, work.bound)
             if n_open == 0 or state[STOP] != 0:
                 break
-            if number == first or (changed == 0 and _mostly_separated(matrices, 0, work.bound)):
+            # separated targets stay in the stored matrices until they are a block and a quarter of the targets there
+            gone = work.open_before[changed] - n_open
+            mostly_gone = (gone >= BLOCK) & (4 * gone >= m.targets[changed])
+            if number == first or (changed == 0 and mostly_gone):
                 changed = 0
-                _gather(side, place, chosen[0], work.bound, matrices)
+                _gather(side, place, chosen[0], work.bound, m)
+                work.open_before[0] = n_open
+            elif changed == t and mostly_gone:
+                changed = t - 1
             for depth in range(changed, t):
-                n_runs = _extend(matrices, depth, chosen[depth], d, work.bound, work.runs)
+                n_runs = _extend(m, depth, chosen[depth], d, work.bound, work.runs)
+                work.open_before[depth + 1] = n_open
                 if n_runs >= 0:
-                    _condition(matrices, work.runs, n_runs, depth, chosen[depth], d)
+                    _condition(m, work.runs, n_runs, depth, chosen[depth], d)
 
-            s = chosen[t]
-            pivot, column, padded = member[t, VARIANCE, s], matrices.column[t, s], matrices.size[t, PADDED]
-            factor = member[t, COVARIANCE, s] / pivot
-            variance = matrices.variance[t] - factor * member[t, COVARIANCE, s]
-            sound = pivot > PIVOT_FLOOR and variance > PIVOT_FLOOR
+            s, padded = chosen[t], m.padded[t]
+            pivot = m.kk[t, s]
+            factor = m.xk[t, s] / pivot
+            xx = m.xx[t] - factor * m.xk[t, s]
+            sound = (pivot > PIVOT_FLOOR) & (xx > PIVOT_FLOOR)
+            column = m.column[t, s] if sound else 0
             if sound:
-                _condition_last(pair, target, last, t, s, factor, pivot, padded)
+                _condition_last(m, work, t, s, factor)
             for k in range(s + 1, d):
-                candidate = Candidate(s, k, 0.0, 0.0, math.nan, 0.0)
-                if sound:
-                    a = pair[t, k, column] / pivot
-                    kk = member[t, VARIANCE, k] - a * pair[t, k, column]
-                    xk = member[t, COVARIANCE, k] - factor * pair[t, k, column]
-                    determinant = variance * kk - xk * xk
-                    if kk > PIVOT_FLOOR and determinant > PIVOT_FLOOR * kk:
-                        candidate = Candidate(s, k, a, xk, kk, determinant)
-                        # s and k themselves are always counted: they have no variance given themselves
-                        itself = (column < padded) + (matrices.column[t, k] < padded)
-                        if _n_possible(pair, target, last, t, candidate, padded) <= itself:
-                            continue
-                n_open -= _examine(side, place, candidate, outcomes, matrices, work, state)
-                if n_open == 0:
-                    break
+                c = m.kj[t, k, column]
+                kk = m.kk[t, k] - c / pivot * c
+                xk = m.xk[t, k] - factor * c
+                determinant = xx * kk - xk * xk
+                sure = sound & (kk > PIVOT_FLOOR) & (determinant > PIVOT_FLOOR * kk)
+                candidate = Candidate(s, k, c / pivot, xk, kk, determinant, sure)
+                # s and k themselves are always counted: they have no variance given themselves
+                itself = (column < padded) + (m.column[t, k] < padded)
+                if not sure or _n_possible(m.kj, m.bound, work.xj, work.jj, t, candidate, padded) > itself:
+                    n_open -= _examine(side, place, candidate, outcomes, m, work, state)
+                    if n_open == 0:
+                        break
 
             changed = next_subset(chosen, level - 1, d - 1)
             if changed < 0:
                 break
-            # targets that are separated stay in the stored matrices until a quarter of them are
-            if t > 0 and changed == t and _mostly_separated(matrices, t, work.bound):
-                changed = t - 1
         out += d

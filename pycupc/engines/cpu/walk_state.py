@@ -15,10 +15,8 @@ BLOCK = 8
 
 #: Rank of an outcome that belongs to no target.
 NO_TARGET = -2
-
-#: First index of `Matrices.target`, of `Matrices.member` and of `Matrices.size`.
-COVARIANCE, VARIANCE, BOUND = 0, 1, 2
-TARGETS, PADDED, COLUMNS = 0, 1, 2
+#: M_jj of filling: so large that its r^2 is certainly 0.
+LARGE = 1e300
 
 
 class Side(NamedTuple):
@@ -69,31 +67,34 @@ class Outcomes(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """The matrices M|P for the prefixes of size t.
+    """The matrices M|P for the prefixes of size t, t = 0 .. level - 2.
 
-    pair : float64 (t, position k, column)
-        M_kj.
-    target : float64 (t, 3, column)
-        M_xj, M_jj and the bound of the targets.
-    member : float64 (t, 2, position k)
-        M_xk and M_kk.
-    variance : float64 (t,)
-        M_xx, NaN where a pivot on the way is not above the floor; nothing else is valid then.
+    kj : float64 (t, position k, column j)
+    xj, jj, bound : float64 (t, column j)
+        Of the targets.
+    xk, kk : float64 (t, position k)
+    xx : float64 (t,)
+        NaN where a pivot on the way is not above the floor; nothing else is valid then.
     position : int64 (t, column)
-        -1 for filling.
+        0 for filling.
     column : int64 (t, position)
         -1 where there is none.
-    size : int64 (t, 3)
-        Targets, the same with filling, all columns.
+    targets, padded, columns : int64 (t,)
+        Number of columns: targets, the same with filling, all.
     """
 
-    pair: Floats
-    target: Floats
-    member: Floats
-    variance: Floats
+    kj: Floats
+    xj: Floats
+    jj: Floats
+    bound: Floats
+    xk: Floats
+    kk: Floats
+    xx: Floats
     position: Indices
     column: Indices
-    size: Indices
+    targets: Indices
+    padded: Indices
+    columns: Indices
 
 
 class Work(NamedTuple):
@@ -101,9 +102,11 @@ class Work(NamedTuple):
 
     bound : float64 (position,)
         Bound of a target, -1 for what is not one, or no longer.
+    open_before : int64 (t,)
+        Open targets at the time when the matrices of depth t were laid out.
     chosen : int64 (level,)
         Positions of the prefix and of the last member.
-    last : float64 (2, column)
+    xj, jj : float64 (column,)
         M_xj and M_jj of the targets given the whole prefix.
     runs : int64 (d + 2, 3)
         Pieces of consecutive columns that stay, as (from, to, length).
@@ -112,8 +115,10 @@ class Work(NamedTuple):
     """
 
     bound: Floats
+    open_before: Indices
     chosen: Indices
-    last: Floats
+    xj: Floats
+    jj: Floats
     runs: Indices
     nodes: Indices
     elimination: Floats
@@ -132,36 +137,44 @@ class Place(NamedTuple):
 class Candidate(NamedTuple):
     """A last member k of the set, after a prefix that ends in s, and what its tests need given all of the prefix.
 
-    factor : M_ks / M_ss. covariance, variance : M_xk and M_kk, the variance NaN if it is doubtful. determinant :
-    M_xx M_kk - M_xk^2.
+    factor : M_ks / M_ss. xk, kk : M_xk and M_kk. determinant : M_xx M_kk - M_xk^2. sure : all pivots are above the
+    floor.
     """
 
     s: int
     k: int
     factor: float
-    covariance: float
-    variance: float
+    xk: float
+    kk: float
     determinant: float
+    sure: bool
 
 
 def work_space(level: int, d: int) -> tuple[Matrices, Work]:
     """Arrays for walks over rows of up to d neighbours."""
     t, width = level - 1, d + BLOCK
     matrices = Matrices(
-        np.empty((t, d, width)),
-        np.empty((t, 3, width)),
-        np.empty((t, 2, d)),
-        np.empty(t),
-        np.empty((t, width), np.int64),
-        np.empty((t, d), np.int64),
-        np.empty((t, 3), np.int64),
+        kj=np.zeros((t, d, width)),  # filling is never written
+        xj=np.empty((t, width)),
+        jj=np.empty((t, width)),
+        bound=np.empty((t, width)),
+        xk=np.empty((t, d)),
+        kk=np.empty((t, d)),
+        xx=np.empty(t),
+        position=np.empty((t, width), np.int64),
+        column=np.empty((t, d), np.int64),
+        targets=np.empty(t, np.int64),
+        padded=np.empty(t, np.int64),
+        columns=np.empty(t, np.int64),
     )
     work = Work(
-        np.empty(d),
-        np.empty(level, np.int64),
-        np.empty((2, width)),
-        np.empty((d + 2, 3), np.int64),
-        np.empty(level + 2, np.int64),
-        np.empty((level + 4, level + 4)),
+        bound=np.empty(d),
+        open_before=np.empty(t, np.int64),
+        chosen=np.empty(level, np.int64),
+        xj=np.empty(width),
+        jj=np.empty(width),
+        runs=np.empty((d + 2, 3), np.int64),
+        nodes=np.empty(level + 2, np.int64),
+        elimination=np.empty((level + 4, level + 4)),
     )
     return matrices, work

@@ -21,7 +21,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core import event
@@ -31,6 +31,10 @@ logger = logging.getLogger("pycupc")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+#: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
+#: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+
 _HERE = Path(__file__).resolve().parent
 
 #: Files whose functions and constants are compiled.
@@ -39,27 +43,28 @@ SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "orientation/all_
 
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    dispatcher: Any = njit(cache=True, **_OPTIONS)(function)
     _forget_stale_code(Path(dispatcher.stats.cache_path))
-    return dispatcher
+    return cast("Function", dispatcher)
 
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    decorated: Function = register_jitable(**_OPTIONS)(function)
+    return decorated
 
 
 def fused_part(function: Function) -> Function:
     """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "fastmath": {"contract"}}
-    return register_jitable(**options)(function)
+    decorated: Function = register_jitable(**_OPTIONS, fastmath={"contract"})(function)
+    return decorated
 
 
 @contextlib.contextmanager
 def announced(message: str) -> Iterator[None]:
     """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache."""
 
-    class Announcement(event.Listener):  # type: ignore[misc]
+    class Announcement(event.Listener):
         made = False
 
         def on_start(self, _: event.Event) -> None:

@@ -1,4 +1,4 @@
-"""The kernels as a compiler sees them, and what it says: for the compile tests and the committed resource report.
+"""The kernels with their templates instantiated, and their resources: for the compile tests and the committed report.
 
 python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
 """

@@ -138,7 +138,7 @@ def test_canonical_has_the_bits_of_its_python_twin(host, kind):
             x, y, *S = rng.permutation(p)[: level + 2].tolist()
             S = np.array(sorted(S), dtype=np.int32)
             m = level + 2
-            twin = partial_correlation(C, x, y, S, level, np.empty((m, m)), np.empty((2, m)))
+            twin = partial_correlation(C, np.array([*S, x, y]), level, np.empty((level + 4, level + 4)))
             for step in (1, 5):  # entries side by side, or every fifth word
                 spread = np.zeros(max(1, level * step), np.int32)
                 spread[: level * step : step] = S

@@ -1,4 +1,4 @@
-"""Loading kernels, without a device: what is compiled is announced, what is loaded is kept, what fails says why."""
+"""Loading kernels, without a device: compiling is announced, kernels are kept, failures are explained."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_missing_or_broken(monkeypatch, tmp_path):
 
 
 def test_options_change_with_the_headers(monkeypatch, tmp_path):
-    """CuPy's cache does not look into included files: a change in any folder must make other options."""
+    """CuPy's cache ignores included files: a change in any folder must change the options."""
     monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
     seen = set()
     for text in ("one", "two"):

@@ -43,7 +43,7 @@ def test_hot_loops_do_not_spill(file):
 
 
 def test_resource_report_covers_all_files():
-    """Every file and every kernel that an engine asks for, with numbers that keep what the test above demands."""
+    """Every file and every kernel that an engine asks for, with numbers within the limits of the test above."""
     report = reported()
     assert {file for file, _ in report} == set(FILES)
     assert set(ASKED_FOR) <= set(report)

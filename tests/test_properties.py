@@ -93,13 +93,14 @@ def test_threads_do_not_matter(seed, p, n, alpha, threads):
 
 def test_tasks_do_not_matter(monkeypatch):
     """Rows that are divided into many tasks, on threads, give the answer of a single task."""
-    from pycupc.engines.cpu import engine as cpu
+    from pycupc.engines.cpu import gaussian, queue, threads
 
     suff_stat = correlations(draw_data(5, 60, 150, awkward=False))
     whole = run(suff_stat, alpha=0.3, engine="cpu", numCores=1)
-    monkeypatch.setattr(cpu, "TASK_TESTS", 40)
-    monkeypatch.setattr(cpu, "INLINE_TESTS", 0)
-    monkeypatch.setattr(cpu, "BASE_SHARE", 0)
+    monkeypatch.setattr(gaussian, "TASK_TESTS", 40)
+    monkeypatch.setattr(queue, "TASK_TESTS", 40)
+    monkeypatch.setattr(queue, "GATHER_SHARE", 0)
+    monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = run(suff_stat, alpha=0.3, engine="cpu", numCores=4)
     assert whole.max_ord >= 4
     assert_same(whole, divided)
@@ -185,8 +186,8 @@ def test_canonical_equals_pcalgs_formula():
         C = np.corrcoef(X, rowvar=False)
         index = rng.choice(12, level + 2, replace=False)
         S = np.sort(index[2:])
-        work = np.empty((level + 2, level + 2)), np.empty((2, level + 2))
-        got = canonical.partial_correlation(C, index[0], index[1], S, level, *work)
+        nodes = np.array([*S, *index[:2]])
+        got = canonical.partial_correlation(C, nodes, level, np.empty((level + 4, level + 4)))
         want = gauss_ci_test.partial_correlation(C, index[0], index[1], S)
         if len({3, 5} & set(index)) < 2 or level != 1:  # 0 / 0 and 1e-16 / 1e-16 are the same accident
             assert got == pytest.approx(want, abs=1e-9)

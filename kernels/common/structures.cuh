@@ -48,7 +48,7 @@ struct Level {
     Binomials binom;           // C(n, k) for n <= p, k <= level + 2
     Counters* counters;        // those of the level
     double* work;              // work space of the canonical formula, canonical_doubles(level) for each user at a time
-    const volatile int* stop;  // non-zero asks running kernels to return
+    const volatile int* stop;  // non-zero: running kernels return
     double cutoff;             // |r| <= cutoff is independent
     double sure_in, sure_out;  // r^2 below sure_in is surely independent, above sure_out surely dependent
     int level;                 // size of the conditioning sets

@@ -79,7 +79,7 @@ DEVICE void report_pair(const Graph& g, const Level& lv, const Pair& pair, const
     report_separated(g, pair.e, pair.x, pair.y, rank_from(lv.binom, pair.d, l, s, l));
 }
 
-// Levels 1 and 2 gather from C and want many warps; above, arithmetic takes the time and 128 registers are worth more.
+// Levels 1 and 2 gather from C and need many warps; above, arithmetic takes the time, and 128 registers pay.
 template <int L>
 __global__ void __launch_bounds__(512, L == 1 || L == 2 ? 0 : 1) cupc_e(const Graph g, const Level lv, const Shape sh) {
     extern __shared__ u64 e_memory[];

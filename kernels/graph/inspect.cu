@@ -1,4 +1,4 @@
-// inspect.cu -- looks over the correlation matrix once, before a run.
+// inspect.cu -- one pass over the correlation matrix, before a run.
 //   Work    tiles of 32 x 32 entries i <= j; the mirrored tile comes through shared memory
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
 //   C          [p, p] float64, row-major, read only

@@ -62,7 +62,7 @@ extern "C" __global__ void count_neighbours(const Graph g, const RowCounts rows)
     if (threadIdx.x == 0) rows.kept[blockIdx.x] = sum;
 }
 
-// What one thread, then the block, learns of the next level; see Counters.
+// Sums over rows for the next level, of one thread, then of the block; see Counters.
 struct Outlook {
     u64 widest;
     unsigned rows[6];

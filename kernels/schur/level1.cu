@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const i64 first = (i64)blockIdx.x * 64 + warp * 8;
     unsigned doubtful = 0;
-    // Eight lanes look up which of the eight pairs are to be tested, so that a pair that is gone costs no trip to memory.
+    // Eight lanes look up which of the eight pairs are to be tested, so that a removed pair costs no trip to memory.
     int my_x = 0, my_y = 0;
     bool mine = false;
     if (lane < 8 && first + lane < pairs) {

@@ -81,7 +81,7 @@ DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const 
     Suffix<2> f;
     const int d = row.d;
     f.valid = k < d && k > p;
-    const int kk = f.valid ? k : p + 1;  // any sound partner for idle lanes
+    const int kk = f.valid ? k : p + 1;  // idle lanes take any valid column
     f.number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
     const double pp = given(row, p, p), kp = given(row, p, kk), xp = given(row, d, p);
     f.inv[0] = 1.0 / pp;

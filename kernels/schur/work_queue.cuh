@@ -6,7 +6,7 @@
 struct Item {
     u64 number;  // among the row's items
     int row;
-    bool there;  // false: no work left, or asked to stop
+    bool there;  // false: no work left, or the stop flag is set
 };
 
 // Phase of a ticket, -1 past the last; one warp.
@@ -46,7 +46,7 @@ DEVICE Item take(const Queue& q, const Level& lv) {
     return {((1ULL << phase) - 1) + (ticket - offsets[lo]), lo, true};
 }
 
-// Takes the next item for the whole block. False: no work left, or asked to stop.
+// Takes the next item for the whole block. False: no work left, or the stop flag is set.
 DEVICE bool next_item(const Queue& queue, const Level& lv, Item& item) {
     __syncthreads();
     if (threadIdx.x < 32) {

@@ -101,33 +101,25 @@ def _by_pseudoinverse(C, nodes, size, A):
 
 
 @part
-def _by_elimination(C, nodes, size, A):
-    """The partial correlation by elimination of S, NaN where a pivot is not above `PINV_PIVOT`."""
+def given_several(C, nodes, size, A):
+    """`partial_correlation` for a conditioning set with two or more members, by elimination where that is sound."""
     m = size + 2
     for i in range(m):
         for j in range(i + 1):
             A[i, j] = C[nodes[i], nodes[j]]
             if A[i, j] != A[i, j]:
                 return 0.0
+    sound = True
     for k in range(size):
-        pivot = A[k, k]
-        if not pivot > PINV_PIVOT:
-            return math.nan
-        for i in range(k + 1, m):
-            f = A[i, k] / pivot
+        sound = sound and A[k, k] > PINV_PIVOT
+        for i in range(k + 1, m if sound else 0):
+            f = A[i, k] / A[k, k]
             for j in range(k + 1, i + 1):
                 A[i, j] -= f * A[j, k]
     vx, vy, cov = A[size, size], A[size + 1, size + 1], A[size + 1, size]
-    if not (vx > PINV_PIVOT and vy > PINV_PIVOT and vx * vy - cov * cov > PINV_PIVOT * (vx * vy)):
-        return math.nan
-    return clipped(cov / math.sqrt(vx * vy))
-
-
-@part
-def given_several(C, nodes, size, A):
-    """`partial_correlation` for a conditioning set with two or more members."""
-    r = _by_elimination(C, nodes, size, A)
-    return r if r == r else _by_pseudoinverse(C, nodes, size, A)
+    if sound and vx > PINV_PIVOT and vy > PINV_PIVOT and vx * vy - cov * cov > PINV_PIVOT * (vx * vy):
+        return clipped(cov / math.sqrt(vx * vy))
+    return _by_pseudoinverse(C, nodes, size, A)
 
 
 @compiled

@@ -145,7 +145,7 @@ class SuffStat:
         names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
         infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if len(infinite):
-            incomplete = _some([names[j] for j in infinite])
+            incomplete = _some([names[j] for j in infinite.tolist()])
             raise ValueError(f"data must be complete and finite; missing or infinite values in {incomplete}")
         copies = groups_of_identical_columns(X)
         if engine is None:

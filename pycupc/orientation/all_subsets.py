@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 class Walk(NamedTuple):
-    """State of the walk of one job. Depth t belongs to the set with t free neighbours in it.
+    """Work space and state of the walk of one job. Depth t belongs to the set with t free neighbours in it.
 
     matrix : float64 (t, free + 2, free + 2)
         Upper triangle of the correlation matrix of the free neighbours, a and c, given the set.
@@ -35,8 +35,8 @@ class Walk(NamedTuple):
         Separating sets found so far in the subtree of the set.
     nodes : int64
         The members of the set, ascending; behind them room for a and c, for the canonical formula.
-    pair : int64 (2,)
-        a and c.
+    order : int64
+        The settled members of the set, the free neighbours, a and c.
     elimination : float64
         Work space, also of the canonical formula.
     """
@@ -47,8 +47,22 @@ class Walk(NamedTuple):
     following: Indices
     separating: Indices
     nodes: Indices
-    pair: Indices
+    order: Indices
     elimination: Floats
+
+
+def work_space(widest: int) -> Walk:
+    """Arrays for walks over the subsets of up to `widest` neighbours."""
+    return Walk(
+        np.empty((widest + 1, widest + 2, widest + 2)),
+        np.empty(widest + 1, np.bool_),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 1, np.int64),
+        np.empty(widest + 2, np.int64),
+        np.empty(widest + 2, np.int64),
+        np.empty((widest + 4, widest + 4)),
+    )
 
 
 @part
@@ -62,39 +76,30 @@ def _separates(C, cutoff, walk, depth, size, free):
         r2, square = cov * cov / (vx * vy), cutoff * cutoff
         if 1.0 - r2 > PIVOT_FLOOR and abs(r2 - square) > CUTOFF_BAND * square:
             return r2 < square
-    walk.nodes[size], walk.nodes[size + 1] = walk.pair[0], walk.pair[1]
+    last = size - depth + free  # of the members and the free neighbours in `order`
+    walk.nodes[size], walk.nodes[size + 1] = walk.order[last], walk.order[last + 1]
     return abs(partial_correlation(C, walk.nodes, size, walk.elimination)) <= cutoff
 
 
 @part
-def _start(C, walk, neighbours, settled, bits):
-    """Condition on the settled neighbours that `bits` selects, and return their number; fills depth 0."""
-    base = 0
-    for i in range(settled):
-        if bits >> i & 1:
-            walk.nodes[base] = neighbours[i]
-            base += 1
-    free = neighbours.size - settled
-    width = base + free + 2
-    A, node = walk.elimination, np.empty(width, np.int64)
-    node[:base] = walk.nodes[:base]
-    node[base : base + free] = neighbours[settled:]
-    node[base + free], node[base + free + 1] = walk.pair[0], walk.pair[1]
+def _start(C, walk, base, width):
+    """Condition on the first `base` of the `width` variables in `order`: fills depth 0."""
+    A, order = walk.elimination, walk.order
     for i in range(width):
         for j in range(i, width):
-            A[i, j] = 1.0 if i == j else C[node[i], node[j]]
+            A[i, j] = 1.0 if i == j else C[order[i], order[j]]
     walk.sound[0] = True
     for k in range(base):
         pivot = A[k, k]
+        walk.nodes[k] = order[k]
         walk.sound[0] = walk.sound[0] and pivot > PIVOT_FLOOR
         for i in range(k + 1, width):
             f = A[k, i] / pivot
             for j in range(i, width):
                 A[i, j] -= f * A[k, j]
-    for i in range(free + 2):
-        for j in range(i, free + 2):
-            walk.matrix[0, i, j] = A[base + i, base + j]
-    return base
+    for i in range(base, width):
+        for j in range(i, width):
+            walk.matrix[0, i - base, j - base] = A[i, j]
 
 
 @part
@@ -111,23 +116,25 @@ def _take(walk, depth, k, free):
 
 
 @part
-def _count(C, cut, walk, neighbours, base, containing):
-    """Walk all sets of a job; returns how many separate, and adds to `containing` those with each free neighbour."""
-    settled = neighbours.size - containing.size
-    free, depth = containing.size, 0
+def _count(C, cut, walk, base, free, containing, offset):
+    """Walk all sets of a job; returns how many separate.
+
+    Adds to `containing`, from `offset` on, how many of them hold each free neighbour.
+    """
+    depth = 0
     walk.following[0] = 0
     walk.separating[0] = _separates(C, cut[base], walk, 0, base, free)
     while True:
         k = walk.following[depth]
         if k < free:
             walk.following[depth] = k + 1
-            walk.nodes[base + depth] = neighbours[settled + k]
+            walk.nodes[base + depth] = walk.order[base + k]
             _take(walk, depth, k, free)
             depth += 1
             size = base + depth
             walk.separating[depth] = _separates(C, cut[size], walk, depth, size, free)
         elif depth > 0:  # the subtree is done
-            containing[walk.taken[depth]] += walk.separating[depth]
+            containing[offset + walk.taken[depth]] += walk.separating[depth]
             walk.separating[depth - 1] += walk.separating[depth]
             depth -= 1
         else:
@@ -135,7 +142,16 @@ def _count(C, cut, walk, neighbours, base, containing):
 
 
 @compiled
-def count_separating(C, cut, jobs, starts, columns, found, containing):
+def count_separating(
+    C: Floats,
+    cut: Floats,
+    jobs: Indices,
+    starts: Indices,
+    columns: Indices,
+    walk: Walk,
+    found: Indices,
+    containing: Indices,
+) -> None:
     """Count the separating sets of each job, and how many of them hold each neighbour.
 
     Parameters
@@ -148,31 +164,25 @@ def count_separating(C, cut, jobs, starts, columns, found, containing):
         these are in S (bits), and where in `containing` the counts of this job go.
     starts, columns : int64
         Neighbours of v, ascending: ``columns[starts[v]:starts[v + 1]]``.
+    walk : Walk
+        `work_space` of the largest number of neighbours.
     found : int64 (m,)
         Written: number of separating sets.
     containing : int64
         Added to: per neighbour, the number of separating sets with it in.
     """
-    widest = 0
     for job in range(jobs.shape[0]):
-        widest = max(widest, starts[jobs[job, 2] + 1] - starts[jobs[job, 2]])
-    walk = Walk(
-        np.empty((widest + 1, widest + 2, widest + 2)),
-        np.empty(widest + 1, np.bool_),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 2, np.int64),
-        np.empty(2, np.int64),
-        np.empty((widest + 4, widest + 4)),
-    )
-    for job in range(jobs.shape[0]):
-        walk.pair[0], walk.pair[1] = jobs[job, 0], jobs[job, 1]
         owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]
-        neighbours = columns[starts[owner] : starts[owner + 1]]
-        base = _start(C, walk, neighbours, settled, bits)
-        own = containing[offset : offset + neighbours.size]
-        found[job] = _count(C, cut, walk, neighbours, base, own[settled:])
+        degree = starts[owner + 1] - starts[owner]
+        n, base = 0, 0
+        for i in range(degree):
+            if i >= settled or bits >> i & 1:
+                walk.order[n] = columns[starts[owner] + i]
+                n += 1
+                base += i < settled
+        walk.order[n], walk.order[n + 1] = jobs[job, 0], jobs[job, 1]
+        _start(C, walk, base, n + 2)
+        found[job] = _count(C, cut, walk, base, n - base, containing, offset + settled)
         for i in range(settled):
             if bits >> i & 1:
-                own[i] += found[job]
+                containing[offset + i] += found[job]

@@ -204,7 +204,7 @@ def _count_gaussian(adjacent: list[set[int]], middles: dict[Pair, list[int]], te
     """Count by the built-in test, in batches of jobs over threads."""
     if not middles:
         return {}
-    from pycupc.orientation.all_subsets import count_separating  # loads Numba
+    from pycupc.orientation.all_subsets import count_separating, work_space  # loads Numba
 
     sides = [(a, c, owner) for a, c in middles for owner in (a, c)]
     degree = [len(s) for s in adjacent]
@@ -222,7 +222,7 @@ def _count_gaussian(adjacent: list[set[int]], middles: dict[Pair, list[int]], te
         jobs = np.column_stack([batch[:, 1:], counts_at[side] - low])
         found = np.zeros(len(batch), np.int64)
         containing = np.zeros(int(counts_at[side[-1] + 1] - low), np.int64)
-        count_separating(C, cut, jobs, start, columns, found, containing)
+        count_separating(C, cut, jobs, start, columns, work_space(max(degree)), found, containing)
         return side, low, found, containing
 
     n_threads = test.n_threads or available_cores()

@@ -115,7 +115,7 @@ def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
 
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
 def test_kernels_for_singular_data(monkeypatch, bounds):
-    """Asked for on all data they give the same answer, sound tests or not, in all classes of rows."""
+    """Used on all data they give the same answer, sound tests or not, in all classes of rows."""
     monkeypatch.setattr(gpu_graph, "ILL_SHARE", -1.0)
     monkeypatch.setattr(schur, "BOUNDS", bounds)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):

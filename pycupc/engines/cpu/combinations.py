@@ -35,3 +35,16 @@ def rank_without(binomials, n, size, positions, skipped):
         rank += binomials[n - low, left] - binomials[n - member, left]
         low = member + 1
     return rank
+
+
+@part
+def next_subset(chosen, size, n):
+    """The next subset of range(n) in lexicographic order; returns its first member that differs, -1 after the last."""
+    i = size - 1
+    while i >= 0 and chosen[i] == n - size + i:
+        i -= 1
+    if i >= 0:
+        chosen[i] += 1
+        for q in range(i + 1, size):
+            chosen[q] = chosen[q - 1] + 1
+    return i

@@ -31,15 +31,12 @@ class Tile(NamedTuple):
         Of x and its k-th neighbour.
     variance : float64 (TILE, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
-    ratio : float64 (BLOCK,)
-        Work space.
     """
 
     C: Floats
     neighbours: Ints
     correlation: Floats
     variance: Floats
-    ratio: Floats
 
 
 class Pair(NamedTuple):
@@ -57,7 +54,7 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(BLOCK))
+    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)))
     _run_rows(tile, graph.offsets, targets.chosen, cutoff, rows, np.empty(TILE, np.int64), findings, state)
 
 
@@ -77,52 +74,38 @@ def _n_possible(tile, pair, k0, n, bound):
 
 
 @part
-def _write_ratios(tile, pair, k0, n):
-    """Write r^2 given each of these sets, NaN where it is doubtful; returns the smallest, NaN left out."""
-    first, entry, y = uint64(k0), uint64(pair.start + k0), uint64(pair.y)
-    xy = tile.correlation[pair.t, pair.i]
-    for q in range(n):
-        yk = tile.C[y, uint64(tile.neighbours[entry + uint64(q)])]
-        vy = 1.0 - yk * yk
-        num = xy - tile.correlation[pair.t, first + uint64(q)] * yk
-        vx = tile.variance[pair.t, first + uint64(q)]
-        tile.ratio[q] = num * num / (vx * vy) if vy > PIVOT_FLOOR else math.nan
-    smallest = math.inf
-    for q in range(n):
-        if tile.ratio[q] < smallest:
-            smallest = tile.ratio[q]
-    return smallest
-
-
-@part
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf
     block = FIRST_BLOCK
-    k0 = 0
-    while k0 < d:
-        if k0 == pair.i:  # y itself
-            k0 += 1
-            continue
-        n = (pair.i if k0 < pair.i else d) - k0
-        if n > block:
-            n = block
-        if _n_possible(tile, pair, k0, n, smallest if smallest > cutoff.high else cutoff.high) > 0:
-            ratio = _write_ratios(tile, pair, k0, n)
-            if ratio < smallest:
-                smallest = ratio
-            for q in range(n):
-                if tile.ratio[q] > cutoff.high:
+    low = 0
+    while low < d:
+        if low == pair.i:  # y itself
+            low += 1
+        high = low + block if low + block < d else d
+        if low < pair.i < high:
+            high = pair.i
+        bound = smallest if smallest > cutoff.high else cutoff.high
+        if smallest == math.inf or _n_possible(tile, pair, low, high - low, bound) > 0:
+            for k in range(low, high):
+                z = tile.neighbours[pair.start + k]
+                yz = tile.C[pair.y, z]
+                vy = 1.0 - yz * yz
+                num = tile.correlation[pair.t, pair.i] - tile.correlation[pair.t, k] * yz
+                ratio = num * num / (tile.variance[pair.t, k] * vy) if vy > PIVOT_FLOOR else math.nan
+                if ratio < smallest:
+                    smallest = ratio
+                if ratio > cutoff.high:
                     continue
-                r = given_one(tile.C, pair.x, pair.y, tile.neighbours[pair.start + k0 + q])
-                if not (tile.ratio[q] < cutoff.low and tile.ratio[q] <= 1.0):
+                r = given_one(tile.C, pair.x, pair.y, z)
+                if not (ratio < cutoff.low and ratio <= 1.0):
                     state[DOUBTFUL] += 1
                     if abs(r) > cutoff.value:
                         if r * r < smallest:
                             smallest = r * r
                         continue
-                return k0 + q, r
-        k0 += n
+                return k, r
+        low = high
         block = BLOCK if 2 * block > BLOCK else 2 * block
     return -1, smallest
 

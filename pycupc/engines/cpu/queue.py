@@ -13,7 +13,8 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.threads import State, Task
-from pycupc.engines.cpu.walk import Items, Outcomes, Side, walk_items, work_space
+from pycupc.engines.cpu.walk import walk_items
+from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side, work_space
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -63,7 +64,7 @@ class Queue:
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
         for part in range(parts):
             if not (targets & (hint < 0)).any():
-                yield lambda _, left=tests // parts * (parts - part): left  # nothing is left to do
+                yield _nothing(tests // parts * (parts - part))
                 return
             first = prefixes * part // parts
             yield self._task([(x, first, prefixes * (part + 1) // parts - first)], tests // parts)
@@ -73,19 +74,24 @@ class Queue:
 
         def walk(state: State) -> int:
             degree = self._degree[columns.row]
-            room = int(degree.sum())
-            outcomes = Outcomes(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room), np.empty(room))
-            space = work_space(self._side.level, int(degree.max()))
-            n = walk_items(self._side, columns, *space, outcomes, state)
-            self._merge(*(column[:n] for column in outcomes))
+            n = int(degree.sum())
+            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+            walk_items(self._side, columns, outcomes, *work_space(self._side.level, int(degree.max())), state)
+            self._merge(outcomes)
             return tests
 
         return walk
 
-    def _merge(self, entry, rank, r, smallest) -> None:  # type: ignore[no-untyped-def]
+    def _merge(self, outcomes: Outcomes) -> None:
         """Add the outcomes of a task, which has each entry once at most."""
         findings = self._findings
+        entry, rank, r, smallest = (column[outcomes.rank != NO_TARGET] for column in outcomes)
         with self._lock:
             better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
             findings.rank[entry[better]], findings.r[entry[better]] = rank[better], r[better]
             findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
+
+
+def _nothing(tests: int) -> Task:
+    """A task for tests that need not be made, since every target is separated: it only counts them."""
+    return lambda _: tests

@@ -1,14 +1,14 @@
 """The GPU engine: CUDA kernels from `kernels/`, loaded through CuPy. Importing this imports no CuPy.
 
-    engine.py       the engine: takes the problem, runs level after level
-    graph.py        the graph between levels: level 0, neighbour lists, removals, records
-    schur.py        the tests of a level by the Schur walk, engine "gpu"
-    cupc.py         the tests of a level by cuPC-E and cuPC-S
-    correlation.py  correlations of data
-    device.py       a device: streams, tables, waiting, and what goes wrong on it
-    kernels.py      compiling and launching
-    transfers.py    copies between host and device, scratch memory
-    structures.py   the structures that host and kernels share
+engine.py       the engine: takes the problem, runs level after level
+graph.py        the graph between levels: level 0, neighbour lists, removals, records
+schur.py        the tests of a level by the Schur walk, engine "gpu"
+cupc.py         the tests of a level by cuPC-E and cuPC-S
+correlation.py  correlations of data
+device.py       a device: streams, tables, waiting, errors
+kernels.py      compiling and launching
+transfers.py    copies between host and device, scratch memory
+structures.py   the structures that host and kernels share
 """
 
 from __future__ import annotations

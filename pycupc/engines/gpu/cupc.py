@@ -16,8 +16,10 @@ from pycupc.engines.gpu.structures import Graph, Level, Shape
 WORK_BYTES = 512 << 20
 #: Largest level: the pairs that a machine can bring to it have passed C(64, 32) = 1.8e18 tests each.
 MAX_LEVEL = 64
-#: Template arguments: levels that unroll well, then minus the size of the arrays.
-TEMPLATES = (1, 2, 3, 4, 5, -8, -16, -32, -MAX_LEVEL)
+#: Levels up to this one have kernels of their own, with unrolled loops.
+UNROLLED = 5
+#: Template arguments: the unrolled levels, then minus the size of the arrays.
+TEMPLATES = (1, 2, 3, 4, UNROLLED, -8, -16, -32, -MAX_LEVEL)
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,10 @@ class CupcTests:
         shared = best + row if shared_row else best
         threads, blocks = int(np.prod(block)), graph.p * per_row
         bytes_per_block = 8 * canonical_doubles(level.level) * threads
-        grid = dev.processors * run.blocks_per_processor(threads, shared)
-        grid = max(1, min(grid, blocks, WORK_BYTES // bytes_per_block))
+        resident = run.blocks_per_processor(threads, shared)
+        if not self._per_edge and level.level > UNROLLED:
+            resident = min(resident, 1)  # two rows with many sets on one multiprocessor slow each other down
+        grid = max(1, min(dev.processors * resident, blocks, WORK_BYTES // bytes_per_block))
         level.work = dev.scratch.take(grid * bytes_per_block)
         for side in (0, 1):
             shape = Shape(blocks, per_row, side, shared_row)

@@ -63,7 +63,7 @@ class Device:
         self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
     def wait(self, tick: Callable[[], None] | None = None) -> None:
-        """Wait for the main stream without blocking Ctrl-C: running kernels are asked to leave, then the run ends."""
+        """Wait for the main stream without blocking Ctrl-C: running kernels are stopped, then the run ends."""
         done = self.stream.record()
         began = ticked = time.perf_counter()
         try:
@@ -75,7 +75,7 @@ class Device:
                     ticked = now
                     tick()
         except BaseException:
-            self._ask_to_stop()
+            self._stop_kernels()
             raise
 
     def peek(self, address: int, nbytes: int) -> bytes:
@@ -85,8 +85,8 @@ class Device:
         self._signals.synchronize()
         return self._words[16:].tobytes()[:nbytes]
 
-    def _ask_to_stop(self) -> None:
-        """Kernels leave at their next look at the flag. A copy sets it: a kernel would wait for those that run."""
+    def _stop_kernels(self) -> None:
+        """Set the stop flag, which kernels poll, then clear it. By a copy, since a kernel would wait for the others."""
         copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
         copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
         self.stream.synchronize()

@@ -139,7 +139,7 @@ class GpuEngine(Engine):
             return correlation(self.device, X)
 
     def inspect(self, C: Floats) -> MatrixFacts:
-        """Look over C on the device; the upload is kept for `start`."""
+        """Inspect C on the device; the upload is kept for `start`."""
         dev, p = self.device, C.shape[0]
         with self._session():
             self._take(C)

@@ -38,7 +38,7 @@ def canonical_doubles(level: int) -> int:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the host knows of the next level.
+    """The next level, as far as the host plans it.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ class Scratch:
         self._used = self._peak = 0
 
     def reset(self) -> None:
-        """Everything handed out is free again; one block then holds what the largest level needed."""
+        """Take everything back; one block then holds what the largest level needed."""
         if len(self._blocks) > 1:
             self._blocks = []
             self._blocks = [self._cp.empty(self._peak + self._peak // 4, dtype=np.uint8)]

@@ -34,7 +34,7 @@ def write(path, content):
         ("d.txt", PLAIN.replace(",", "\t")),
         ("d.txt", PLAIN.replace(",", "  ")),
         ("d.tsv", PLAIN.replace(",", "\t")),
-        ("d.csv.gz", gzip.compress(PLAIN.encode())),
+        ("d.csv.gz", gzip.compress(PLAIN.encode(), mtime=0)),
         ("d.tsv.bz2", bz2.compress(PLAIN.replace(",", "\t").encode())),
         ("d.csv.xz", lzma.compress(PLAIN.encode())),
         ("d.csv", PLAIN.replace("a,b,c", '"a","b","c"')),

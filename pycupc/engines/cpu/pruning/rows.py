@@ -1,0 +1,324 @@
+"""Levels 2 to 4: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
+
+A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations given
+P: B of each candidate k with everything else, h of x. For a target y and a member s let, over k > s other than y,
+
+    G_s = max |B_sk|,    G_y = max |B_ky|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
+
+Given s and k, the numerator of the partial correlation of x and y, both scaled to variance 1 given P, differs from
+h_y - h_s B_sy by at most X_s Y with Y = (G_y + |B_sy| G_s) / sqrt(1 - G_s^2), and the denominator is at most
+sqrt((1 - h_s^2) (1 - B_sy^2)). So no k makes it as small as c if
+
+    |h_y - h_s B_sy| - X_s Y  >  c sqrt(1 - h_s^2) (1 - B_sy^2 / 2).
+
+The maxima are shared by all targets. The bound therefore costs a few operations per s and y, where the tests of all k
+would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k ascend, so
+each target meets its conditioning sets in pcalg's order and stops at its first separating set.
+
+Only rows whose correlation matrix is well conditioned come here (`row_matrix.is_sound`), so no pivot is doubtful.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import uint64
+
+from pycupc.compiled import compiled, fused_part, part
+from pycupc.engines.cpu.combinations import rank_without
+from pycupc.engines.cpu.pruning.row_work import BOUNDS, MARGIN, TESTS, RowPlace, Target
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.gaussian.partial_correlation import given_several
+
+#: A bound is not tried where correlations given the prefix reach this.
+NEAR_ONE = 0.999
+
+
+@part
+def _start_row(side, row, outcomes, bound):
+    """Set up for a walk over a row; returns the number of targets."""
+    n = 0
+    for i in range(row.d):
+        e, o = row.start + i, row.out + i
+        bound[i] = -1.0
+        outcomes.rank[o] = NO_TARGET
+        if side.chosen[e] and not 0 <= side.hint[e] < row.first:
+            bound[i] = side.bound[e]
+            outcomes.entry[o], outcomes.rank[o], outcomes.smallest[o] = e, -1, math.inf
+            n += 1
+    return n
+
+
+@part
+def _gather(side, row, w):
+    """Correlations of the row, with nothing given: columns are the targets and the positions from row.first on."""
+    n = 0
+    for i in range(row.d):
+        if w.bound[i] >= 0.0 or i >= row.first:
+            w.position[0, n] = i
+            w.column[0, i] = n
+            w.h[0, n] = side.C[row.x, side.neighbours[row.start + i]]
+            w.live[0, n] = w.bound[i] >= 0.0
+            n += 1
+    w.columns[0] = n
+    for k in range(row.first, row.d):
+        a = side.neighbours[row.start + k]
+        for c in range(n):
+            w.B[0, k, c] = side.C[a, side.neighbours[row.start + w.position[0, c]]]
+        w.B[0, k, w.column[0, k]] = 0.0
+
+
+@fused_part
+def _condition(w, u, s, d):
+    """Correlations given one more member, s: columns are the targets not skipped after s and the positions beyond s."""
+    at, n = w.column[u, s], 0
+    for c in range(at):
+        if w.open[u, s, c] and w.bound[w.position[u, c]] >= 0.0:
+            w.source[n] = c
+            w.live[u + 1, n] = True
+            n += 1
+    low = n
+    for c in range(at + 1, w.columns[u]):
+        w.source[n] = c
+        w.live[u + 1, n] = w.open[u, s, c]
+        n += 1
+    w.columns[u + 1] = n
+    hs = w.h[u, at]
+    rest = 1.0 / math.sqrt(1.0 - hs * hs)
+    for c in range(n):
+        b, i = w.B[u, s, w.source[c]], w.position[u, w.source[c]]
+        w.position[u + 1, c] = i
+        w.column[u + 1, i] = c
+        w.given[c] = b
+        w.scale[c] = 1.0 / math.sqrt(1.0 - b * b)
+        w.h[u + 1, c] = (w.h[u, w.source[c]] - hs * b) * rest * w.scale[c]
+    shift = uint64(at + 1 - low)
+    for k in range(s + 1, d):
+        f, own = w.B[u, k, at], w.column[u + 1, k]
+        for c in range(low):
+            w.B[u + 1, k, c] = (w.B[u, k, w.source[c]] - f * w.given[c]) * w.scale[c] * w.scale[own]
+        for c in range(uint64(low), uint64(n)):
+            w.B[u + 1, k, c] = (w.B[u, k, c + shift] - f * w.given[c]) * w.scale[c] * w.scale[own]
+        w.B[u + 1, k, own] = 0.0
+
+
+@fused_part
+def _raise_maxima(w, u, k, low, at, n):
+    """Let k count: in G_c for all columns, in X_c for the candidates c < k; both are kept with their runner-up."""
+    hk = w.h[u, at]
+    for c in range(n):
+        v = abs(w.B[u, k, c])
+        G, runner_up = w.G[c], w.G2[c]
+        less = v if v < G else G
+        w.G[c] = v if v > G else G
+        w.G2[c] = less if less > runner_up else runner_up
+    for c in range(uint64(low), uint64(at)):
+        b = w.B[u, k, c]
+        v = hk - b * w.h[u, c]
+        v = v * v / (1.0 - b * b)
+        X, runner_up = w.X[c], w.X2[c]
+        less = v if v < X else X
+        w.X[c] = v if v > X else X
+        w.X2[c] = less if less > runner_up else runner_up
+
+
+@fused_part
+def _n_open(w, u, s, at, low, high, G2, X2, growth):
+    """Find the targets in columns low .. high - 1 that are not skipped after s; returns how many.
+
+    G2 and X2 hold where the target itself attains G_s or X_s: the runners-up if it is a candidate.
+    """
+    hs, G, X, n_open = w.h[u, at], w.G[at], w.X[at], 0
+    g, g2, rest = 1.0 / math.sqrt(1.0 - G * G), 1.0 / math.sqrt(1.0 - G2 * G2), math.sqrt(1.0 - hs * hs)
+    x, x2, nearly_X = growth * math.sqrt(X), growth * math.sqrt(X2), X * (1.0 - 1e-9)
+    Gg, G2g2 = G * g, G2 * g2
+    for c in range(uint64(low), uint64(high)):
+        b = w.B[u, s, c]
+        r, e, v = abs(b), 1.0 - b * b, w.h[u, c] - hs * b
+        itself = r >= G
+        Y = w.G[c] * (g2 if itself else g) + r * (G2g2 if itself else Gg)
+        need = w.threshold[c] * rest * (0.5 + 0.5 * e) + MARGIN
+        is_open = abs(v) - (x2 if v * v >= nearly_X * e else x) * Y <= need
+        w.open[u, s, c] = is_open
+        n_open += is_open
+    return n_open
+
+
+@part
+def _growth(G, steps):
+    """Sum over the steps of the growth of X Y, where no correlation exceeds G at first; inf if there is no bound."""
+    total, factor = 1.0, 1.0
+    for _ in range(steps - 1):
+        if G >= NEAR_ONE:
+            return math.inf
+        factor *= (1.0 + G) / (1.0 - G)
+        total += factor
+        G /= 1.0 - G
+    return total
+
+
+@part
+def _screen(w, u, row, first, end, left):
+    """Find the pairs of a member s, first <= s < end, and a target that are not skipped, with `left` members to come."""
+    n, low, largest = w.columns[u], w.column[u, first], 0.0
+    for c in range(n):
+        w.G[c] = w.G2[c] = w.X[c] = w.X2[c] = 0.0
+        bound = w.bound[w.position[u, c]]
+        w.threshold[c] = math.sqrt(bound) if w.live[u, c] and bound >= 0.0 else -1e9
+    for s in range(row.d - 2, first - 1, -1):
+        _raise_maxima(w, u, s + 1, low, w.column[u, s + 1], n)
+        at = w.column[u, s]
+        G = w.G[at]
+        largest = G if G > largest else largest
+        if s < end:
+            growth = _growth((largest + G * G) / (1.0 - G * G), left) if G < NEAR_ONE else math.inf
+            w.counts[BOUNDS] += n
+            if growth < math.inf:
+                w.n_open[u, s] = _n_open(w, u, s, at, 0, at, G, w.X[at], growth)
+                w.n_open[u, s] += _n_open(w, u, s, at, at + 1, n, w.G2[at], w.X2[at], growth)
+                w.open[u, s, at] = False
+            else:
+                w.n_open[u, s] = n
+                for c in range(n):
+                    w.open[u, s, c] = True
+
+
+@fused_part
+def _give_last(w, u, s, at, n):
+    """For all k > s: variance given s, covariance with x, and the determinant of both."""
+    hs = w.h[u, at]
+    for c in range(uint64(at + 1), uint64(n)):
+        b = w.B[u, s, c]
+        e, xk = 1.0 - b * b, w.h[u, c] - b * hs
+        w.given[c], w.e[c], w.xk[c] = b, e, xk
+        w.determinant[c] = (1.0 - hs * hs) * e - xk * xk
+
+
+@fused_part
+def _n_possible(w, target, at, n):
+    """How many k > s are not certainly above the bound of the target."""
+    count = 0
+    for c in range(uint64(at + 1), uint64(n)):
+        y = w.T[target.column, c] - target.b * w.given[c]
+        num = target.xy * w.e[c] - w.xk[c] * y
+        den = w.determinant[c] * (target.yy * w.e[c] - y * y)
+        count += not num * num > target.bound * den
+    return count
+
+
+@part
+def _transpose(w, u, column, low, n):
+    """B of a target with all candidates, in one row."""
+    for c in range(low, n):
+        w.T[column, c] = w.B[u, w.position[u, c], column]
+
+
+@part
+def _examine(side, row, target, s, w, u, outcomes, state):
+    """Test the target given P, s and each k > s; returns whether one separates it."""
+    i, level = w.position[u, target.column], side.level
+    o, at = row.out + i, w.column[u, s]
+    w.chosen[level - 2] = s
+    for c in range(at + 1, w.columns[u]):
+        k = w.position[u, c]
+        y = w.T[target.column, c] - target.b * w.given[c]
+        num = target.xy * w.e[c] - w.xk[c] * y
+        r2 = num * num / (w.determinant[c] * (target.yy * w.e[c] - y * y))
+        if k == i or r2 > w.bound[i]:
+            continue
+        w.chosen[level - 1] = k
+        independent = r2 < side.cutoff.low
+        if not r2 > side.cutoff.high:
+            for q in range(level):
+                w.nodes[q] = side.neighbours[row.start + w.chosen[q]]
+            w.nodes[level], w.nodes[level + 1] = row.x, side.neighbours[row.start + i]
+            r = given_several(side.C, w.nodes, level, w.elimination)
+            if not independent:
+                state[DOUBTFUL] += 1
+                independent = abs(r) <= side.cutoff.value
+                r2 = r * r
+            if independent:
+                outcomes.rank[o] = rank_without(side.binomials, row.d - 1, level, w.chosen, i)
+                outcomes.r[o] = r
+                known = side.hint[row.start + i]
+                if (known < 0) | (row.first < known):
+                    side.hint[row.start + i] = row.first
+                w.bound[i] = -1.0
+                return 1
+        if r2 < outcomes.smallest[o]:
+            outcomes.smallest[o] = r2
+            if side.minimum and r2 > side.cutoff.high:
+                w.bound[i] = r2
+    return 0
+
+
+@part
+def _test_pairs(side, row, first, end, w, u, outcomes, state):
+    """Test what is not skipped after each s, first <= s < end; returns how many targets are separated."""
+    n, low, separated = w.columns[u], w.column[u, first], 0
+    for c in range(n):
+        w.transposed[c] = False
+    for s in range(first, end):
+        at, left, c, ready = w.column[u, s], w.n_open[u, s], 0, False
+        while left > 0:
+            while not w.open[u, s, c]:
+                c += 1
+            left -= 1
+            bound = w.bound[w.position[u, c]]
+            if bound >= 0.0 and w.live[u, c] and c != at:
+                if not ready:
+                    _give_last(w, u, s, at, n)
+                    ready = True
+                if not w.transposed[c]:
+                    _transpose(w, u, c, low, n)
+                    w.transposed[c] = True
+                b = w.B[u, s, c]
+                target = Target(c, b, w.h[u, c] - w.h[u, at] * b, 1.0 - b * b, bound)
+                w.counts[TESTS] += n - at - 1
+                if _n_possible(w, target, at, n):  # k = y itself is no test, but may be counted
+                    separated += _examine(side, row, target, s, w, u, outcomes, state)
+            c += 1
+    return separated
+
+
+@part
+def _walk(side, row, end, outcomes, w, n_open, state):
+    """Walk through the prefixes whose first member is at least row.first and less than `end`, depth first."""
+    level, d, u = side.level, row.d, 0
+    w.following[0] = row.first
+    _screen(w, 0, row, row.first, end, level - 1)
+    while u >= 0 and n_open > 0 and state[STOP] == 0:
+        s = w.following[u]
+        w.following[u] += 1
+        if s > d - level + u or (u == 0 and s >= end):
+            u -= 1
+        elif w.n_open[u, s] > 0:
+            w.chosen[u] = s
+            _condition(w, u, s, d)
+            u += 1
+            w.following[u] = s + 1
+            _screen(w, u, row, s + 1, d - 1, level - u - 1)
+            if u == level - 2:
+                n_open -= _test_pairs(side, row, s + 1, d - 1, w, u, outcomes, state)
+                u -= 1
+
+
+@compiled
+def walk_rows(side, items, outcomes, w, state):
+    """Walk through the conditioning sets of each item: those of a row whose first member is in a range."""
+    out = 0
+    for q in range(items.row.shape[0]):
+        x, first, end = items.row[q], items.first[q], items.end[q]
+        start = side.offsets[x]
+        d = side.offsets[x + 1] - start
+        row = RowPlace(x, d, start, out, first)
+        n_open = _start_row(side, row, outcomes, w.bound)
+        if n_open > 0:
+            _gather(side, row, w)
+            if side.level == 2:
+                _screen(w, 0, row, first, end, 1)
+                _test_pairs(side, row, first, end, w, 0, outcomes, state)
+            else:
+                _walk(side, row, end, outcomes, w, n_open, state)
+        out += d

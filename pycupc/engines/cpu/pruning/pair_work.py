@@ -1,0 +1,204 @@
+"""What the search for the separating set of a pair reads and writes: named arrays, described once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycupc.engines.base import Floats
+from pycupc.engines.cpu.graph import Indices
+
+
+class Pair(NamedTuple):
+    """The variables x and y, and the first entry of row x."""
+
+    x: int
+    y: int
+    start: int
+
+
+class Row(NamedTuple):
+    """The row of x, for d neighbours at most.
+
+    R, A : float64 (d + 1, d + 1)
+        Correlations of the neighbours and, last, x; work space.
+    delta, v, u : float64 (d + 1,)
+        R - diag(delta) is positive semidefinite; work space.
+    """
+
+    R: Floats
+    A: Floats
+    delta: Floats
+    v: Floats
+    u: Floats
+
+
+class Base(NamedTuple):
+    """Where the search for the first separating set stands: its first members, and what may still join them.
+
+    C : float64 (q, q); x, y, delta : float64 (q,); rho : float64 (1,)
+        As in `Nodes`.
+    position : int64 (q,)
+        Of the candidates, ascending.
+    members, known : int64 (level,)
+        Positions of the members so far, and of a set that is known to separate the pair.
+    """
+
+    C: Floats
+    x: Floats
+    y: Floats
+    delta: Floats
+    rho: Floats
+    position: Indices
+    members: Indices
+    known: Indices
+
+
+class Nodes(NamedTuple):
+    """A stack of nodes, one per slot: correlations given the members taken, all variances 1.
+
+    C : float64 (slot, q, q); x, y : float64 (slot, q)
+        Of the candidates among themselves, with x, with y.
+    delta, weight : float64 (slot, q)
+        C - diag(delta) is positive semidefinite; weights of the relaxation.
+    rho : float64 (slot,)
+    position, members : int64 (slot, q), (slot, level)
+        Positions of the candidates, ascending, and of the members taken.
+    q, m, taken : int64 (slot,)
+        Number of candidates, of members to be chosen from them, of members taken.
+    scale : float64 (q,)
+        Work space.
+    """
+
+    C: Floats
+    x: Floats
+    y: Floats
+    delta: Floats
+    weight: Floats
+    rho: Floats
+    position: Indices
+    members: Indices
+    q: Indices
+    m: Indices
+    taken: Indices
+    scale: Floats
+
+
+class Leaf(NamedTuple):
+    """Covariances while a family is enumerated, by the number t of members given.
+
+    C : float64 (t, q, q)
+        Upper triangle.
+    x, y, kk : float64 (t, q)
+        With x, with y, variances.
+    xx, yy, xy : float64 (t,)
+    chosen, following : int64 (t,)
+        Candidate given at each depth, and the next one.
+    set : int64 (level,)
+        Positions of a set, ascending.
+    nodes, elimination : int64 (level + 2,), float64 (level + 4, level + 4)
+        For the canonical formula.
+    """
+
+    C: Floats
+    x: Floats
+    y: Floats
+    kk: Floats
+    xx: Floats
+    yy: Floats
+    xy: Floats
+    chosen: Indices
+    following: Indices
+    set: Indices
+    nodes: Indices
+    elimination: Floats
+
+
+class Frame(NamedTuple):
+    """What the bound of a node and its division work with.
+
+    H : float64 (q, q + 1)
+        A factor, and the right side.
+    a, b, h, z, Ez, s, best, row, scale : float64 (q,)
+        Notation of the bound; `best` holds the scores of the best bound.
+    top : float64 (level + 2,)
+        Largest scores, descending.
+    keep, source : int64 (q,)
+        Candidates that stay.
+    bound, smallest, margin : float64 (1,)
+        Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
+    counts : int64 (2,)
+    """
+
+    H: Floats
+    a: Floats
+    b: Floats
+    h: Floats
+    z: Floats
+    Ez: Floats
+    s: Floats
+    best: Floats
+    row: Floats
+    scale: Floats
+    top: Floats
+    keep: Indices
+    source: Indices
+    bound: Floats
+    smallest: Floats
+    margin: Floats
+    counts: Indices
+
+
+def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
+    """Arrays for rows of up to d neighbours."""
+    slots, n = d + 2, d + 1
+
+    def floats(*shape: int) -> Floats:
+        return np.empty(shape)
+
+    def integers(*shape: int) -> Indices:
+        return np.empty(shape, dtype=np.int64)
+
+    row = Row(floats(n, n), floats(n, n), floats(n), floats(n), floats(n))
+    base = Base(
+        floats(n, n), floats(n), floats(n), floats(n), floats(1), integers(n), integers(level), integers(level)
+    )
+    nodes = Nodes(
+        floats(slots, n, n),
+        floats(slots, n),
+        floats(slots, n),
+        floats(slots, n),
+        floats(slots, n),
+        floats(slots),
+        integers(slots, n),
+        integers(slots, level),
+        integers(slots),
+        integers(slots),
+        integers(slots),
+        floats(n),
+    )
+    leaf = Leaf(
+        floats(level + 1, n, n),
+        floats(level + 1, n),
+        floats(level + 1, n),
+        floats(level + 1, n),
+        floats(level + 1),
+        floats(level + 1),
+        floats(level + 1),
+        integers(level),
+        integers(level + 1),
+        integers(level),
+        integers(level + 2),
+        floats(level + 4, level + 4),
+    )
+    frame = Frame(
+        floats(n, n + 1),
+        *(floats(n) for _ in range(9)),
+        floats(level + 2),
+        integers(n),
+        integers(n),
+        *(floats(1) for _ in range(3)),
+        np.zeros(2, dtype=np.int64),
+    )
+    return row, base, nodes, leaf, frame

@@ -10,12 +10,13 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 
 
-class Pair(NamedTuple):
-    """The variables x and y, and the first entry of row x."""
+class PairItems(NamedTuple):
+    """Work items, (m,) each: a row, the range first .. end - 1 of its targets, and how much a search may spend."""
 
-    x: int
-    y: int
-    start: int
+    row: Indices
+    first: Indices
+    end: Indices
+    allowance: Floats
 
 
 class Row(NamedTuple):
@@ -97,8 +98,6 @@ class Leaf(NamedTuple):
         Candidate given at each depth, and the next one.
     set : int64 (level,)
         Positions of a set, ascending.
-    nodes, elimination : int64 (level + 2,), float64 (level + 4, level + 4)
-        For the canonical formula.
     """
 
     C: Floats
@@ -111,8 +110,6 @@ class Leaf(NamedTuple):
     chosen: Indices
     following: Indices
     set: Indices
-    nodes: Indices
-    elimination: Floats
 
 
 class Frame(NamedTuple):
@@ -128,7 +125,10 @@ class Frame(NamedTuple):
         Candidates that stay.
     bound, smallest, margin : float64 (1,)
         Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
+    minimum : int64 (1,)
+        Not 0: search for the minimum, and let the bound follow it.
     counts : int64 (2,)
+        `TESTS`, `BOUNDS`.
     """
 
     H: Floats
@@ -147,12 +147,13 @@ class Frame(NamedTuple):
     bound: Floats
     smallest: Floats
     margin: Floats
+    minimum: Indices
     counts: Indices
 
 
 def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
     """Arrays for rows of up to d neighbours."""
-    slots, n = d + 2, d + 1
+    slots, n = level + 2, d + 1
 
     def floats(*shape: int) -> Floats:
         return np.empty(shape)
@@ -189,8 +190,6 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         integers(level),
         integers(level + 1),
         integers(level),
-        integers(level + 2),
-        floats(level + 4, level + 4),
     )
     frame = Frame(
         floats(n, n + 1),
@@ -199,6 +198,7 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         integers(n),
         integers(n),
         *(floats(1) for _ in range(3)),
+        np.zeros(1, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
     )
     return row, base, nodes, leaf, frame

@@ -6,12 +6,9 @@ import math
 
 from pycupc.compiled import compiled, fused_part, part
 from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.pair_work import Pair
-from pycupc.engines.cpu.pruning.row_work import RowPlace
-from pycupc.engines.cpu.pruning.search import SEPARATED, UNDECIDED, search
+from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED, search
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import NO_TARGET
-from pycupc.gaussian.partial_correlation import given_several
 
 #: Rank of a pair that the search has left undecided.
 LEFT = -3
@@ -127,7 +124,6 @@ def _open_pair(w, base, i, d):
                     n += 1
             q += 1
     base.rho[0] = w.R[i, d]
-    return q
 
 
 @part
@@ -188,66 +184,58 @@ def _take(base, nodes):
 
 
 @part
-def _find_first(side, pair, q, base, nodes, leaf, f, state):
-    """The first separating set, in leaf.set, where one is known there: member by member, the first that any set has."""
-    level = side.level
-    for t in range(level):
-        base.known[t] = leaf.set[t]
-    for t in range(level - 1):
-        first = 0
-        while base.position[first] < base.known[t]:
-            if q - first >= level - t:
-                _ask_given(base, nodes, first, q, level - t, t)
-                if search(side, pair, nodes, leaf, f, math.inf, state) == SEPARATED:
-                    for u in range(level):
-                        base.known[u] = leaf.set[u]
-                    break
+def _find_first(side, q, allowance, base, nodes, leaf, f, state):
+    """Is the pair separated, and by which set first? That set is written to base.known.
+
+    The first question is for any set. If there is one, the members of the first set follow one by one: the smallest
+    candidate that, after the members known so far, some separating set has.
+    """
+    level, t, first, found = side.level, 0, -1, SEPARATED
+    while found != UNDECIDED:
+        if first < 0:
+            _ask_all(base, nodes, q, level - t, t)
+        else:
+            _ask_given(base, nodes, first, q, level - t, t)
+        if first >= 0 and base.position[first] == base.known[t]:
+            q = _take(base, nodes)
+            t += 1
+            first = -1 if t == level - 1 else 0
+            continue
+        found = search(side, nodes, leaf, f, allowance, state)
+        if found == SEPARATED:
+            for u in range(level):
+                base.known[u] = leaf.set[u]
+        if first >= 0 and found == NONE:
             first += 1
-        _ask_given(base, nodes, first, q, level - t, t)
-        q = _take(base, nodes)
-    _ask_all(base, nodes, q, 1, level - 1)
-    search(side, pair, nodes, leaf, f, math.inf, state)
-
-
-@part
-def _search_pair(side, row, i, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: PLR0913
-    """Decide one pair of a row."""
-    o, e, level = row.out + i, row.start + i, side.level
-    outcomes.entry[o], outcomes.rank[o] = e, -1
-    pair = Pair(row.x, side.neighbours[e], row.start)
-    f.bound[0], f.smallest[0] = side.bound[e], math.inf
-    q = _open_pair(w, base, i, row.d)
-    _ask_all(base, nodes, q, level, 0)
-    found = search(side, pair, nodes, leaf, f, allowance, state)
-    outcomes.smallest[o] = f.smallest[0]
-    if found == UNDECIDED:
-        outcomes.rank[o] = LEFT
-    elif found == SEPARATED:
-        _find_first(side, pair, q, base, nodes, leaf, f, state)
-        for t in range(level):
-            leaf.nodes[t] = side.neighbours[row.start + leaf.set[t]]
-        leaf.nodes[level], leaf.nodes[level + 1] = pair.x, pair.y
-        outcomes.r[o] = given_several(side.C, leaf.nodes, level, leaf.elimination)
-        outcomes.rank[o] = rank_without(side.binomials, row.d - 1, level, leaf.set, i)
+        elif first < 0:
+            if found == NONE or t == level - 1:
+                break
+            first = 0
+    return found
 
 
 @compiled
-def search_rows(side, items, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: PLR0913
+def search_rows(side, items, outcomes, w, base, nodes, leaf, f, state):
     """Decide the pairs of each item: those of a row x with the neighbours at the positions first .. end - 1."""
     out = 0
-    for q in range(items.row.shape[0]):
-        x = items.row[q]
+    for item in range(items.row.shape[0]):
+        x = items.row[item]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
-        row = RowPlace(x, d, start, out, 0)
         _gather(side, x, start, d, w)
         sound = _find_delta(w, d + 1) >= LEAST_DELTA
         for i in range(d):
-            outcomes.rank[out + i] = NO_TARGET
-            if items.first[q] <= i < items.end[q] and side.chosen[start + i] and state[STOP] == 0:
-                if sound:
-                    _search_pair(side, row, i, allowance[q], outcomes, w, base, nodes, leaf, f, state)
-                else:
-                    outcomes.entry[out + i], outcomes.rank[out + i] = start + i, LEFT
-                    outcomes.smallest[out + i] = math.inf
+            o, e = out + i, start + i
+            outcomes.rank[o] = NO_TARGET
+            if i < items.first[item] or i >= items.end[item] or not side.chosen[e]:
+                continue
+            f.bound[0], f.smallest[0] = side.bound[e], math.inf
+            found = UNDECIDED
+            if sound and state[STOP] == 0:
+                _open_pair(w, base, i, d)
+                found = _find_first(side, d - 1, items.allowance[item], base, nodes, leaf, f, state)
+            outcomes.entry[o], outcomes.smallest[o] = e, f.smallest[0]
+            outcomes.rank[o] = -1 if found == NONE else LEFT
+            if found == SEPARATED:
+                outcomes.rank[o] = rank_without(side.binomials, d - 1, side.level, base.known, i)
         out += d

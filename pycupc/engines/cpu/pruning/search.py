@@ -14,8 +14,7 @@ from numba import uint64
 from pycupc.compiled import fused_part, part
 from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.row_work import TESTS
-from pycupc.engines.cpu.threads import DOUBTFUL, STOP
-from pycupc.gaussian.partial_correlation import given_several
+from pycupc.engines.cpu.threads import STOP
 
 #: What a search finds: no separating set, one, or nothing within its allowance.
 NONE, SEPARATED, UNDECIDED = 0, 1, -1
@@ -33,24 +32,6 @@ def _few_sets(q, m):
         if sets > limit:
             return False
     return True
-
-
-@part
-def _canonical(side, pair, nodes, slot, leaf, m):
-    """The canonical partial correlation given the taken members and the m chosen ones."""
-    level, n = side.level, nodes.taken[slot]
-    for q in range(level):
-        leaf.set[q] = nodes.members[slot, q] if q < n else nodes.position[slot, leaf.chosen[q - n]]
-    for q in range(1, level):
-        v, u = leaf.set[q], q
-        while u > 0 and leaf.set[u - 1] > v:
-            leaf.set[u] = leaf.set[u - 1]
-            u -= 1
-        leaf.set[u] = v
-    for q in range(level):
-        leaf.nodes[q] = side.neighbours[pair.start + leaf.set[q]]
-    leaf.nodes[level], leaf.nodes[level + 1] = pair.x, pair.y
-    return given_several(side.C, leaf.nodes, level, leaf.elimination)
 
 
 @fused_part
@@ -95,45 +76,46 @@ def _open_leaf(nodes, slot, leaf, q):
 
 
 @part
-def _examine(side, pair, nodes, slot, leaf, t, first, q, f, state):
-    """Look at the last members one by one; returns whether one separates the pair."""
+def _examine(cutoff, leaf, t, first, q, f):
+    """Look at the last members one by one until a test separates the pair or is doubtful."""
     for k in range(first, q):
         kk, xk, yk = leaf.kk[t, k], leaf.x[t, k], leaf.y[t, k]
         num = leaf.xy[t] * kk - xk * yk
         r2 = num * num / ((leaf.xx[t] * kk - xk * xk) * (leaf.yy[t] * kk - yk * yk))
-        if r2 > f.bound[0]:
-            continue
-        leaf.chosen[t] = k
-        if not r2 > side.cutoff.high:
-            independent = r2 < side.cutoff.low
-            r = _canonical(side, pair, nodes, slot, leaf, t + 1)
-            if not independent:
-                state[DOUBTFUL] += 1
-                independent = abs(r) <= side.cutoff.value
-                r2 = r * r
-            if independent:
-                return True
         if r2 < f.smallest[0]:
             f.smallest[0] = r2
-            if side.minimum and r2 > side.cutoff.high:
-                f.bound[0] = r2
-    return False
+        if f.minimum[0] != 0:
+            f.bound[0] = r2 if cutoff.high < r2 < f.bound[0] else f.bound[0]
+        elif r2 <= cutoff.high:
+            leaf.chosen[t] = k
+            return SEPARATED if r2 < cutoff.low else UNDECIDED
+    return NONE
 
 
 @part
-def _enumerate(side, pair, nodes, slot, leaf, f, state):
-    """Try all sets of the family in lexicographic order; returns whether one separates the pair (it is in leaf.set)."""
-    q, m, t = nodes.q[slot], nodes.m[slot], 0
+def _write_set(nodes, slot, leaf, level):
+    """The positions of the taken members and of those chosen, ascending."""
+    n = nodes.taken[slot]
+    for q in range(level):
+        v, u = nodes.members[slot, q] if q < n else nodes.position[slot, leaf.chosen[q - n]], q
+        while u > 0 and leaf.set[u - 1] > v:
+            leaf.set[u] = leaf.set[u - 1]
+            u -= 1
+        leaf.set[u] = v
+
+
+@part
+def _enumerate(cutoff, nodes, slot, leaf, f):
+    """Try all sets of the family in lexicographic order, until one separates the pair or a test is doubtful."""
+    q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
     _open_leaf(nodes, slot, leaf, q)
     leaf.following[0] = 0
-    while t >= 0:
+    while t >= 0 and found == NONE:
         k = leaf.following[t]
         if t == m - 1:
             f.counts[TESTS] += q - k
-            if _last_members(leaf, t, k, q, f.bound[0]) and _examine(
-                side, pair, nodes, slot, leaf, t, k, q, f, state
-            ):
-                return True
+            if _last_members(leaf, t, k, q, f.bound[0]):
+                found = _examine(cutoff, leaf, t, k, q, f)
             t -= 1
         elif k > q - m + t:
             t -= 1
@@ -143,7 +125,7 @@ def _enumerate(side, pair, nodes, slot, leaf, f, state):
             _give(leaf, t, k, q)
             t += 1
             leaf.following[t] = k + 1
-    return False
+    return found
 
 
 @part
@@ -236,33 +218,30 @@ def _divide(nodes, slot, f, n, forced):
 
 
 @part
-def search(side, pair, nodes, leaf, f, allowance, state):
-    """Is there a set in the family of slot 0 that separates the pair? If so it is in leaf.set.
+def search(side, nodes, leaf, f, allowance, state):
+    """Is there a set in the family of slot 0 that separates the pair? If so it is written to leaf.set.
 
     `allowance` is how much arithmetic the search may spend, in tests.
     """
-    slot, spent = 0, 0.0
-    while slot >= 0 and state[STOP] == 0:
+    slot, spent, found = 0, 0.0, NONE
+    while slot >= 0 and found == NONE and state[STOP] == 0:
         q, m = nodes.q[slot], nodes.m[slot]
         if q < m:
             slot -= 1
-            continue
-        if m <= 1 or q == m or _few_sets(q, m):
-            if _enumerate(side, pair, nodes, slot, leaf, f, state):
-                return SEPARATED
+        elif m <= 1 or q == m or _few_sets(q, m):
+            found = _enumerate(side.cutoff, nodes, slot, leaf, f)
             spent += SETS_PER_PAIR * q * q
-            slot -= 1
-            continue
-        over = excess(nodes, slot, f, q, m, nodes.rho[slot], math.sqrt(f.bound[0]))
-        if over < -f.margin[0]:
-            slot -= 1
-            continue
-        spent += q * q * q
-        if spent > allowance:
-            return UNDECIDED
-        n, forced = _fix(nodes, slot, f, q, m, over)
-        if n < m:
+            if found == SEPARATED:
+                _write_set(nodes, slot, leaf, side.level)
             slot -= 1
         else:
-            slot = _divide(nodes, slot, f, n, forced)
-    return NONE
+            over = excess(nodes, slot, f, q, m, nodes.rho[slot], math.sqrt(f.bound[0]))
+            spent += q * q * q
+            if over < -f.margin[0]:
+                slot -= 1
+            elif spent > allowance:
+                found = UNDECIDED
+            else:
+                n, forced = _fix(nodes, slot, f, q, m, over)
+                slot = _divide(nodes, slot, f, n, forced) if n >= m else slot - 1
+    return found

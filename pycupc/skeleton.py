@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,10 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             edges -= result.n_removed
             results.append(result)
             summaries.append(
-                LevelSummary(result.level, result.n_tests, result.n_removed, edges, result.n_careful, seconds)
+                LevelSummary(
+                    result.level, result.n_tests, result.n_removed, edges, result.n_careful, seconds,
+                    result.n_made, result.n_bounds,
+                )
             )
             logger.info(
                 "level %d: %d tests, %d edges removed, %d left, %.3f s",
@@ -155,8 +159,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             more = result.more
         return _assemble(problem, summaries, results)
     except KeyboardInterrupt:
-        partial = _assemble(problem, summaries, results) if results else None
-        raise Interrupted(len(results), partial) from None
+        finished = _assemble(problem, summaries, results) if results else None
+        raise Interrupted(len(results), finished) from None
     finally:
         engine.close()
 
@@ -206,8 +210,18 @@ def _p_values(problem: Problem, graph: SparseGraph, z: Any, removals: Removals, 
     if problem.suff_stat is None:
         assert isinstance(problem.engine, ReferenceEngine)  # the only one that runs a custom test
         return RecordedPValues(problem.engine.largest_p_values())
-    largest = np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
+    unfinished = problem.engine.unfinished_z()
+    largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
     return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), problem.C)
+
+
+def _largest_p(z: Any) -> Any:
+    """Largest p-value of edges, from the smallest |z| of their tests; -inf where that is inf, as nothing was tested."""
+    return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
+
+
+def _largest_p_of(unfinished: Callable[[], Any]) -> Any:
+    return _largest_p(unfinished())
 
 
 def _check_memory(problem: Problem) -> None:

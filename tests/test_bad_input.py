@@ -72,7 +72,7 @@ def test_suff_stat(stat, error, words, engine):
         (
             {"engine": "cpu", "engine_options": {"beta": 2}},
             ValueError,
-            r"engine='cpu' takes no engine_options: 'beta' is an option of engine='cupc-e'",
+            r"engine='cpu' does not take this one: 'beta' is an option of engine='cupc-e'",
         ),
         (
             {"engine": "reference", "engine_options": {"device": 0}},
@@ -130,7 +130,7 @@ def test_options_that_the_algorithm_ignores_are_refused(engine, option):
 
 @pytest.mark.parametrize("engine", ["gpu", "cupc-e", "auto"])
 def test_unknown_options_are_refused(engine):
-    words = "engine_options must be among device, beta, gamma, theta, delta, got 'alpha'"
+    words = "engine_options must be among device, pruning, beta, gamma, theta, delta, got 'alpha'"
     with pytest.raises(ValueError, match=words):
         pc({"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
 

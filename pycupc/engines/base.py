@@ -45,6 +45,10 @@ class LevelResult:
         Doubtful tests, which the canonical formula decided.
     more : bool
         A visited pair had more than `level` candidates: pcalg runs another level.
+    n_made : int
+        Tests made, where bounds answered the others of `n_tests`; -1 for all of them.
+    n_bounds : int
+        Bounds evaluated.
     """
 
     level: int
@@ -56,6 +60,8 @@ class LevelResult:
     n_removed: int
     n_careful: int
     more: bool
+    n_made: int = -1
+    n_bounds: int = 0
 
 
 class Engine(ABC):
@@ -93,6 +99,14 @@ class Engine(ABC):
     @abstractmethod
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left (x < y, sorted by (x, y)) and the smallest |z| of all tests of each; inf where never tested."""
+
+    def unfinished_z(self) -> Callable[[], Floats] | None:
+        """None where `edges` has the smallest |z| of all tests; else what computes it, in the order of `edges`.
+
+        An engine that answers tests without making them may know an upper bound only. The function may be called after
+        `close`.
+        """
+        return None
 
     @abstractmethod
     def memory(self, p: int) -> tuple[int, int]:

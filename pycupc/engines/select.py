@@ -18,7 +18,14 @@ _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", 
 
 #: The engines that take each of the engine_options. "auto" takes those of "gpu", which it may choose.
 _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
-_TAKEN_BY = {"device": _EVERY_GPU, "beta": _CUPC_E, "gamma": _CUPC_E, "theta": _CUPC_S, "delta": _CUPC_S}
+_TAKEN_BY = {
+    "device": _EVERY_GPU,
+    "pruning": ("cpu", "gpu", "auto"),
+    "beta": _CUPC_E,
+    "gamma": _CUPC_E,
+    "theta": _CUPC_S,
+    "delta": _CUPC_S,
+}
 
 
 def make_engine(
@@ -36,8 +43,9 @@ def make_engine(
     numCores : int, optional
         Threads of the cpu engine; all cores by default.
     options : mapping, optional
-        Keyword arguments of `GpuEngine`: device (every GPU engine and "auto"), beta and gamma (cupc-e), theta and
-        delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were not used.
+        Keyword arguments of the engine: pruning (cpu, gpu and "auto"), device (every GPU engine and "auto"), beta and
+        gamma (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were
+        not used.
 
     Returns
     -------
@@ -63,7 +71,7 @@ def make_engine(
     if name == "auto":
         return _fastest(p, numCores, options)
     if name == "cpu":
-        return _cpu(numCores), "cpu (requested)"
+        return _cpu(numCores, options), "cpu (requested)"
     if name == "reference":
         from pycupc.engines.reference import ReferenceEngine
 
@@ -81,7 +89,7 @@ def _check_options(engine: str, options: Mapping[str, Any]) -> None:
             raise ValueError(f"engine_options must be among {', '.join(_TAKEN_BY)}, got {option!r}")
         takers = _TAKEN_BY[option]
         if engine not in takers:
-            refusal = "takes no engine_options" if engine in ("cpu", "reference") else "does not take this one"
+            refusal = "takes no engine_options" if engine == "reference" else "does not take this one"
             raise ValueError(
                 f"engine={engine!r} {refusal}: {option!r} is an option of engine={' or '.join(map(repr, takers))}"
             )
@@ -93,14 +101,16 @@ def _fastest(p: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[
         works, detail = gpu_works(options.get("device", 0))
     if works:
         return _gpu("gpu", options), f"gpu (auto: {detail})"
-    unused = f"; engine_options not used: {', '.join(sorted(options))}" if options else ""
-    return _cpu(numCores), f"cpu (auto: {detail}{unused})"
+    used = {option: value for option, value in options.items() if "cpu" in _TAKEN_BY[option]}
+    others = sorted(options.keys() - used.keys())
+    unused = f"; engine_options not used: {', '.join(others)}" if others else ""
+    return _cpu(numCores, used), f"cpu (auto: {detail}{unused})"
 
 
-def _cpu(numCores: int | None) -> Engine:
+def _cpu(numCores: int | None, options: Mapping[str, Any]) -> Engine:
     from pycupc.engines.cpu.engine import CpuEngine
 
-    return CpuEngine(numCores)
+    return CpuEngine(numCores, **options)
 
 
 def _gpu(name: str, options: Mapping[str, Any]) -> Engine:

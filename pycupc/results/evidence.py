@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,10 @@ class LevelSummary:
         Tests decided by the canonical formula, among all that the engine made: an engine that works ahead on several
         threads makes some tests that pcalg would not have made, and not always the same ones.
     seconds : float
+    n_made : int
+        Tests made, where bounds answered the others; -1 for all of them.
+    n_bounds : int
+        Bounds evaluated.
     """
 
     level: int
@@ -41,6 +45,8 @@ class LevelSummary:
     edges_left: int
     n_careful: int
     seconds: float
+    n_made: int = -1
+    n_bounds: int = 0
 
 
 class Removals:
@@ -133,8 +139,8 @@ class GaussianPValues(PValues):
     ----------
     graph : SparseGraph
         The edges that are left.
-    edges : float64 (m,)
-        The largest p-value of each of them; -inf where never tested.
+    edge_p : float64 (m,), or function that returns it
+        The largest p-value of each of them; -inf where never tested. A function is called when somebody asks first.
     n : float
         Number of observations.
     removals : Removals
@@ -146,11 +152,16 @@ class GaussianPValues(PValues):
     """
 
     graph: SparseGraph
-    edges: Floats
+    edge_p: Floats | Callable[[], Floats]
     n: float
     removals: Removals
     gaps: Ints
     C: Floats | None = None
+
+    @cached_property
+    def edges(self) -> Floats:
+        """The largest p-value of each edge, float64 (m,)."""
+        return self.edge_p() if callable(self.edge_p) else self.edge_p
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges

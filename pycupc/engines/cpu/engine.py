@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
 
 import numpy as np
@@ -27,12 +28,17 @@ class CpuEngine(Engine):
     ----------
     threads : int, optional
         Threads to use; None, the default, takes all cores this process may use.
+    pruning : bool, default True
+        Answer tests by bounds where that is faster (tests/PRUNING.md). The result is the same.
     """
 
     name = "cpu"
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, pruning: bool = True) -> None:
         self.threads = threads or available_cores()
+        if not isinstance(pruning, bool):
+            raise ValueError(f"pruning must be True or False, got {pruning!r}")
+        self._pruning = pruning
 
     def inspect(self, C: Floats) -> MatrixFacts:
         return matrix.inspect(C, self.threads)
@@ -50,7 +56,7 @@ class CpuEngine(Engine):
         fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        self._tests, self._gaps, self._fixed, self._progress = GaussianTests(C, n), gaps, fixed, progress
+        self._tests, self._gaps, self._fixed, self._progress = GaussianTests(C, n, self._pruning), gaps, fixed, progress
         self._p = len(C)
         self._graph: Graph | None = None  # exists from level 0 on
 
@@ -75,6 +81,9 @@ class CpuEngine(Engine):
     def edges(self) -> tuple[Ints, Ints, Floats]:
         assert self._graph is not None
         return self._graph.edges()
+
+    def unfinished_z(self) -> Callable[[], Floats] | None:
+        return self._tests.unfinished_z(self.threads, *self.edges()) if self._graph is not None else None
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         return self._level0(cutoff) if self._graph is None else self._level(self._graph, level, cutoff)
@@ -116,10 +125,10 @@ class CpuEngine(Engine):
         for side_b in (False, True):
             targets = graph.targets(level, side_b, findings)
             more |= targets.more
-            tasks = self._tests.tasks(graph, targets, level, cutoff, findings)
-            tests = subsets.level_tests(degrees, targets.per_row, level)
-            n_careful += threads.run(tasks, self.threads, tests, progress)
+            for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
+                n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings)
+        made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(
             level=level,
@@ -131,6 +140,8 @@ class CpuEngine(Engine):
             n_removed=len(separated.x),
             n_careful=n_careful,
             more=more,
+            n_made=made.tests,
+            n_bounds=made.bounds,
         )
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:

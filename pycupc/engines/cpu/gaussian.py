@@ -7,17 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Floats, Mask
+from pycupc.engines import subsets
+from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Findings, Graph, Targets
+from pycupc.engines.cpu.graph import Findings, Graph, Separated, Targets
+from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
+from pycupc.engines.cpu.pruning.plan import PrunedLevel, Pruning, split
 from pycupc.engines.cpu.queue import TASK_TESTS, Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.gaussian import fisher_z
+from pycupc.gaussian.partial_correlation import partial_correlation
+
+
+class Made(NamedTuple):
+    """Tests that a level made, and the bounds that answered the others."""
+
+    tests: int
+    bounds: int
 
 
 class GaussianTests:
@@ -28,22 +40,68 @@ class GaussianTests:
     C : float64 (p, p), contiguous
     n : float
         Number of observations.
+    pruning : bool
+        Answer tests by bounds where that is faster.
     """
 
-    def __init__(self, C: Floats, n: float) -> None:
+    def __init__(self, C: Floats, n: float, pruning: bool) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
+        self._pruning = Pruning(self._C) if pruning else None
+        self._pruned_sides: list[tuple[PrunedLevel, Targets]] = []  # of the level that is running
+        self._pruned_levels: list[PrunedTests] = []
 
     def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         return matrix.level0(self._C, self._n, cutoff, gaps, fixed, n_threads)
 
-    def tasks(self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings) -> Iterator[Task]:
-        """The tests of one side of a level >= 1."""
+    def rounds(
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
+    ) -> Iterator[tuple[Iterator[Task], int]]:
+        """The tests of one side of a level >= 1, as rounds of tasks, each after the one before, with its tests at most."""
         certain = Cutoff.around(cutoff)
+        if self._pruning is not None:
+            rows = self._pruning.choose(graph, targets, level)
+            if rows.any():
+                pruned, targets = split(graph, targets, rows)
+                bound = np.full(len(graph.neighbours), certain.high)
+                side = PrunedLevel(self._C, graph, pruned, level, certain, findings, bound)
+                yield side.tasks(), subsets.level_tests(graph.degrees(), pruned.per_row, level)
+                side.give_up_left()
+                self._pruned_sides.append((side, pruned))
+                targets = graph.with_targets(targets, side.left)
         if level > 1:
-            return Queue(self._C, graph, targets, level, certain, findings).tasks()
-        return self._level1_tasks(graph, targets, certain, findings)
+            tasks = Queue(self._C, graph, targets, level, certain, findings).tasks()
+        else:
+            tasks = self._level1_tasks(graph, targets, certain, findings)
+        yield tasks, subsets.level_tests(graph.degrees(), targets.per_row, level)
+
+    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
+        """Compute the partial correlations that pruning left out, and remember which tests it answered."""
+        if not self._pruned_sides:
+            return Made(separated.n_tests, 0)
+        work = np.empty((level + 4, level + 4))
+        nodes = np.column_stack([separated.S, separated.x, separated.y]).astype(np.int64)
+        for i in np.flatnonzero(np.isnan(separated.r)):
+            separated.r[i] = partial_correlation(self._C, nodes[i], level, work)
+        made, bounds, pruned = separated.n_tests, 0, np.zeros(len(graph.neighbours), dtype=np.bool_)
+        for side, targets in self._pruned_sides:
+            answered = targets.chosen & ~side.left
+            pruned |= answered
+            ranks = findings.rank[answered]
+            in_vain = np.bincount(graph.rows()[answered][ranks < 0], minlength=len(graph.offsets) - 1)
+            made += side.made - int((ranks[ranks >= 0] + 1).sum())
+            made -= subsets.level_tests(graph.degrees(), in_vain, level)
+            bounds += side.bounds
+        self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
+        self._pruned_sides = []
+        return Made(made, bounds)
+
+    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
+        """What finds the smallest |z| of each edge, where not all tests were made."""
+        if not self._pruned_levels:
+            return None
+        return SmallestZ(self._C, self._n, n_threads, self._pruned_levels, x, y, z)
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""

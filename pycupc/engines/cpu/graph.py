@@ -99,6 +99,12 @@ class Graph:
         upper = x < self.neighbours
         return x[upper], self.neighbours[upper], self.z[upper]
 
+    def entries(self, x: Ints, y: Ints) -> Indices:
+        """The entries of ordered pairs (x, y), all of which are edges."""
+        p = len(self.offsets) - 1
+        keys = self.rows().astype(np.int64) * p + self.neighbours
+        return np.searchsorted(keys, x.astype(np.int64) * p + y)
+
     def no_findings(self) -> Findings:
         n = len(self.neighbours)
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf))
@@ -115,6 +121,11 @@ class Graph:
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
         more = _choose_targets(self._lists, findings.rank, level, side_b, chosen, per_row)
         return Targets(chosen, per_row, more)
+
+    def with_targets(self, targets: Targets, others: Mask) -> Targets:
+        """Targets and the entries `others` as well."""
+        more = np.bincount(self.rows()[others], minlength=len(self.offsets) - 1)
+        return Targets(targets.chosen | others, targets.per_row + more, targets.more)
 
     def settle(self, level: int, findings: Findings) -> tuple[Separated, Indices]:
         """What the two sides have separated, and the entries of the edges that stay."""

@@ -10,13 +10,11 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 
 
-class PairItems(NamedTuple):
-    """Work items, (m,) each: a row, the range first .. end - 1 of its targets, and how much a search may spend."""
+class PairOutcomes(NamedTuple):
+    """What is found about each target: rank int64 (m,) of its first separating set, -1 or `LEFT`; smallest float64 (m,)."""
 
-    row: Indices
-    first: Indices
-    end: Indices
-    allowance: Floats
+    rank: Indices
+    smallest: Floats
 
 
 class Row(NamedTuple):

@@ -6,12 +6,10 @@ import math
 
 from pycupc.compiled import compiled, fused_part, part
 from pycupc.engines.cpu.combinations import rank_without
+from pycupc.engines.cpu.pruning.row_work import LEFT
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED, search
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_state import NO_TARGET
 
-#: Rank of a pair that the search has left undecided.
-LEFT = -3
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
 LEAST_DELTA = 1e-5
 #: A factorisation is sound while its pivots are above this.
@@ -183,59 +181,53 @@ def _take(base, nodes):
     return q
 
 
-@part
-def _find_first(side, q, allowance, base, nodes, leaf, f, state):
-    """Is the pair separated, and by which set first? That set is written to base.known.
+@compiled
+def open_row(side, x, w):
+    """Gather the row of x and find its delta; returns the smallest."""
+    start = side.offsets[x]
+    d = side.offsets[x + 1] - start
+    _gather(side, x, start, d, w)
+    return _find_delta(w, d + 1)
 
-    The first question is for any set. If there is one, the members of the first set follow one by one: the smallest
-    candidate that, after the members known so far, some separating set has.
+
+@compiled
+def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: C901, PLR0913
+    """Decide the pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
+
+    The first question about a pair is whether any set separates it. If one does, the members of the first such set follow
+    one by one: the smallest candidate that some separating set has after the members known so far.
     """
-    level, t, first, found = side.level, 0, -1, SEPARATED
-    while found != UNDECIDED:
+    start, level, t, first = side.offsets[x], side.level, 0, -1
+    d, o, q = side.offsets[x + 1] - start, -1, 0
+    found = NONE
+    while state[STOP] == 0:
+        if first < 0 and t == 0:  # the next pair
+            o += 1
+            if o == targets.shape[0]:
+                break
+            f.bound[0], f.smallest[0] = side.bound[start + targets[o]], math.inf
+            q = d - 1
+            _open_pair(w, base, targets[o], d)
         if first < 0:
             _ask_all(base, nodes, q, level - t, t)
         else:
             _ask_given(base, nodes, first, q, level - t, t)
-        if first >= 0 and base.position[first] == base.known[t]:
-            q = _take(base, nodes)
-            t += 1
-            first = -1 if t == level - 1 else 0
-            continue
+            if base.position[first] == base.known[t]:
+                q = _take(base, nodes)
+                t += 1
+                first = -1 if t == level - 1 else 0
+                continue
         found = search(side, nodes, leaf, f, allowance, state)
         if found == SEPARATED:
             for u in range(level):
                 base.known[u] = leaf.set[u]
-        if first >= 0 and found == NONE:
-            first += 1
-        elif first < 0:
-            if found == NONE or t == level - 1:
-                break
-            first = 0
-    return found
-
-
-@compiled
-def search_rows(side, items, outcomes, w, base, nodes, leaf, f, state):
-    """Decide the pairs of each item: those of a row x with the neighbours at the positions first .. end - 1."""
-    out = 0
-    for item in range(items.row.shape[0]):
-        x = items.row[item]
-        start = side.offsets[x]
-        d = side.offsets[x + 1] - start
-        _gather(side, x, start, d, w)
-        sound = _find_delta(w, d + 1) >= LEAST_DELTA
-        for i in range(d):
-            o, e = out + i, start + i
-            outcomes.rank[o] = NO_TARGET
-            if i < items.first[item] or i >= items.end[item] or not side.chosen[e]:
-                continue
-            f.bound[0], f.smallest[0] = side.bound[e], math.inf
-            found = UNDECIDED
-            if sound and state[STOP] == 0:
-                _open_pair(w, base, i, d)
-                found = _find_first(side, d - 1, items.allowance[item], base, nodes, leaf, f, state)
-            outcomes.entry[o], outcomes.smallest[o] = e, f.smallest[0]
+        if found == UNDECIDED or (first < 0 and (found == NONE or t == level - 1)):
+            outcomes.smallest[o] = f.smallest[0]
             outcomes.rank[o] = -1 if found == NONE else LEFT
             if found == SEPARATED:
-                outcomes.rank[o] = rank_without(side.binomials, d - 1, side.level, base.known, i)
-        out += d
+                outcomes.rank[o] = rank_without(side.binomials, d - 1, level, base.known, targets[o])
+            t, first = 0, -1
+        elif first < 0:
+            first = 0
+        elif found == NONE:
+            first += 1

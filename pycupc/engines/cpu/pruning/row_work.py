@@ -13,6 +13,9 @@ from pycupc.engines.cpu.graph import Indices
 #: By how much a bound must exceed its threshold: more than rounding can move it in a well-conditioned row.
 MARGIN = 1e-9
 
+#: Rank of a pair that is left to the walk, because a test was doubtful or the search gave up.
+LEFT = -3
+
 #: Counts of a walk: tests made, bounds evaluated.
 TESTS, BOUNDS = 0, 1
 
@@ -106,8 +109,6 @@ class RowWork(NamedTuple):
     given, e, xk, determinant : float64 (column,)
         Of each k given s: B_sk, variance, covariance with x, determinant of both.
     chosen : int64 (level,)
-    nodes, elimination : int64 (level + 2,), float64 (level + 4, level + 4)
-        For the canonical formula.
     counts : int64 (2,)
     """
 
@@ -135,8 +136,6 @@ class RowWork(NamedTuple):
     xk: Floats
     determinant: Floats
     chosen: Indices
-    nodes: Indices
-    elimination: Floats
     counts: Indices
 
 
@@ -175,7 +174,5 @@ def row_work(level: int, d: int) -> RowWork:
         xk=floats(d),
         determinant=floats(d),
         chosen=integers(level),
-        nodes=integers(level + 2),
-        elimination=floats(level + 4, level + 4),
         counts=np.zeros(2, dtype=np.int64),
     )

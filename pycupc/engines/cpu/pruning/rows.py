@@ -26,10 +26,9 @@ from numba import uint64
 
 from pycupc.compiled import compiled, fused_part, part
 from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.row_work import BOUNDS, MARGIN, TESTS, RowPlace, Target
-from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, MARGIN, TESTS, RowPlace, Target
+from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import NO_TARGET
-from pycupc.gaussian.partial_correlation import given_several
 
 #: A bound is not tried where correlations given the prefix reach this.
 NEAR_ONE = 0.999
@@ -215,11 +214,10 @@ def _transpose(w, u, column, low, n):
 
 
 @part
-def _examine(side, row, target, s, w, u, outcomes, state):
-    """Test the target given P, s and each k > s; returns whether one separates it."""
+def _examine(side, row, target, s, w, u, outcomes):
+    """Look at each k > s until a test separates the target or is doubtful; returns whether one did."""
     i, level = w.position[u, target.column], side.level
     o, at = row.out + i, w.column[u, s]
-    w.chosen[level - 2] = s
     for c in range(at + 1, w.columns[u]):
         k = w.position[u, c]
         y = w.T[target.column, c] - target.b * w.given[c]
@@ -227,35 +225,26 @@ def _examine(side, row, target, s, w, u, outcomes, state):
         r2 = num * num / (w.determinant[c] * (target.yy * w.e[c] - y * y))
         if k == i or r2 > w.bound[i]:
             continue
-        w.chosen[level - 1] = k
-        independent = r2 < side.cutoff.low
-        if not r2 > side.cutoff.high:
-            for q in range(level):
-                w.nodes[q] = side.neighbours[row.start + w.chosen[q]]
-            w.nodes[level], w.nodes[level + 1] = row.x, side.neighbours[row.start + i]
-            r = given_several(side.C, w.nodes, level, w.elimination)
-            if not independent:
-                state[DOUBTFUL] += 1
-                independent = abs(r) <= side.cutoff.value
-                r2 = r * r
-            if independent:
+        if r2 < outcomes.smallest[o]:
+            outcomes.smallest[o] = r2
+        if side.minimum:
+            w.bound[i] = r2 if r2 > side.cutoff.high else side.cutoff.high
+        elif r2 <= side.cutoff.high:
+            w.bound[i] = -1.0
+            outcomes.rank[o] = LEFT
+            if r2 < side.cutoff.low:
+                w.chosen[level - 2], w.chosen[level - 1] = s, k
                 outcomes.rank[o] = rank_without(side.binomials, row.d - 1, level, w.chosen, i)
-                outcomes.r[o] = r
                 known = side.hint[row.start + i]
                 if (known < 0) | (row.first < known):
                     side.hint[row.start + i] = row.first
-                w.bound[i] = -1.0
-                return 1
-        if r2 < outcomes.smallest[o]:
-            outcomes.smallest[o] = r2
-            if side.minimum and r2 > side.cutoff.high:
-                w.bound[i] = r2
+            return 1
     return 0
 
 
 @part
-def _test_pairs(side, row, first, end, w, u, outcomes, state):
-    """Test what is not skipped after each s, first <= s < end; returns how many targets are separated."""
+def _test_pairs(side, row, first, end, w, u, outcomes):
+    """Test what is not skipped after each s, first <= s < end; returns how many targets are done with."""
     n, low, separated = w.columns[u], w.column[u, first], 0
     for c in range(n):
         w.transposed[c] = False
@@ -277,7 +266,7 @@ def _test_pairs(side, row, first, end, w, u, outcomes, state):
                 target = Target(c, b, w.h[u, c] - w.h[u, at] * b, 1.0 - b * b, bound)
                 w.counts[TESTS] += n - at - 1
                 if _n_possible(w, target, at, n):  # k = y itself is no test, but may be counted
-                    separated += _examine(side, row, target, s, w, u, outcomes, state)
+                    separated += _examine(side, row, target, s, w, u, outcomes)
             c += 1
     return separated
 
@@ -300,7 +289,7 @@ def _walk(side, row, end, outcomes, w, n_open, state):
             w.following[u] = s + 1
             _screen(w, u, row, s + 1, d - 1, level - u - 1)
             if u == level - 2:
-                n_open -= _test_pairs(side, row, s + 1, d - 1, w, u, outcomes, state)
+                n_open -= _test_pairs(side, row, s + 1, d - 1, w, u, outcomes)
                 u -= 1
 
 
@@ -318,7 +307,7 @@ def walk_rows(side, items, outcomes, w, state):
             _gather(side, row, w)
             if side.level == 2:
                 _screen(w, 0, row, first, end, 1)
-                _test_pairs(side, row, first, end, w, 0, outcomes, state)
+                _test_pairs(side, row, first, end, w, 0, outcomes)
             else:
                 _walk(side, row, end, outcomes, w, n_open, state)
         out += d

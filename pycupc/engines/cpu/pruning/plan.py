@@ -1,0 +1,241 @@
+"""Which rows of a level are pruned, and how: the tasks for them. All other rows go to the walk.
+
+Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair with a doubtful test,
+or whose search takes longer than the walk would, is left to the walk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines import subsets
+from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu.certainty import Cutoff
+from pycupc.engines.cpu.graph import Findings, Graph, Targets
+from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
+from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
+from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, RowSide, row_work
+from pycupc.engines.cpu.pruning.rows import walk_rows
+from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+
+#: Levels whose rows are walked pair of last members by pair; above, each pair of variables is searched for by bounds.
+ROW_LEVELS = (2, 3, 4)
+#: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds on
+#: a new machine and half a second later.
+WORTH_LOADING, WORTH = 3.0, 0.01
+#: Rows with fewer neighbours are not walked with bounds.
+ROW_DEGREE = 32
+#: Smallest eigenvalue of the correlations of a row that is walked with bounds.
+LEAST_EIGENVALUE = 1e-5
+#: What a search may spend, in the arithmetic of one second.
+SPEED = 1e10
+#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
+TASK_TESTS, TASK_PAIRS = 10_000_000, 64
+
+#: Whose code this process has loaded: that of the walk with bounds (True), that of the searches (False).
+_loaded: set[bool] = set()
+
+
+def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
+    """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
+    kinds, row = np.unique(degrees, return_inverse=True)
+    prefixes, sets = (np.array([comb(max(d - 1, 0), k) for d in kinds.tolist()], float) for k in (level - 1, level))
+    return 0.3e-6 * (level + 1) * prefixes[row] + 1.2e-9 * sets[row] * targets
+
+
+def _pruned_seconds(
+    degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, level: int
+) -> NDArray[np.float64]:
+    """About what pruning takes for the same rows."""
+    if level in ROW_LEVELS:
+        return np.where(degrees < ROW_DEGREE, np.inf, 0.4 * walk)
+    return 50e-6 + (15e-6 + 0.03e-6 * degrees**2) * targets
+
+
+class Pruning:
+    """Pruning for one problem.
+
+    Parameters
+    ----------
+    C : float64 (p, p), contiguous, not writeable
+    """
+
+    def __init__(self, C: Floats) -> None:
+        self._C = C
+        self._all_sound: bool | None = None
+        self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
+
+    def choose(self, graph: Graph, targets: Targets, level: int) -> Mask:
+        """The rows to prune, bool (p,)."""
+        degrees, per_row = graph.degrees(), targets.per_row
+        rows = np.zeros(len(degrees), dtype=np.bool_)
+        if level < ROW_LEVELS[0]:  # a test of level 1 costs no more than a bound
+            return rows
+        walk = walk_seconds(degrees, per_row, level)
+        saved = walk - _pruned_seconds(degrees, per_row, walk, level)
+        rows = (per_row > 0) & (saved > 0.2 * walk)
+        family = level in ROW_LEVELS
+        if float(saved[rows].sum()) < (WORTH if family in _loaded else WORTH_LOADING):
+            return np.zeros_like(rows)
+        _loaded.add(family)
+        if family:
+            rows[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
+        return rows
+
+    def _is_sound(self, graph: Graph, x: int) -> bool:
+        """Whether no set of variables in the row has a pivot that might be doubtful."""
+        if self._all_sound is None:
+            self._all_sound = len(self._C) <= 1024 and _is_well_conditioned(self._C)
+        if not self._all_sound and not self._sound.get(x):
+            members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
+            self._sound[x] = _is_well_conditioned(self._C[np.ix_(members, members)])
+        return self._all_sound or self._sound[x]
+
+
+def _is_well_conditioned(matrix: Floats) -> bool:
+    try:
+        np.linalg.cholesky(matrix - LEAST_EIGENVALUE * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]:
+    """The targets in the rows to prune, and the others."""
+    pruned = targets.chosen & np.repeat(rows, graph.degrees())
+    return (
+        Targets(pruned, np.where(rows, targets.per_row, 0), targets.more),
+        Targets(targets.chosen & ~pruned, np.where(rows, 0, targets.per_row), targets.more),
+    )
+
+
+class PrunedLevel:
+    """Tasks for the pruned rows of one side of a level.
+
+    Parameters
+    ----------
+    C : float64 (p, p)
+    graph, targets, findings
+        Of the level; `targets` are in rows to prune.
+    cutoff : Cutoff
+    bound : float64 (E,)
+        Squared partial correlation below which a test is looked at.
+    minimum : bool
+        Search for the smallest squared partial correlation below the bound instead of for a separating set.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self, C: Floats, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings,
+        bound: Floats, minimum: bool = False,
+    ) -> None:  # fmt: skip
+        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
+        binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
+        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+        self._side = RowSide(
+            C, graph.offsets, graph.neighbours, targets.chosen, bound, hint, binomials, cutoff, level, minimum
+        )
+        self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
+        self._spaces: list[Any] = []  # work spaces that no thread uses
+        self._lock = threading.Lock()
+        self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
+        self.made = self.bounds = 0
+
+    def give_up_left(self) -> None:
+        """Forget what was found about the targets that are left to the walk."""
+        self._findings.rank[self.left] = -1
+
+    def tasks(self) -> Iterator[Task]:
+        """The tasks, those of large rows first."""
+        rows = np.flatnonzero(self._targets.per_row)
+        rows = rows[np.argsort(-self._degree[rows], kind="stable")]
+        return self._row_tasks(rows) if self._level in ROW_LEVELS else self._pair_tasks(rows)
+
+    # ---------------------------------------------------------------- levels 2 to 4
+
+    def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+        level, gathered, total = self._level, [], 0
+        for x in rows.tolist():
+            d = int(self._degree[x])
+            per_set = int(self._targets.per_row[x])
+            begin, tests = 0, 0
+            for first in range(d - level + 1):
+                tests += comb(d - 1 - first, level - 1) * per_set
+                if tests >= TASK_TESTS or first == d - level:
+                    gathered.append((x, begin, first + 1))
+                    total, begin, tests = total + tests, first + 1, 0
+                if total >= TASK_TESTS:
+                    yield self._row_task(gathered, total)
+                    gathered, total = [], 0
+        if gathered:
+            yield self._row_task(gathered, total)
+
+    def _row_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
+        columns = RowItems(*np.array(items, dtype=np.int64).T.copy())
+
+        def walk(state: State) -> int:
+            n = int(self._degree[columns.row].sum())
+            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+            work = self._take_space()
+            work.counts[:] = 0
+            walk_rows(self._side, columns, outcomes, work, state)
+            tested = outcomes.rank != NO_TARGET
+            self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
+            self._spaces.append(work)
+            return tests
+
+        return walk
+
+    # ---------------------------------------------------------------- levels from 5 on
+
+    def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+        for x in rows.tolist():
+            positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
+            parts = -(-len(positions) // TASK_PAIRS)
+            for part in np.array_split(positions, parts):
+                yield self._pair_task(x, part)
+
+    def _pair_task(self, x: int, positions: NDArray[np.int64]) -> Task:
+        sets, targets = comb(int(self._degree[x]) - 1, self._level), self._targets.per_row[x : x + 1]
+        walk = float(walk_seconds(self._degree[x : x + 1], targets, self._level)[0] / targets[0])
+        allowance = np.inf if self._side.minimum else 0.5 * SPEED * walk
+
+        def decide(state: State) -> int:
+            work = self._take_space()
+            counts = work[-1].counts
+            counts[:] = 0
+            work[-1].minimum[:] = self._side.minimum
+            outcomes = PairOutcomes(np.full(len(positions), LEFT), np.full(len(positions), np.inf))
+            if open_row(self._side, x, work[0]) >= LEAST_DELTA:
+                search_row(self._side, x, positions, allowance, outcomes, *work, state)
+            self._merge(self._side.offsets[x] + positions, outcomes.rank, outcomes.smallest, counts)
+            self._spaces.append(work)
+            return sets * int((outcomes.rank != LEFT).sum())
+
+        return decide
+
+    # ---------------------------------------------------------------- what they share
+
+    def _take_space(self) -> Any:
+        try:
+            return self._spaces.pop()
+        except IndexError:
+            make = row_work if self._level in ROW_LEVELS else pair_work
+            return make(self._level, self._widest)
+
+    def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
+        """Add what a task has found; it has each entry once at most."""
+        with self._lock:
+            findings = self._findings
+            better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
+            findings.rank[entry[better]], findings.r[entry[better]] = rank[better], np.nan  # to be computed
+            findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
+            self.left[entry[rank == LEFT]] = True
+            self.made += int(counts[TESTS])
+            self.bounds += int(counts[BOUNDS])

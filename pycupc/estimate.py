@@ -137,15 +137,14 @@ def run_stages(
     """
     labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
     needed, free = engine.memory(p)
-    degrees = np.full(p, p - 1) if gaps is None else p - 1 - (gaps & ~np.eye(p, dtype=np.bool_)).sum(axis=1)
-    targets = degrees
-    if fixed is not None:
-        untested = fixed & ~np.eye(p, dtype=np.bool_)
-        targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
-    stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max)]
     removed = 0
     engine.start(suff_stat.C, n, gaps=gaps, fixed=fixed, progress=progress)
     try:
+        degrees = targets = engine.degrees()
+        if fixed is not None:
+            untested = fixed & ~np.eye(p, dtype=np.bool_)
+            targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
+        stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max)]
         for level in range(int(min(last, m_max)) + 1):
             if not stages[-1].most_tests:
                 break

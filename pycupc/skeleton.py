@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import math
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,12 +16,11 @@ from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, 
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.gaussian import fisher_z
+from pycupc.log import lines_to, logger
 from pycupc.results.evidence import GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
-
-logger = logging.getLogger("pycupc")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -234,21 +233,8 @@ def _check_memory(problem: Problem) -> None:
         )
 
 
-@contextmanager
-def level_log(verbose: bool) -> Iterator[None]:
+def level_log(verbose: bool) -> AbstractContextManager[None]:
     """With `verbose`, show the package's log lines, even where nobody has set up logging."""
     if not verbose:
-        yield
-        return
-    handler, before = None, logger.level
-    if not logger.hasHandlers():
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("pycupc: %(message)s"))
-        logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-        if handler is not None:
-            logger.removeHandler(handler)
+        return nullcontext()
+    return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

@@ -185,10 +185,6 @@ class SparseGraph:
         bidirected = int((self.forward == 2).sum())
         return len(self) - undirected - bidirected, undirected, bidirected
 
-    def skeleton_graph(self) -> SparseGraph:
-        """The same edges, all of them undirected."""
-        return SparseGraph.undirected(self.p, self.low, self.high)
-
     # -- as a matrix ------------------------------------------------------------------------------------------------
 
     def cells(self) -> tuple[Ints, Ints, Marks]:

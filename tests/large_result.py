@@ -5,7 +5,6 @@ Run by tests/test_results.py in a process whose memory is limited to less than o
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
@@ -22,6 +21,8 @@ LIMIT = 8 << 30  # one p x p matrix of bytes takes 10 GB
 
 
 def main(n_edges: int, folder: Path) -> None:
+    import resource  # not on Windows
+
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     rng = np.random.default_rng(1)
     low, high = sorted_pairs(rng, n_edges)

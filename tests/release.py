@@ -28,7 +28,7 @@ import pathlib, pycupc, pycupc.kernels
 from pycupc.data import load_example
 fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
 assert fit.edge_counts() == (33, 7, 0), fit.edge_counts()
-assert list(pathlib.Path(pycupc.kernels.__path__[0]).glob("*.cu")), "no kernels"
+assert list(pathlib.Path(pycupc.kernels.__path__[0]).rglob("*.cu")), "no kernels"
 print("pycupc", pycupc.__version__, "from", pathlib.Path(pycupc.__file__).parent)
 """
 

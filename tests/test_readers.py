@@ -98,9 +98,9 @@ BAD = {
     "too large": (PLAIN.replace("5.0", "1e999"), r"line 4 .*column 2 \('b'\): infinite value '1e999'"),
     "missing": (
         PLAIN.replace("5.0", ""),
-        r"1 missing values in 1 rows and 1 columns \(b\); the first in row 3, column 'b'",
+        r"missing values: 1, rows with any: 1, columns with any: 1 \(b\); the first in row 3, column 'b'",
     ),
-    "missing at the end": (PLAIN.replace("6.0", "NA"), r"1 missing values .*the first in row 3, column 'c'"),
+    "missing at the end": (PLAIN.replace("6.0", "NA"), r"missing values: 1, .*the first in row 3, column 'c'"),
     "duplicate names": ("a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
     "no rows": ("a,b,c\n", "no rows of data"),
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),

@@ -17,6 +17,7 @@ import numpy as np
 import pycupc
 from pycupc import machine
 from pycupc.cli.command import DEVICE, OK, add_command
+from pycupc.engines.gpu.kernels import KERNEL_DIR
 from pycupc.machine import version_of
 
 #: Distributions by what needs them.
@@ -82,11 +83,8 @@ def _packages() -> dict[str, dict[str, str | None]]:
 
 
 def _kernels() -> dict[str, Any]:
-    package = Path(__file__).parents[1]
-    for folder in (package / "kernels", package.parent / "kernels"):
-        if files := sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.cu*")):
-            return {"folder": str(folder), "files": files}
-    return {"folder": None, "files": []}
+    files = sorted(file.relative_to(KERNEL_DIR).as_posix() for file in KERNEL_DIR.rglob("*.cu*"))
+    return {"folder": str(KERNEL_DIR) if files else None, "files": files}
 
 
 def _gpu() -> dict[str, Any]:

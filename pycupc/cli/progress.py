@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from pycupc.log import lines_to
 
 _WIDTH = 24
 _SECONDS_BETWEEN_DRAWINGS = 0.1
@@ -84,18 +85,6 @@ class LevelBar:
         self._length = len(text)
 
 
-class _CompileNotices(logging.Handler):
-    """Shows on a bar that something is compiled, which takes seconds."""
-
-    def __init__(self, bar: LevelBar) -> None:
-        super().__init__(logging.INFO)
-        self._bar = bar
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if (text := record.getMessage()).startswith("compiling for"):
-            self._bar.notice(text)
-
-
 @contextmanager
 def level_bar(*, wanted: bool = True) -> Iterator[LevelBar | None]:
     """A bar on stderr, closed at the end; None if it is not wanted or stderr is not a terminal."""
@@ -103,17 +92,17 @@ def level_bar(*, wanted: bool = True) -> Iterator[LevelBar | None]:
         yield None
         return
     bar = LevelBar(sys.stderr)
-    logger, notices = logging.getLogger("pycupc"), _CompileNotices(bar)
-    before = logger.level
-    logger.addHandler(notices)
-    logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
+
+    def compile_notice(line: str) -> None:
+        if line.startswith("compiling for"):
+            bar.notice(line)
+
     finished = False
     try:
-        yield bar
+        with lines_to(compile_notice):
+            yield bar
         finished = True
     finally:
-        logger.removeHandler(notices)
-        logger.setLevel(before)
         bar.close(finished=finished)
 
 

@@ -153,7 +153,7 @@ def _without_missing(path: Path, frame: pd.DataFrame, missing: Missing) -> pd.Da
     columns = [str(frame.columns[k]) for k in np.unique(holes[:, 1])]
     shown = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
     raise DataError(
-        f"{path}: {len(holes)} missing values in {len(frame) - len(complete)} rows and {len(columns)} columns "
-        f"({shown}); the first in row {row + 1}, column {str(frame.columns[column])!r}. "
+        f"{path}: missing values: {len(holes)}, rows with any: {len(frame) - len(complete)}, columns with any: "
+        f"{len(columns)} ({shown}); the first in row {row + 1}, column {str(frame.columns[column])!r}. "
         "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
     )

@@ -8,15 +8,15 @@ neither the fast engines nor the canonical formula nor their counting of subsets
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, Floats, Ints, LevelResult, Mask, ProgressHook
-from pycupc.gaussian.gauss_ci_test import partial_correlation
+from pycupc.gaussian.gauss_ci_test import partial_correlations
 from pycupc.gaussian.suffstat import MatrixFacts
 from pycupc.machine import free_memory
 
@@ -25,7 +25,7 @@ IndepTest = Callable[[int, int, Sequence[int], Any], float]
 
 
 class ReferenceEngine(Engine):
-    """One test after the other.
+    """One pair after the other.
 
     Parameters
     ----------
@@ -96,18 +96,37 @@ class ReferenceEngine(Engine):
         np.fill_diagonal(p_max, 1.0)
         return p_max
 
-    def _run_test(self, x: int, y: int, S: tuple[int, ...], cutoff: float) -> tuple[bool, float]:
-        """Is the pair independent given S, and the partial correlation (NaN with an `indep_test`)."""
+    def _first_separating(
+        self, x: int, y: int, sets: Iterator[tuple[int, ...]], cutoff: float
+    ) -> tuple[int, tuple[int, ...] | None, float]:
+        """Tests made, the first of the sets that separates the pair, and the partial correlation given it.
+
+        Gaussian tests are computed a few at a time, of which those after the first that separates do not count.
+        """
+        n_tests, at_once = 0, 4
+        while some := list(islice(sets, at_once if self._test is None else 1)):
+            independent, r = self._run_tests(x, y, some, cutoff)
+            if len(independent):
+                first = int(independent[0])
+                return n_tests + first + 1, some[first], float(r[first])
+            n_tests += len(some)
+            at_once = min(2 * at_once, 256)
+        return n_tests, None, math.nan
+
+    def _run_tests(self, x: int, y: int, sets: list[tuple[int, ...]], cutoff: float) -> tuple[Sequence[int], Floats]:
+        """Which of the sets separate the pair, and the partial correlations (NaN with an `indep_test`: one set)."""
         if self._test is None:
-            r = partial_correlation(self._C, x, y, S)
-            df = max(self._n - len(S) - 3, 0)
-            self._z_min[x, y] = min(self._z_min[x, y], math.sqrt(df) * abs(math.atanh(r)))
-            return abs(r) <= cutoff, r
-        p = float(self._test(x, y, S, self._suff_stat))
+            r = partial_correlations(self._C, x, y, sets)
+            independent = np.flatnonzero(np.abs(r) <= cutoff).tolist()
+            made = r[: independent[0] + 1] if independent else r
+            df = max(self._n - len(sets[0]) - 3, 0)
+            self._z_min[x, y] = min(self._z_min[x, y], math.sqrt(df) * math.atanh(np.abs(made).min()))
+            return independent, r
+        p = float(self._test(x, y, sets[0], self._suff_stat))
         if math.isnan(p):
             p = self._na_p
         self._p_max[x, y] = max(self._p_max[x, y], p)
-        return p >= self._alpha, math.nan
+        return [0] if p >= self._alpha else [], np.array([math.nan])
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         before = self._graph.copy()  # the snapshot that makes it "stable"
@@ -122,13 +141,11 @@ class ReferenceEngine(Engine):
             if len(candidates) < level:
                 continue
             more = more or len(candidates) > level
-            for S in combinations(candidates, level):
-                n_tests += 1
-                independent, r = self._run_test(x, y, S, cutoff)
-                if independent:
-                    self._graph[x, y] = self._graph[y, x] = False
-                    found.append((x, y, S, r))
-                    break
+            tests, S, r = self._first_separating(x, y, combinations(candidates, level), cutoff)
+            n_tests += tests
+            if S is not None:
+                self._graph[x, y] = self._graph[y, x] = False
+                found.append((x, y, S, r))
             if self._progress is not None and number % 100 == 0:
                 self._progress(level, number, len(pairs), int(self._graph.sum()) // 2)
         stored = found if level else []

@@ -1,6 +1,6 @@
 """pcalg's ``gaussCItest``, written out literally: the pseudoinverse of the correlation matrix of x, y and S.
 
-One test per call, and slow. The reference engine and the comparison of two results use it; the other engines do not.
+In NumPy, and slow. The reference engine and the comparison of two results use it; the other engines do not.
 """
 
 from __future__ import annotations
@@ -15,29 +15,36 @@ from pycupc.gaussian.fisher_z import EPS, R_MAX, p_value_of
 from pycupc.gaussian.suffstat import SuffStat
 
 
-def partial_correlation(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
-    """Partial correlation of x and y given S, as pcalg computes it (tests/CONTRACT.md, section 2).
+def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """Partial correlations of x and y given each of several sets of one size, as pcalg computes them.
 
-    Closed formulas for up to one conditioning variable, the pseudoinverse of ``C[{x, y, S}]`` beyond. NaN becomes 0
-    and the result lies in [-0.9999999, 0.9999999].
+    Closed formulas for up to one conditioning variable, the pseudoinverse of ``C[{x, y, S}]`` beyond
+    (tests/CONTRACT.md, section 2). NaN becomes 0 and the results lie in [-0.9999999, 0.9999999].
     """
-    S = list(S)
+    S = np.array(sets, dtype=np.intp).reshape(len(sets), -1)
+    size = S.shape[1]
     with np.errstate(all="ignore"):
-        if not S:
-            r = C[x, y]
-        elif len(S) == 1:
-            k = S[0]
-            r = (C[x, y] - C[x, k] * C[y, k]) / np.sqrt((1 - C[y, k] ** 2) * (1 - C[x, k] ** 2))
+        if size == 0:
+            r = np.full(len(S), C[x, y])
+        elif size == 1:
+            xk, yk = C[x, S[:, 0]], C[y, S[:, 0]]
+            r = (C[x, y] - xk * yk) / np.sqrt((1 - yk**2) * (1 - xk**2))
         else:
-            index = [x, y, *S]
-            sub = C[np.ix_(index, index)]
-            if not np.isfinite(sub).all():
-                return 0.0
+            index = np.empty((len(S), size + 2), dtype=np.intp)
+            index[:, 0], index[:, 1], index[:, 2:] = x, y, S
+            sub = C[index[:, :, None], index[:, None, :]]
+            sub[~np.isfinite(sub).all(axis=(1, 2))] = 0.0  # without a singular value, so that r is NaN
             u, sv, vt = np.linalg.svd(sub)
-            keep = sv > len(index) * sv[0] * EPS
-            P = (vt[keep].T / sv[keep]) @ u[:, keep].T
-            r = -P[0, 1] / np.sqrt(P[0, 0] * P[1, 1])
-    return 0.0 if np.isnan(r) else float(min(max(r, -R_MAX), R_MAX))
+            keep = sv > (size + 2) * sv[:, :1] * EPS
+            P = u[:, :2] @ np.where(keep[:, :, None], vt[:, :, :2] / sv[:, :, None], 0.0)
+            r = -P[:, 1, 0] / np.sqrt(P[:, 0, 0] * P[:, 1, 1])
+    clipped: NDArray[np.float64] = np.clip(np.nan_to_num(r), -R_MAX, R_MAX)
+    return clipped
+
+
+def partial_correlation(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
+    """As `partial_correlations`, given one set."""
+    return float(partial_correlations(C, x, y, [S])[0])
 
 
 def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: SuffStat | Mapping[str, Any]) -> float:

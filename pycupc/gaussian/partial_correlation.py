@@ -58,15 +58,6 @@ def _rotate(A, i, j, rows):
 
 
 @part
-def _largest_diagonal(A, m):
-    largest = 0.0
-    for i in range(m):
-        if abs(A[i, i]) > largest:
-            largest = abs(A[i, i])
-    return largest
-
-
-@part
 def _by_pseudoinverse(C, nodes, size, A):
     """The partial correlation from the pseudoinverse of C[{x, y, S}]; arguments as of `partial_correlation`.
 
@@ -80,17 +71,20 @@ def _by_pseudoinverse(C, nodes, size, A):
             A[i, j] = A[j, i] = C[b, a] if i > 1 and j < 2 else C[a, b]  # the cell that elimination reads
         A[m, i] = 1.0 if i == 0 else 0.0
         A[m + 1, i] = 1.0 if i == 1 else 0.0
-    for _ in range(MAX_SWEEPS):
-        tiny = _largest_diagonal(A, m) * 1e-20
-        rotated = False
-        for i in range(m - 1):
+    largest, sweeps, rotated = 0.0, 0, True
+    while rotated:
+        largest, rotated = 0.0, False
+        for i in range(m):
+            if abs(A[i, i]) > largest:
+                largest = abs(A[i, i])
+        tiny = largest * 1e-20
+        for i in range(m - 1 if sweeps < MAX_SWEEPS else 0):
             for j in range(i + 1, m):
                 if not abs(A[j, i]) <= tiny:
                     rotated = True
                     _rotate(A, i, j, m + 2)
-        if not rotated:
-            break
-    drop = m * _largest_diagonal(A, m) * EPS
+        sweeps += 1
+    drop = m * largest * EPS
     xx, xy, yy = 0.0, 0.0, 0.0
     for k in range(m):
         if abs(A[k, k]) > drop:

@@ -171,7 +171,7 @@ def count_separating(
     containing : int64
         Added to: per neighbour, the number of separating sets with it in.
     """
-    for job in range(jobs.shape[0]):
+    for job in range(len(jobs)):
         owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]
         degree = starts[owner + 1] - starts[owner]
         n, base = 0, 0

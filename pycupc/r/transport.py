@@ -13,15 +13,13 @@ A failure is a reply too: it then holds `error` (the name of the exception) and 
 
 from __future__ import annotations
 
-import importlib.metadata
-import logging
 import math
 import platform
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,8 @@ from numpy.typing import NDArray
 from pycupc.comparison import compare
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.reference import IndepTest
-from pycupc.machine import gpu_works
+from pycupc.log import lines_to
+from pycupc.machine import gpu_works, version_of
 from pycupc.pc import pc
 from pycupc.results.arrays import ANSWER, only_stored_cells
 from pycupc.results.pcalgo import PcAlgo
@@ -98,7 +97,7 @@ class Job:
             ``test(x, y, [s, ...])`` with indices from 0, in place of the Gaussian test.
         """
         start = time.perf_counter()
-        with _failures_in_reply() as reply, _log_lines_to(on_line):
+        with _failures_in_reply() as reply, nullcontext() if on_line is None else lines_to(on_line):
             arguments = self._arguments(options, on_progress, test)
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
@@ -186,33 +185,6 @@ def _r_test(test: RFunction) -> IndepTest:
     return indep_test
 
 
-class _LineHandler(logging.Handler):
-    """Hands the lines of the package's log to an R function."""
-
-    def __init__(self, on_line: RFunction) -> None:
-        super().__init__(logging.INFO)
-        self._on_line = on_line
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._on_line(record.getMessage())
-
-
-@contextmanager
-def _log_lines_to(on_line: RFunction | None) -> Iterator[None]:
-    if on_line is None:
-        yield
-        return
-    logger, handler = logging.getLogger("pycupc"), _LineHandler(on_line)
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
-
-
 @contextmanager
 def _failures_in_reply() -> Iterator[dict[str, Any]]:
     """Yield a reply, into which exceptions and warnings go: R shows them as its own."""
@@ -235,10 +207,7 @@ def situation() -> dict[str, str]:
         "pycupc": f"{VERSION} ({Path(__file__).parents[1]})",
     }
     for package in ("numpy", "numba", "scipy", "pandas"):
-        try:
-            facts[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            facts[package] = f"missing: {sys.executable} -m pip install {package}"
+        facts[package] = version_of(package) or f"missing: {sys.executable} -m pip install {package}"
     facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
     works, text = gpu_works()
     facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {text}"

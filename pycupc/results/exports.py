@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #: More columns of an edge table, in the order of `SparseGraph.edge_list`.
 Attributes = Mapping[str, NDArray[Any]]
 
-ROW_TO_COLUMN = "[i, j] = 1 and [j, i] = 0: i --> j; both 1: i --- j; both 2: i <-> j (row to column)"
 PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <-> j (column to row, pcalg's amat.cpdag)"
 EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges are listed once, order without meaning"
 BOTH_WAYS = "source --> target where type is directed; an undirected or bidirected edge is stored as two arcs"

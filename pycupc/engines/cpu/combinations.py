@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.compiled import part
+
+Indices = NDArray[np.int64]
 
 
 @part
@@ -20,6 +25,18 @@ def unrank(binomials, n, size, rank, members):
         members[i] = low
         behind -= binomials[n - 1 - low, size - i]
     members[size - 1] = n - 1 - behind
+
+
+def unranked(binomials: Indices, n: Indices, size: int, ranks: Indices) -> Indices:
+    """The subset of range(n[q]) with `size` members that has rank ranks[q], for each q: int64 (m, size)."""
+    members = np.empty((len(ranks), size), dtype=np.int64)
+    behind = binomials[n, size] - 1 - ranks  # as in `unrank`
+    for i in range(size):
+        column = binomials[:, size - i]
+        above = behind if i == size - 1 else np.searchsorted(column, behind, side="right") - 1
+        members[:, i] = n - 1 - above
+        behind = behind - column[above]
+    return members
 
 
 @part

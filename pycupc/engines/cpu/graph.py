@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from pycupc.compiled import compiled
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.combinations import unrank
+from pycupc.engines.cpu.combinations import unranked
 
 Indices = NDArray[np.int64]
+
+#: Separating sets looked up at once, so that what that takes stays in the cache.
+BLOCK = 1 << 14
 
 
 class Lists(NamedTuple):
@@ -134,11 +137,21 @@ class Graph:
         n_found, n_tests, n_stay = _settle(lists, findings.rank, in_vain, stays)
         n_tests += subsets.level_tests(degrees, in_vain, level)
         entries = np.flatnonzero(findings.rank >= 0) if n_found else stays[:0]  # in order of (x, y)
-        x = (np.searchsorted(self.offsets, entries, side="right") - 1).astype(np.int32)
-        S = np.empty((n_found, level), dtype=np.int32)
-        binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
-        _unrank_sets(lists, entries, x, findings.rank, binomials, np.empty(level, dtype=np.int64), S)
+        x = np.repeat(np.arange(len(degrees), dtype=np.int32), np.diff(np.searchsorted(entries, self.offsets)))
+        S = self._sets(level, entries, x, findings)
         return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), stays[:n_stay]
+
+    def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings) -> Ints:
+        """The separating sets of these entries, int32 (m, level)."""
+        S = np.empty((len(entries), level), dtype=np.int32)
+        degrees = self.degrees()
+        binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
+        for low in range(0, len(entries), BLOCK):
+            at, row = entries[low : low + BLOCK], x[low : low + BLOCK]
+            positions = unranked(binomials, degrees[row] - 1, level, findings.rank[at]) + self.offsets[row, None]
+            positions += positions >= at[:, None]  # the candidates are the neighbours without y
+            S[low : low + BLOCK] = self.neighbours[positions]
+        return S
 
     def smallest(self, findings: Findings, entries: Indices) -> Floats:
         """The smallest squared partial correlation of either side's tests."""
@@ -146,10 +159,8 @@ class Graph:
 
     def restricted(self, entries: Indices, z: Floats) -> Graph:
         """The graph of these entries alone; z of the tests of this level joins that of the earlier ones."""
-        row = np.searchsorted(self.offsets, entries, side="right") - 1
-        degrees = np.bincount(row, minlength=len(self.offsets) - 1)
         return Graph(
-            np.concatenate(([0], np.cumsum(degrees))),
+            np.searchsorted(entries, self.offsets),
             self.neighbours[entries],
             self.fixed[entries],
             np.minimum(self.z[entries], z),
@@ -160,7 +171,7 @@ class Graph:
 def _find_mirror_entries(lists, following):
     """Write `mirror`; `following`, the first entry of each row on entry, is used up."""
     offsets, neighbours, mirror = lists.offsets, lists.neighbours, lists.mirror
-    for x in range(offsets.shape[0] - 1):  # rows ascending, so each row y is met by its neighbours in its own order
+    for x in range(len(offsets) - 1):  # rows ascending, so each row y is met by its neighbours in its own order
         for e in range(offsets[x], offsets[x + 1]):
             y = neighbours[e]
             mirror[e] = following[y]
@@ -172,7 +183,7 @@ def _choose_targets(lists, rank, level, side_b, chosen, per_row):
     """Write the targets of a side; returns whether a visited pair has more than `level` candidates."""
     offsets, neighbours = lists.offsets, lists.neighbours
     more = False
-    for x in range(offsets.shape[0] - 1):
+    for x in range(len(offsets) - 1):
         candidates = offsets[x + 1] - offsets[x] - 1
         if candidates < level:
             continue
@@ -192,7 +203,7 @@ def _settle(lists, rank, in_vain, stays):
     """
     offsets, mirror = lists.offsets, lists.mirror
     found, tests, n = 0, 0, 0
-    for x in range(offsets.shape[0] - 1):
+    for x in range(len(offsets) - 1):
         for e in range(offsets[x], offsets[x + 1]):
             if rank[e] >= 0:
                 found += 1
@@ -204,18 +215,3 @@ def _settle(lists, rank, in_vain, stays):
             else:  # the other side separated it: it was tested here only if that was side B, after this one
                 in_vain[x] += mirror[e] > e
     return found, tests, n
-
-
-@compiled
-def _unrank_sets(lists, entries, row, rank, binomials, members, S):
-    """Write the separating set of each entry, the q-th of which is in row[q]; `members` is work space."""
-    for q in range(entries.shape[0]):
-        e = entries[q]
-        start = lists.offsets[row[q]]
-        level = S.shape[1]
-        unrank(binomials, lists.offsets[row[q] + 1] - start - 1, level, rank[e], members)
-        for i in range(level):
-            position = start + members[i]
-            if position >= e:  # the candidates are the neighbours without y
-                position += 1
-            S[q, i] = lists.neighbours[position]

@@ -131,7 +131,7 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
     for x0 in range(low, high, TILE):
         x1 = x0 + TILE if x0 + TILE < high else high
         _load_tile(tile, offsets, x0, x1)
-        for y0 in range(0, tile.C.shape[0], TILE):
+        for y0 in range(0, len(tile.C), TILE):
             if state[STOP] != 0:
                 return
             for x in range(x0, x1):

@@ -82,9 +82,9 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
     step = max(1, BLOCK // p)
     bounds = list(pairwise([*range(0, p, step), p]))
     degree = np.zeros(p, dtype=np.int64)
-    lists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(0, np.int32), np.zeros(0))] * len(bounds)
+    found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # places in the rows of a block
 
-    def task(block: int) -> Task:
+    def find(block: int) -> Task:
         low, high = bounds[block]
 
         def sweep(_: State) -> int:
@@ -95,17 +95,28 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
                 left &= ~gaps[low:high]
             left[np.arange(high - low), np.arange(low, high)] = False
             degree[low:high] = np.count_nonzero(left, axis=1)
-            at = np.flatnonzero(left)
-            z = fisher_z.z_score(np.take(C[low:high], at), n, 0)
-            lists[block] = (at % p).astype(np.int32), z
+            found[block] = np.flatnonzero(left).astype(np.int32)
             return 0
 
         return sweep
 
-    run((task(block) for block in range(len(bounds))), n_threads, p * p)
-    neighbours = np.concatenate([neighbours for neighbours, _ in lists])
-    z = np.concatenate([z for _, z in lists])
-    graph = Graph(np.concatenate(([0], np.cumsum(degree))), neighbours, np.zeros(len(z), dtype=np.bool_), z)
+    run((find(block) for block in range(len(bounds))), n_threads, p * p)
+    offsets = np.concatenate(([0], np.cumsum(degree)))
+    neighbours, z = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
+
+    def fill(block: int) -> Task:
+        low, high = bounds[block]
+
+        def copy(_: State) -> int:
+            entries = slice(offsets[low], offsets[high])
+            neighbours[entries] = found[block] % p
+            z[entries] = fisher_z.z_score(np.take(C[low:high], found[block]), n, 0)
+            return 0
+
+        return copy
+
+    run((fill(block) for block in range(len(bounds))), n_threads, len(z))
+    graph = Graph(offsets, neighbours, np.zeros(len(z), dtype=np.bool_), z)
     if fixed is not None:
         graph.fixed[:] = fixed[graph.rows(), neighbours]
         z[graph.fixed] = np.inf

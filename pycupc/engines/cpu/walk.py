@@ -267,7 +267,7 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
     level, chosen = side.level, work.chosen
     t = level - 2  # depth of the last stored matrices
     out = 0
-    for q in range(items.row.shape[0]):
+    for q in range(len(items.row)):
         x, first = items.row[q], items.first[q]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start

@@ -25,8 +25,8 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
-#: Levels whose rows are walked pair of last members by pair; above, each pair of variables is searched for by bounds.
-ROW_LEVELS = (2, 3, 4)
+#: Levels whose rows are walked with bounds; above, a search decides each pair of variables.
+ROW_LEVELS = (2, 3, 4, 5)
 #: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds on
 #: a new machine and half a second later.
 WORTH_LOADING, WORTH = 3.0, 0.01
@@ -157,7 +157,7 @@ class PrunedLevel:
         rows = rows[np.argsort(-self._degree[rows], kind="stable")]
         return self._row_tasks(rows) if self._level in ROW_LEVELS else self._pair_tasks(rows)
 
-    # ---------------------------------------------------------------- levels 2 to 4
+    # ---------------------------------------------------------------- levels 2 to 5
 
     def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         level, gathered, total = self._level, [], 0
@@ -192,7 +192,7 @@ class PrunedLevel:
 
         return walk
 
-    # ---------------------------------------------------------------- levels from 5 on
+    # ---------------------------------------------------------------- levels from 6 on
 
     def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():

@@ -1,4 +1,4 @@
-"""Levels 2 to 4: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
+"""Levels 2 to 5: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
 
 A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations given
 P: B of each candidate k with everything else, h of x. For a target y and a member s let, over k > s other than y,

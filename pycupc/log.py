@@ -1,0 +1,32 @@
+"""The package's log, line by line, to whoever wants to see it during a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+logger = logging.getLogger("pycupc")
+
+
+class _Lines(logging.Handler):
+    def __init__(self, show: Callable[[str], object]) -> None:
+        super().__init__(logging.INFO)
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._show(record.getMessage())
+
+
+@contextmanager
+def lines_to(show: Callable[[str], object] | None) -> Iterator[None]:
+    """Log at INFO level meanwhile, and call `show` with each line; None leaves the lines to the handlers there are."""
+    handler = logging.NullHandler() if show is None else _Lines(show)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)

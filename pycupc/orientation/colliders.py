@@ -2,102 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from functools import lru_cache
-from typing import Protocol
+from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from pycupc.orientation.mixed_graph import MixedGraph, Reason
-
-Triple = tuple[int, int, int]
-
-#: Unshielded triples looked up together; bounds the memory of a hub.
-PAIRS_AT_ONCE = 2_000_000
-
-
-def is_ambiguous(ambiguous: Collection[Triple], a: int, b: int, c: int) -> bool:
-    """Is the triple a - b - c, read from either end, in `ambiguous`?"""
-    return bool(ambiguous) and ((a, b, c) in ambiguous or (c, b, a) in ambiguous)
-
-
-class ContainsMany(Protocol):
-    """Separating sets, as far as colliders need them: `SepSets`."""
-
-    def contains_many(self, x: ArrayLike, y: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-        """Is b in the set of cell (x, y)? False where a cell holds no set."""
+from pycupc.compiled import compiled, part
+from pycupc.orientation.mixed_graph import (
+    AMBIGUOUS,
+    MIRROR,
+    NEIGHBOUR,
+    NO_COLLIDER,
+    MixedGraph,
+    find,
+    put_arrowhead,
+    triple_number,
+)
+from pycupc.orientation.conservative import Triple
+from pycupc.orientation.trace import COLLIDER
+from pycupc.results.sepset import SepSets
 
 
-def orient_colliders(graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple], solve_confl: bool) -> None:
-    """Set x -> y <- z for every unshielded x - y - z with y in no separating set of x and z.
+def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Collection[Triple]) -> None:
+    """Mark the triples that are no colliders, because of a separating set, and those that are ambiguous."""
+    for block in sepset.blocks:
+        x, y, members = (np.require(values, np.int32, "CW") for values in (block.x, block.y, block.members))
+        _mark_members(*graph, x, y, members, np.full(len(graph.start) - 1, -1))
+    if ambiguous:
+        _mark_ambiguous(*graph, np.array(list(ambiguous), dtype=np.int64))
+
+
+def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
+    """Set x -> y <- z for every unshielded x - y - z that is not marked.
 
     Nodes y ascending, as pcalg goes: without conflict solving a later collider overwrites the arrow of an earlier one,
-    with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free:
-    an arrow needs one collider, the one with the smallest partner. Triples are looked up in the sepsets all at once.
+    with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free.
     """
-    for y, smallest in _candidates(graph, sepset, ambiguous):
-        partner: dict[int, int] = {}
-        for x, z in smallest:
-            if x not in partner:
-                partner[x] = z
-                partner.setdefault(z, x)
-        for x, z in partner.items():
-            reason = ("collider", min(x, z), y, max(x, z))
-            if solve_confl:
-                graph.point(x, y, reason)
-            else:
-                graph.direct(x, y, reason)
+    _orient_colliders(*graph, np.full(graph.entry.shape[1], -1), solve_confl)
 
 
-def _candidates(
-    graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple]
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Each y, ascending, that is a collider somewhere, with each x of x -> y <- z, ascending, and its smallest z."""
-    nodes = [y for y in range(graph.p) if len(graph.adjacent[y]) > 1]
-    if not nodes:
-        return
-    chunk: list[int] = []
-    size = 0
-    for i, y in enumerate(nodes):
-        chunk.append(y)
-        size += len(graph.adjacent[y]) ** 2
-        if size < PAIRS_AT_ONCE and i + 1 < len(nodes):
-            continue
-        pairs = [np.array(sorted(graph.adjacent[c]), dtype=np.int64) for c in chunk]
-        upper = [_pairs_of(len(row)) for row in pairs]
-        x = np.concatenate([row[u[0]] for row, u in zip(pairs, upper, strict=True)])
-        z = np.concatenate([row[u[1]] for row, u in zip(pairs, upper, strict=True)])
-        at = np.repeat(np.array(chunk, dtype=np.int64), [len(u[0]) for u in upper])
-        open_ = ~graph.skeleton.adjacent(x, z)
-        x, z, at = x[open_], z[open_], at[open_]
-        collider = ~(sepset.contains_many(x, z, at) | sepset.contains_many(z, x, at))
-        x, z, at = x[collider], z[collider], at[collider]
-        if ambiguous:
-            triples = zip(x.tolist(), at.tolist(), z.tolist(), strict=True)
-            clear = np.array([not is_ambiguous(ambiguous, *t) for t in triples], dtype=bool)
-            x, z, at = x[clear], z[clear], at[clear]
-        x, z, at = np.concatenate((x, z)), np.concatenate((z, x)), np.concatenate((at, at))
-        order = np.lexsort((z, x, at))
-        x, z, at = x[order], z[order], at[order]
-        first = np.ones(len(x), dtype=bool)
-        first[1:] = (x[1:] != x[:-1]) | (at[1:] != at[:-1])
-        found: dict[int, list[tuple[int, int]]] = {}
-        for a, c, b in zip(x[first].tolist(), at[first].tolist(), z[first].tolist(), strict=True):
-            found.setdefault(c, []).append((a, b))
-        yield from found.items()
-        chunk, size = [], 0
+@compiled
+def _mark_members(start, entry, triple, x, y, members, cell):
+    """Mark y of each x - y - z that is in the set of cell (x, z), for all cells of one block."""
+    end = 0
+    for a in range(len(cell)):
+        if start[a] < start[a + 1]:
+            begin = _first_from(x, end, a)
+            end = _first_from(x, begin, a + 1)
+            if begin < end:
+                _mark_row(start, entry, triple, a, begin, end, y, members, cell)
 
 
-@lru_cache(maxsize=1024)
-def _pairs_of(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs i < j of range(d)."""
-    return np.triu_indices(d, 1)
+@part
+def _first_from(x, at, value):
+    """The first position from `at` on, where x is ascending, with ``x >= value``: found in steps that double."""
+    step = 1
+    while at + step <= len(x) and x[at + step - 1] < value:
+        at += step
+        step *= 2
+    while step > 1:
+        step >>= 1
+        if at + step <= len(x) and x[at + step - 1] < value:
+            at += step
+    return at
 
 
-def conflicts(graph: MixedGraph, sepset: ContainsMany) -> dict[tuple[int, int], tuple[Reason, Reason]]:
-    """Edges (a, b), a < b, ascending, that colliders want both ways, with a reason for a -> b and one for b -> a."""
-    heads = MixedGraph(graph.skeleton, graph.adjacent)
-    orient_colliders(heads, sepset, (), solve_confl=True)
-    both = sorted((a, b) for a, b in heads.trace if a < b and (b, a) in heads.trace)
-    return {(a, b): (heads.trace[a, b], heads.trace[b, a]) for a, b in both}
+@part
+def _mark_row(start, entry, triple, a, begin, end, y, members, cell):  # noqa: PLR0913 - a hot loop, without named tuples
+    """The cells (a, y), numbers `begin` to `end` - 1, entered in `cell` by y and found by a's neighbours' neighbours."""
+    for k in range(begin, end):
+        cell[y[k]] = k
+    for i in range(start[a], start[a + 1]):
+        b = entry[NEIGHBOUR, i]
+        for j in range(start[b], start[b + 1]):
+            k = cell[entry[NEIGHBOUR, j]]
+            if k >= begin and k < end:  # else left by an earlier row
+                for s in range(members.shape[1]):
+                    if members[k, s] == b:
+                        triple[triple_number(entry, entry[MIRROR, i], j)] |= NO_COLLIDER
+
+
+@compiled
+def _mark_ambiguous(start, entry, triple, triples):
+    for t in range(len(triples)):
+        i = find(start, entry, triples[t, 1], triples[t, 0])
+        j = find(start, entry, triples[t, 1], triples[t, 2])
+        if i >= 0 and j >= 0:
+            triple[triple_number(entry, i, j)] |= AMBIGUOUS
+
+
+@compiled
+def _orient_colliders(start, entry, triple, partner, solve_confl):
+    for y in range(len(start) - 1):
+        _orient_into(start, entry, triple, partner, y, solve_confl)
+
+
+@part
+def _orient_into(start, entry, triple, partner, y, solve_confl):
+    """The arrows into y. `partner`, int64 (2 m,), at first -1, receives z for each entry x with a collider x -> y <- z.
+
+    An arrow needs one collider: x takes its smallest z, and so does z take x, unless it has a partner by then.
+    """
+    begin = start[y]
+    end = start[y + 1]
+    for i in range(begin, end):
+        x = entry[NEIGHBOUR, i]
+        for j in range(begin, end):
+            if partner[i] < 0 and i != j:
+                t = triple_number(entry, i, j)
+                z = entry[NEIGHBOUR, j]
+                if triple[t] != 0:
+                    continue
+                if find(start, entry, x, z) >= 0:
+                    triple[t] = NO_COLLIDER
+                    continue
+                partner[i] = z
+                if partner[j] < 0:
+                    partner[j] = x
+    for i in range(begin, end):
+        if partner[i] >= 0:
+            put_arrowhead(entry, i, COLLIDER, partner[i], partner[i], solve_confl)

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
-from pycupc.orientation.colliders import Triple
-from pycupc.orientation.mixed_graph import neighbour_sets
 from pycupc.sparse_graph import SparseGraph
 
 #: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
@@ -31,6 +29,7 @@ _FREE = 16
 _BATCH = 2**17
 
 Pair = tuple[int, int]
+Triple = tuple[int, int, int]
 Batch = NDArray[np.int64]
 Done = TypeVar("Done")
 
@@ -272,3 +271,10 @@ def _ahead(
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
+
+
+def neighbour_sets(skeleton: SparseGraph) -> list[set[int]]:
+    """Neighbours of each variable."""
+    start, neighbours = skeleton.neighbour_lists()
+    columns, bounds = neighbours.tolist(), start.tolist()
+    return [set(columns[bounds[a] : bounds[a + 1]]) for a in range(skeleton.p)]

@@ -9,157 +9,182 @@ it, so each rule visits just those pairs, in the same order, and the cost follow
                                in this pass are queued, those already passed wait for the next round
     with conflict solving      a rule reads the graph as it was when it started; an arrow against one set meanwhile
                                makes the edge bidirected
+
+Nodes b wait, not pairs: a visit to b goes through all its pairs (a, b). Those that nothing new concerns do nothing.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Collection, Iterator
+import numpy as np
 
-from pycupc.orientation.colliders import Triple, is_ambiguous
-from pycupc.orientation.mixed_graph import MixedGraph, Reason
+from pycupc.compiled import compiled, part
+from pycupc.orientation.mixed_graph import (
+    AMBIGUOUS,
+    IN,
+    KIND,
+    MIRROR,
+    NEIGHBOUR,
+    OUT,
+    TURNED,
+    UNDIRECTED,
+    MixedGraph,
+    find,
+    put_arrowhead,
+    triple_number,
+)
 
-#: Neighbours of a node over edges that were undirected when the rule started.
-_Listed = Callable[[int], set[int]]
-_Concerned = Callable[[int, int, _Listed], Iterator[tuple[int, int]]]
-_Why = Callable[[int, int, _Listed], Reason | None]
+#: Positions in `counts`: the number of the pass, of the arrows, of the nodes waiting, and the lowest of these; from
+#: SEEN + 1 on, how many of the arrows rules 1, 2 and 3 have looked at.
+PASS, N_ARROWS, N_WAITING, LOWEST, SEEN = 0, 1, 2, 3, 3
 
 
-class MeekRules:
-    """The rules as one pass each over a graph that holds its colliders.
+def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False) -> None:
+    """Rules 1, 2, 3 in turn until a whole round changes nothing.
 
     Parameters
     ----------
     graph : MixedGraph
-        Changed in place.
-    ambiguous : collection of (a, b, c)
-        Triples that no rule may use as colliders or non-colliders.
+        With its colliders; changed in place.
     solve_confl : bool
         Let arrows that disagree become bidirected.
     arrow_is_gap : bool
         Rule 3 also takes c1, c2 with an arrow between them for not adjacent. So does pcalg's version of the rules for
         "rand" and "retry"; it shows only where earlier colliders were overwritten.
     """
+    # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
+    # there are never more arrows to remember than entries.
+    arrows, counts = np.empty(graph.entry.shape[1], dtype=np.int64), np.zeros(7, dtype=np.int64)
+    colliders = np.flatnonzero(graph.entry[KIND] == IN)  # everything is new to every rule
+    arrows[: len(colliders)] = colliders
+    counts[N_ARROWS] = len(colliders)
+    graph.entry[TURNED] = 0
+    waiting = np.zeros(len(graph.start) - 1, dtype=np.bool_)
+    _apply_rules(*graph, arrows, waiting, counts, solve_confl, arrow_is_gap)
 
-    def __init__(
-        self,
-        graph: MixedGraph,
-        ambiguous: Collection[Triple] = (),
-        solve_confl: bool = False,
-        arrow_is_gap: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.arrow_is_gap = arrow_is_gap
-        self.ambiguous = ambiguous
-        self.solve_confl = solve_confl
-        graph.arrows = graph.directed()  # everything is new to every rule
-        self._seen = {1: 0, 2: 0, 3: 0}  # how much of graph.arrows each rule has looked at
 
-    def run(self) -> None:
-        """Rules 1, 2, 3 in turn until a whole round changes nothing."""
-        while any([self.rule1(), self.rule2(), self.rule3()]):
-            pass
+@compiled
+def _apply_rules(start, entry, triple, arrows, waiting, counts, solve_confl, arrow_is_gap):
+    """`arrows`, entries, in the order in which they were set; `waiting`, bool (p,), the nodes that a pass has to visit.
 
-    def _new_arrows(self, rule: int) -> list[tuple[int, int]]:
-        """Arrows of the graph that appeared since this rule last started."""
-        arrows = self.graph.arrows
-        new, self._seen[rule] = arrows[self._seen[rule] :], len(arrows)
-        return [(a, b) for a, b in dict.fromkeys(new) if a in self.graph.parents[b]]
+    The row TURNED holds the last pass that changed an edge, which was undirected when that pass started.
+    """
+    before = -1
+    while counts[N_ARROWS] > before:
+        before = counts[N_ARROWS]
+        for rule in range(1, 4):
+            _pass(start, entry, triple, arrows, waiting, counts, rule, solve_confl, arrow_is_gap)
 
-    def rule1(self) -> bool:
-        """a -> b, b - c, a and c not adjacent: b -> c (else a new collider)."""
-        graph, changed = self.graph, False
-        turned: dict[int, set[int]] = {}  # with conflict solving: neighbours that were undirected when the rule started
-        for b, a in sorted((b, a) for a, b in self._new_arrows(1)):
-            candidates = (graph.undirected[b] | turned.get(b, set())) - graph.adjacent[a]
-            for c in sorted(candidates):
-                if is_ambiguous(self.ambiguous, a, b, c):
+
+@part
+def _pass(start, entry, triple, arrows, waiting, counts, rule, solve_confl, arrow_is_gap):  # noqa: PLR0913 - hot loop
+    """One rule on all pairs that are listed when it starts and that a new arrow concerns."""
+    now = counts[PASS] + 1
+    counts[PASS] = now
+    counts[LOWEST] = len(waiting)
+    i = counts[SEEN + rule]
+    counts[SEEN + rule] = counts[N_ARROWS]
+    after = -1
+    while i < counts[N_ARROWS]:
+        if entry[KIND, arrows[i]] == IN:  # not overwritten since
+            _wake(start, entry, waiting, counts, rule, arrows[i], after, arrow_is_gap)
+        i += 1
+    b = counts[LOWEST]
+    while counts[N_WAITING] > 0:
+        if waiting[b]:
+            waiting[b] = False
+            counts[N_WAITING] -= 1
+            for e in range(start[b], start[b + 1]):
+                if entry[KIND, e] != UNDIRECTED and entry[TURNED, e] != now:
                     continue
-                reason = ("R1", a, b, c)
-                if self.solve_confl:
-                    changed |= c in graph.undirected[b] or c in graph.parents[b]
-                    graph.point(b, c, reason)
-                    turned.setdefault(b, set()).add(c)
-                    turned.setdefault(c, set()).add(b)
-                else:
-                    graph.direct(b, c, reason)
-                    changed = True
-        return changed
+                if rule == 1:
+                    _rule1(start, entry, triple, arrows, counts, e, b, solve_confl)
+                elif _rule2_or_3(start, entry, triple, arrows, counts, rule, e, b, solve_confl, arrow_is_gap):
+                    _wake(start, entry, waiting, counts, rule, e, b, arrow_is_gap)
+        b += 1
 
-    def rule2(self) -> bool:
-        """a -> c -> b, a - b: a -> b (else a cycle)."""
-        graph = self.graph
 
-        def concerned(u: int, v: int, listed: _Listed) -> Iterator[tuple[int, int]]:
-            """Listed (a, b) with u -> v as one half of a -> c -> b."""
-            for b in graph.children[v] & listed(u):
-                yield u, b
-            for a in graph.parents[u] & listed(v):
-                yield a, v
+@part
+def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
+    """Let the nodes beyond `after` wait whose pairs may satisfy the rule because of the arrow u -> v of entry e.
 
-        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
-            via = graph.children[a] & graph.parents[b]
-            if self.solve_confl:
-                via -= listed(a) | listed(b)
-            return ("R2", a, min(via), b) if via else None
+    These are pairs (a, v), and in rule 2 also (u, b) with u -> v -> b. With `arrow_is_gap` the arrow may be the gap of
+    rule 3, whose b is then a child of u.
+    """
+    i = entry[MIRROR, e]  # v in the list of u
+    end = i + 1
+    if rule == 2 or arrow_is_gap:
+        i = start[entry[NEIGHBOUR, e]]
+        end = start[entry[NEIGHBOUR, e] + 1]
+    while i < end:
+        b = entry[NEIGHBOUR, i]
+        if b > after and not waiting[b]:
+            waiting[b] = True
+            counts[N_WAITING] += 1
+            if b < counts[LOWEST]:
+                counts[LOWEST] = b
+        i += 1
 
-        return self._pass(2, concerned, reason)
 
-    def rule3(self) -> bool:
-        """a - c1 -> b, a - c2 -> b, a - b, c1 and c2 not adjacent: a -> b (else a cycle or a new collider)."""
-        graph = self.graph
+@part
+def _state(entry, e, counts, solve_confl):
+    """The state that conditions are read from: with conflict solving, that at the start of this pass."""
+    if solve_confl and entry[TURNED, e] == counts[PASS]:
+        return UNDIRECTED
+    return entry[KIND, e]
 
-        def concerned(u: int, v: int, listed: _Listed) -> Iterator[tuple[int, int]]:
-            """Listed (a, b) with u -> v as one of the two arrows, so b = v."""
-            for a in listed(u) & listed(v):
-                yield a, v
-                if self.arrow_is_gap:  # u -> v may as well be the gap between c1 and c2
-                    for b in graph.children[u] & graph.children[v] & listed(a):
-                        yield a, b
 
-        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
-            both = (listed(a) - listed(b) if self.solve_confl else graph.undirected[a]) & graph.parents[b]
-            close = graph.undirected if self.arrow_is_gap else graph.adjacent
-            for c1 in sorted(both):
-                for c2 in sorted(both - close[c1]):
-                    if c2 > c1 and not is_ambiguous(self.ambiguous, c1, a, c2):
-                        return "R3", a, c1, c2, b
-            return None
+@part
+def _direct(entry, arrows, counts, e, rule, first, second, solve_confl):
+    """Arrowhead at the owner of entry e."""
+    if put_arrowhead(entry, e, rule, first, second, solve_confl):
+        arrows[counts[N_ARROWS]] = e
+        counts[N_ARROWS] += 1
+    entry[TURNED, e] = counts[PASS]
+    entry[TURNED, entry[MIRROR, e]] = counts[PASS]
 
-        return self._pass(3, concerned, reason)
 
-    def _pass(self, rule: int, concerned: _Concerned, reason: _Why) -> bool:
-        """One pass of rule 2 or 3 over the pairs (a, b) that were undirected at its start, b outermost.
+@part
+def _rule1(start, entry, triple, arrows, counts, e, b, solve_confl):
+    """a -> b, b - c, a and c not adjacent: b -> c (else a new collider). The lowest a does it; c is in entry e of b."""
+    if _state(entry, e, counts, solve_confl) != UNDIRECTED:
+        return
+    for i in range(start[b], start[b + 1]):
+        if entry[KIND, i] == IN and entry[TURNED, i] != counts[PASS]:
+            a = entry[NEIGHBOUR, i]
+            if find(start, entry, a, entry[NEIGHBOUR, e]) < 0 and triple[triple_number(entry, i, e)] & AMBIGUOUS == 0:
+                _direct(entry, arrows, counts, entry[MIRROR, e], 1, a, a, solve_confl)
+                return
 
-        `concerned(u, v, listed)` gives the pairs to look at because of an arrow u -> v, `reason(a, b, listed)` says
-        why a -> b, or None. `listed(a)` holds the neighbours of a over edges undirected when the pass started. Without
-        conflict solving a listed pair is directed even if its mirror image has been meanwhile: pcalg does not look.
-        """
-        graph = self.graph
-        turned: dict[int, set[int]] = {}
 
-        def listed(a: int) -> set[int]:
-            return graph.undirected[a] | turned[a] if a in turned else graph.undirected[a]
+@part
+def _leads(start, entry, counts, rule, i, b, solve_confl):
+    """Is a -> c -> b (rule 2) or a - c -> b (rule 3), c in entry i of a?"""
+    if _state(entry, i, counts, solve_confl) != (OUT if rule == 2 else UNDIRECTED):
+        return False
+    j = find(start, entry, b, entry[NEIGHBOUR, i])
+    return j >= 0 and _state(entry, j, counts, solve_confl) == IN
 
-        queue = list({(b, a) for u, v in self._new_arrows(rule) for a, b in concerned(u, v, listed)})
-        heapq.heapify(queue)
-        queued = set(queue)
-        changed = False
-        while queue:
-            b, a = heapq.heappop(queue)
-            why = reason(a, b, listed)
-            if why is None:
-                continue
-            changed |= not self.solve_confl or b in graph.undirected[a] or b in graph.parents[a]
-            turned.setdefault(a, set()).add(b)
-            turned.setdefault(b, set()).add(a)
-            if self.solve_confl:
-                graph.point(a, b, why)
-                continue
-            graph.direct(a, b, why)
-            for first, second in concerned(a, b, listed):
-                pair = (second, first)
-                if pair > (b, a) and pair not in queued:
-                    queued.add(pair)
-                    heapq.heappush(queue, pair)
-        return changed
+
+@part
+def _rule2_or_3(start, entry, triple, arrows, counts, rule, e, b, solve_confl, arrow_is_gap):  # noqa: PLR0913 - hot loop
+    """Direct a -> b, a in entry e of b, if the rule applies; says whether other pairs have to know in this pass.
+
+    Rule 2: a -> c -> b, a - b: a -> b (else a cycle).
+    Rule 3: a - c1 -> b, a - c2 -> b, a - b, c1 and c2 not adjacent: a -> b (else a cycle or a new collider).
+    """
+    a = entry[NEIGHBOUR, e]
+    for i in range(start[a], start[a + 1]):
+        if not _leads(start, entry, counts, rule, i, b, solve_confl):
+            continue
+        for j in range(i if rule == 2 else i + 1, start[a + 1]):
+            if rule == 3:
+                if not _leads(start, entry, counts, rule, j, b, solve_confl):
+                    continue
+                gap = find(start, entry, entry[NEIGHBOUR, i], entry[NEIGHBOUR, j])
+                if gap >= 0 and not (arrow_is_gap and entry[KIND, gap] != UNDIRECTED):
+                    continue
+                if triple[triple_number(entry, i, j)] & AMBIGUOUS != 0:
+                    continue
+            _direct(entry, arrows, counts, e, rule, entry[NEIGHBOUR, i], entry[NEIGHBOUR, j], solve_confl)
+            return not solve_confl
+    return False

@@ -70,6 +70,11 @@ class SepSets:
         One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
     gaps : int64 (k,), optional
         ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
+
+    Attributes
+    ----------
+    blocks : tuple of SetsOfOneSize
+        The stored sets.
     """
 
     def __init__(
@@ -79,7 +84,7 @@ class SepSets:
         gaps: NDArray[np.int64] | None = None,
     ) -> None:
         self.p, self._skeleton = skeleton.p, skeleton
-        self._blocks = tuple(SetsOfOneSize(skeleton.p, *block) for block in blocks if len(block[0]))
+        self.blocks = tuple(SetsOfOneSize(skeleton.p, *block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
 
     @classmethod
@@ -126,7 +131,7 @@ class SepSets:
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
         key = x * self.p + y
-        for block in self._blocks:
+        for block in self.blocks:
             at = int(block.keys.searchsorted(key))
             if at < len(block.keys) and block.keys[at] == key:
                 return tuple(block.members[at].tolist())
@@ -158,7 +163,7 @@ class SepSets:
         """Is b in the set of cell (x, y)? Arrays of equal length; False where a cell holds no set."""
         keys, b = np.asarray(x, dtype=np.int64) * self.p + np.asarray(y), np.asarray(b)
         out = np.zeros(len(keys), dtype=np.bool_)
-        for block in self._blocks:
+        for block in self.blocks:
             at = block.find(keys)
             here = np.flatnonzero(at >= 0)
             out[here] = (block.members[at[here]] == b[here, None]).any(axis=1)
@@ -167,10 +172,10 @@ class SepSets:
     def flat(self) -> FlatCells:
         """The stored cells; the implied ones are not among them."""
         none = np.zeros(0, dtype=np.int32)
-        x, y = (np.concatenate([none, *(getattr(block, name) for block in self._blocks)]) for name in ("x", "y"))
-        sizes = [block.members.shape[1] for block in self._blocks]
-        length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self._blocks])
-        members = np.concatenate([none, *(block.members.ravel() for block in self._blocks)])
+        x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in ("x", "y"))
+        sizes = [block.members.shape[1] for block in self.blocks]
+        length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
+        members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
         order = np.lexsort((y, x))
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
@@ -188,7 +193,7 @@ class SepSets:
         implied = np.triu(np.ones((p, p), dtype=np.bool_), 1)
         implied[self._skeleton.low, self._skeleton.high] = False
         implied.reshape(-1)[self._gaps] = False
-        for block in self._blocks:
+        for block in self.blocks:
             implied[np.minimum(block.x, block.y), np.maximum(block.x, block.y)] = False
         x, y = np.nonzero(implied)
         return x, y
@@ -197,7 +202,7 @@ class SepSets:
         """All cells that hold a set, the implied ones included, as a dict: for small p, tests and comparisons."""
         x, y = self.implied_empty()
         found: dict[Cell, tuple[int, ...]] = dict.fromkeys(zip(x.tolist(), y.tolist(), strict=True), ())
-        for block in self._blocks:
+        for block in self.blocks:
             cells = zip(block.x.tolist(), block.y.tolist(), strict=True)
             found.update(zip(cells, map(tuple, block.members.tolist()), strict=True))
         return found

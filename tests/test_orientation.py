@@ -87,14 +87,14 @@ def test_compiled_orientation_equals_the_contract_written_out(first):
     for seed in [*range(first, first + 500), *MEMORABLE]:
         skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
         for name, options in VARIANTS.items():
-            for triples in [set(), ambiguous] if ambiguous and "u2pd" not in options else [set()]:
-                more = {**options, "ambiguous": triples, "random_state": seed}
-                graph, trace, *way = oracle.orient(skeleton, Cells(cells), **more)
+            for skipped in [set(), ambiguous] if ambiguous and "u2pd" not in options else [set()]:
+                more = {**options, "ambiguous": skipped, "random_state": seed}
+                graph, reasons, *way = oracle.orient(skeleton, Cells(cells), **more)
                 got = orient_dense(skeleton, Cells(cells), **more)
                 np.testing.assert_array_equal(got.graph, graph, err_msg=f"{seed} {name}")
-                assert dict(got.trace) == trace, (seed, name)
+                assert dict(got.trace) == reasons, (seed, name)
                 assert [got.status, got.n_tries] == way, (seed, name)
-                seen |= {(name, got.status), *(why[0] for why in trace.values())}
+                seen |= {(name, got.status), *(why[0] for why in reasons.values())}
     assert seen >= {"collider", "R1", "R2", "R3"}
     assert seen >= {("retry", status) for status in ("extendable", "reoriented", "forced", "random")}
 

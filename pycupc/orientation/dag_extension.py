@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import (
@@ -139,7 +139,16 @@ def _is_extendable(start, entry, children, line, waiting, gone):
         first = (first + 1) % p
         n_waiting -= 1
         waiting[x] = False
-        if gone[x] or children[x] > 0 or not _may_go_last(start, entry, gone, x):
+        last = not gone[x] and children[x] == 0
+        for i in range(start[x], start[x + 1]):
+            y = entry[NEIGHBOUR, i]
+            if last and entry[KIND, i] == UNDIRECTED and not gone[y]:
+                for j in range(start[x], start[x + 1]):
+                    z = entry[NEIGHBOUR, j]
+                    if j != i and not gone[z] and find(start, entry, y, z) < 0:
+                        last = False
+                        break
+        if not last:
             continue
         gone[x] = True
         left -= 1
@@ -153,33 +162,15 @@ def _is_extendable(start, entry, children, line, waiting, gone):
     return left == 0
 
 
-@part
-def _may_go_last(start, entry, gone, x):
-    """Is each undirected neighbour of x adjacent to all its other neighbours, among the nodes left?"""
-    for i in range(start[x], start[x + 1]):
-        y = entry[NEIGHBOUR, i]
-        if entry[KIND, i] == UNDIRECTED and not gone[y]:
-            for j in range(start[x], start[x + 1]):
-                z = entry[NEIGHBOUR, j]
-                if j != i and not gone[z] and find(start, entry, y, z) < 0:
-                    return False
-    return True
-
-
 @compiled
 def _orient_colliders_of_order(start, entry, place):
-    for y in range(len(place)):
-        _orient_parents(start, entry, place, y)
-
-
-@part
-def _orient_parents(start, entry, place, y):
     """Set x -> y <- z where x and z precede y and are not adjacent; the reason names the smallest such z."""
-    never = False  # resolve conflicts
-    for i in range(start[y], start[y + 1]):
-        x = entry[NEIGHBOUR, i]
-        for j in range(start[y], start[y + 1]):
-            z = entry[NEIGHBOUR, j]
-            if i != j and place[x] < place[y] and place[z] < place[y] and find(start, entry, x, z) < 0:
-                put_arrowhead(entry, i, COLLIDER, z, z, never)
-                break
+    solve_confl = False
+    for y in range(len(place)):
+        for i in range(start[y], start[y + 1]):
+            x = entry[NEIGHBOUR, i]
+            for j in range(start[y], start[y + 1]):
+                z = entry[NEIGHBOUR, j]
+                if i != j and place[x] < place[y] and place[z] < place[y] and find(start, entry, x, z) < 0:
+                    put_arrowhead(entry, i, COLLIDER, z, z, solve_confl)
+                    break

@@ -33,9 +33,8 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
 )
 
-#: Positions in `counts`: the number of the pass, of the arrows, of the nodes waiting, and the lowest of these; from
-#: SEEN + 1 on, how many of the arrows rules 1, 2 and 3 have looked at.
-PASS, N_ARROWS, N_WAITING, LOWEST, SEEN = 0, 1, 2, 3, 3
+#: Positions in `counts`: how many nodes wait, and the lowest of them.
+N_WAITING, LOWEST = 0, 1
 
 
 def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False) -> None:
@@ -53,54 +52,91 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     """
     # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
     # there are never more arrows to remember than entries.
-    arrows, counts = np.empty(graph.entry.shape[1], dtype=np.int64), np.zeros(7, dtype=np.int64)
+    arrows = np.empty(graph.entry.shape[1], dtype=np.int64)
     colliders = np.flatnonzero(graph.entry[KIND] == IN)  # everything is new to every rule
     arrows[: len(colliders)] = colliders
-    counts[N_ARROWS] = len(colliders)
     graph.entry[TURNED] = 0
-    waiting = np.zeros(len(graph.start) - 1, dtype=np.bool_)
-    _apply_rules(*graph, arrows, waiting, counts, solve_confl, arrow_is_gap)
+    degree = np.diff(graph.start)
+    both, waiting = np.empty(int(degree.max(initial=0)), dtype=np.int64), np.zeros(len(degree), dtype=np.bool_)
+    seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    _apply_rules(*graph, arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
 @compiled
-def _apply_rules(start, entry, triple, arrows, waiting, counts, solve_confl, arrow_is_gap):
-    """`arrows`, entries, in the order in which they were set; `waiting`, bool (p,), the nodes that a pass has to visit.
+def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take much longer to compile
+    start, entry, triple, arrows, n_arrows, seen, waiting, counts, both, solve_confl, arrow_is_gap
+):
+    """Rounds, rules, nodes b, entries e of b.
 
-    The row TURNED holds the last pass that changed an edge, which was undirected when that pass started.
+    `arrows` holds the entries of all arrows, `n_arrows` of them, in the order in which they were set, and `seen` how
+    many each rule has looked at. `waiting`, bool (p,), are the nodes that the pass has to visit; `both` is work space.
+    The row TURNED of `entry` has the last pass that changed an edge, which was undirected when that pass started.
     """
-    before = -1
-    while counts[N_ARROWS] > before:
-        before = counts[N_ARROWS]
+    now = 0
+    none = -1
+    before = none
+    while n_arrows > before:
+        before = n_arrows
         for rule in range(1, 4):
-            _pass(start, entry, triple, arrows, waiting, counts, rule, solve_confl, arrow_is_gap)
-
-
-@part
-def _pass(start, entry, triple, arrows, waiting, counts, rule, solve_confl, arrow_is_gap):  # noqa: PLR0913 - hot loop
-    """One rule on all pairs that are listed when it starts and that a new arrow concerns."""
-    now = counts[PASS] + 1
-    counts[PASS] = now
-    counts[LOWEST] = len(waiting)
-    i = counts[SEEN + rule]
-    counts[SEEN + rule] = counts[N_ARROWS]
-    after = -1
-    while i < counts[N_ARROWS]:
-        if entry[KIND, arrows[i]] == IN:  # not overwritten since
-            _wake(start, entry, waiting, counts, rule, arrows[i], after, arrow_is_gap)
-        i += 1
-    b = counts[LOWEST]
-    while counts[N_WAITING] > 0:
-        if waiting[b]:
-            waiting[b] = False
-            counts[N_WAITING] -= 1
-            for e in range(start[b], start[b + 1]):
-                if entry[KIND, e] != UNDIRECTED and entry[TURNED, e] != now:
+            now += 1
+            counts[LOWEST] = len(waiting)
+            for i in range(seen[rule], n_arrows):
+                if entry[KIND, arrows[i]] == IN:  # not overwritten since
+                    _wake(start, entry, waiting, counts, rule, arrows[i], none, arrow_is_gap)
+            seen[rule] = n_arrows
+            b = counts[LOWEST] - 1
+            while counts[N_WAITING] > 0:
+                b += 1
+                if not waiting[b]:
                     continue
-                if rule == 1:
-                    _rule1(start, entry, triple, arrows, counts, e, b, solve_confl)
-                elif _rule2_or_3(start, entry, triple, arrows, counts, rule, e, b, solve_confl, arrow_is_gap):
-                    _wake(start, entry, waiting, counts, rule, e, b, arrow_is_gap)
-        b += 1
+                waiting[b] = False
+                counts[N_WAITING] -= 1
+                for e in range(start[b], start[b + 1]):
+                    if entry[KIND, e] != UNDIRECTED and (entry[TURNED, e] != now or (rule == 1 and not solve_confl)):
+                        continue  # not listed, or, in rule 1, not undirected any more
+                    head = e
+                    first = -1
+                    second = -1
+                    n = 0
+                    a = entry[NEIGHBOUR, e]
+                    if rule == 1:  # x -> b, b - a, x and a not adjacent: b -> a (else a new collider)
+                        head = entry[MIRROR, e]
+                        for i in range(start[b], start[b + 1]):
+                            if (
+                                first < 0
+                                and entry[KIND, i] == IN
+                                and entry[TURNED, i] != now
+                                and find(start, entry, a, entry[NEIGHBOUR, i]) < 0
+                                and triple[triple_number(entry, i, e)] & AMBIGUOUS == 0
+                            ):
+                                first = entry[NEIGHBOUR, i]
+                    else:  # collect the c with a -> c -> b (rule 2) or a - c -> b (rule 3)
+                        for i in range(start[a], start[a + 1]):
+                            if _state(entry, i, now, solve_confl) == (OUT if rule == 2 else UNDIRECTED):
+                                j = find(start, entry, b, entry[NEIGHBOUR, i])
+                                if j >= 0 and _state(entry, j, now, solve_confl) == IN:
+                                    both[n] = i
+                                    n += 1
+                    if rule == 2 and n > 0:  # a - b: a -> b (else a cycle)
+                        first = entry[NEIGHBOUR, both[0]]
+                    for s in range(n if rule == 3 else 0):  # not adjacent: a -> b (else a cycle or collider)
+                        for t in range(s + 1, n):
+                            gap = find(start, entry, entry[NEIGHBOUR, both[s]], entry[NEIGHBOUR, both[t]])
+                            if (
+                                first < 0
+                                and (gap < 0 or (arrow_is_gap and entry[KIND, gap] != UNDIRECTED))
+                                and triple[triple_number(entry, both[s], both[t])] & AMBIGUOUS == 0
+                            ):
+                                first = entry[NEIGHBOUR, both[s]]
+                                second = entry[NEIGHBOUR, both[t]]
+                    if first >= 0:
+                        if put_arrowhead(entry, head, rule, first, second, solve_confl):
+                            arrows[n_arrows] = head
+                            n_arrows += 1
+                        entry[TURNED, head] = now
+                        entry[TURNED, entry[MIRROR, head]] = now
+                        if rule > 1 and not solve_confl:
+                            _wake(start, entry, waiting, counts, rule, e, b, arrow_is_gap)
 
 
 @part
@@ -126,65 +162,8 @@ def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
 
 
 @part
-def _state(entry, e, counts, solve_confl):
+def _state(entry, e, now, solve_confl):
     """The state that conditions are read from: with conflict solving, that at the start of this pass."""
-    if solve_confl and entry[TURNED, e] == counts[PASS]:
+    if solve_confl and entry[TURNED, e] == now:
         return UNDIRECTED
     return entry[KIND, e]
-
-
-@part
-def _direct(entry, arrows, counts, e, rule, first, second, solve_confl):
-    """Arrowhead at the owner of entry e."""
-    if put_arrowhead(entry, e, rule, first, second, solve_confl):
-        arrows[counts[N_ARROWS]] = e
-        counts[N_ARROWS] += 1
-    entry[TURNED, e] = counts[PASS]
-    entry[TURNED, entry[MIRROR, e]] = counts[PASS]
-
-
-@part
-def _rule1(start, entry, triple, arrows, counts, e, b, solve_confl):
-    """a -> b, b - c, a and c not adjacent: b -> c (else a new collider). The lowest a does it; c is in entry e of b."""
-    if _state(entry, e, counts, solve_confl) != UNDIRECTED:
-        return
-    for i in range(start[b], start[b + 1]):
-        if entry[KIND, i] == IN and entry[TURNED, i] != counts[PASS]:
-            a = entry[NEIGHBOUR, i]
-            if find(start, entry, a, entry[NEIGHBOUR, e]) < 0 and triple[triple_number(entry, i, e)] & AMBIGUOUS == 0:
-                _direct(entry, arrows, counts, entry[MIRROR, e], 1, a, a, solve_confl)
-                return
-
-
-@part
-def _leads(start, entry, counts, rule, i, b, solve_confl):
-    """Is a -> c -> b (rule 2) or a - c -> b (rule 3), c in entry i of a?"""
-    if _state(entry, i, counts, solve_confl) != (OUT if rule == 2 else UNDIRECTED):
-        return False
-    j = find(start, entry, b, entry[NEIGHBOUR, i])
-    return j >= 0 and _state(entry, j, counts, solve_confl) == IN
-
-
-@part
-def _rule2_or_3(start, entry, triple, arrows, counts, rule, e, b, solve_confl, arrow_is_gap):  # noqa: PLR0913 - hot loop
-    """Direct a -> b, a in entry e of b, if the rule applies; says whether other pairs have to know in this pass.
-
-    Rule 2: a -> c -> b, a - b: a -> b (else a cycle).
-    Rule 3: a - c1 -> b, a - c2 -> b, a - b, c1 and c2 not adjacent: a -> b (else a cycle or a new collider).
-    """
-    a = entry[NEIGHBOUR, e]
-    for i in range(start[a], start[a + 1]):
-        if not _leads(start, entry, counts, rule, i, b, solve_confl):
-            continue
-        for j in range(i if rule == 2 else i + 1, start[a + 1]):
-            if rule == 3:
-                if not _leads(start, entry, counts, rule, j, b, solve_confl):
-                    continue
-                gap = find(start, entry, entry[NEIGHBOUR, i], entry[NEIGHBOUR, j])
-                if gap >= 0 and not (arrow_is_gap and entry[KIND, gap] != UNDIRECTED):
-                    continue
-                if triple[triple_number(entry, i, j)] & AMBIGUOUS != 0:
-                    continue
-            _direct(entry, arrows, counts, e, rule, entry[NEIGHBOUR, i], entry[NEIGHBOUR, j], solve_confl)
-            return not solve_confl
-    return False

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from pycupc.compiled import compiled, part
 from pycupc.orientation.trace import Trace
-from pycupc.sparse_graph import Marks, SparseGraph
+from pycupc.sparse_graph import Ints, Marks, SparseGraph
 
 Indices = NDArray[np.int64]
 
 #: The rows of `MixedGraph.entry`, one array because every array that is passed on takes time to compile.
 NEIGHBOUR, MIRROR, PAIRS, KIND, RULE, FIRST, SECOND, TURNED = range(8)
 
-#: The state of an edge, seen from the owner of the entry.
+#: The state of an edge, seen from the owner of the entry. The bit `IN` is an arrowhead at the owner.
 UNDIRECTED, IN, OUT, BOTH = 0, 1, 2, 3
 
 #: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
@@ -54,8 +54,7 @@ def undirected(skeleton: SparseGraph) -> MixedGraph:
     """A skeleton of which nothing is oriented and no triple known."""
     start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
     entry = np.zeros((8, int(start[-1])), dtype=np.int64)
-    low, high = (np.require(ends, np.int32, "CW") for ends in (skeleton.low, skeleton.high))
-    _fill_lists(low, high, start[:-1].copy(), entry)
+    _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry)
     first = start[owners(entry)]
     place = np.arange(entry.shape[1]) - first
     pairs = np.cumsum(place)
@@ -72,7 +71,13 @@ def without_arrows(graph: MixedGraph) -> MixedGraph:
 
 def owners(entry: Indices) -> Indices:
     """The owner of each entry."""
-    return entry[NEIGHBOUR, entry[MIRROR]]
+    out: Indices = entry[NEIGHBOUR, entry[MIRROR]]
+    return out
+
+
+def plain(array: Ints) -> Ints:
+    """`array` in the one form that is compiled for: int32, contiguous, not read-only; a copy only where it is not."""
+    return np.require(array, np.int32, ["C", "W"])
 
 
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
@@ -85,7 +90,7 @@ def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
 def trace(graph: MixedGraph) -> Trace:
     """What set the arrowheads that there are now."""
     entry = graph.entry
-    heads = np.flatnonzero((entry[KIND] == IN) | (entry[KIND] == BOTH))
+    heads = np.flatnonzero(entry[KIND] & IN)
     found = entry[:, heads].astype(np.int32)
     return Trace(found[NEIGHBOUR], owners(entry)[heads], found[RULE], found[FIRST], found[SECOND])
 
@@ -140,7 +145,7 @@ def put_arrowhead(entry, e, rule, first, second, solve_confl):
     an arrow the other way becomes bidirected, and the rest stays.
     """
     was = entry[KIND, e]
-    if solve_confl and (was == IN or was == BOTH):
+    if solve_confl and was & IN:
         return False
     clash = solve_confl and was == OUT
     entry[KIND, e] = BOTH if clash else IN

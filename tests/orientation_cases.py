@@ -21,8 +21,8 @@ class Cells:
     def __init__(self, cells: dict[tuple[int, int], tuple[int, ...]]) -> None:
         self.cells = cells
 
-    def get(self, x: int, y: int) -> tuple[int, ...] | None:
-        return self.cells.get((x, y))
+    def get_many(self, cells) -> list[tuple[int, ...] | None]:
+        return [self.cells.get(cell) for cell in cells]
 
     def contains(self, x: int, z: int, b: int) -> bool:
         return b in self.cells.get((x, z), ())

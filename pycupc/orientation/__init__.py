@@ -2,7 +2,7 @@
 
     mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
     colliders.py       unshielded colliders, from the separating sets
-    meek.py, queue.py  rules 1, 2, 3, and the queue of the pairs that they have to look at
+    meek.py            rules 1, 2, 3
     dag_extension.py   u2pd "rand" and "retry": is there a DAG, and if not, what then
     trace.py           the reason of every arrow
     conservative.py    conservative and majority rule: which triples are decided
@@ -28,6 +28,7 @@ from pycupc.sparse_graph import SparseGraph
 __all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]
 
 U2pd = Literal["relaxed", "rand", "retry"]
+Status = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Orientation:
 
     graph: SparseGraph
     trace: Mapping[tuple[int, int], Reason]
-    status: Literal["relaxed", "extendable", "reoriented", "forced", "random"] = "relaxed"
+    status: Status = "relaxed"
     n_tries: int = 0
 
 
@@ -109,13 +110,17 @@ def orient(
         raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
     if u2pd != "relaxed" and ambiguous:
         raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
-    from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
+    from pycupc.compiled import announced  # loads Numba
+    from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
 
-    graph = mixed_graph.undirected(skeleton)
-    colliders.mark_triples(graph, sepset, ambiguous or ())
-    if u2pd != "relaxed":
-        graph, status, n_tries = dag_extension.orient_extendable(graph, u2pd, random_state)
+    status: Status = "relaxed"
+    n_tries = 0
+    with announced("compiling for the orientation, once per machine"):
+        graph = mixed_graph.undirected(skeleton)
+        colliders.mark_triples(graph, sepset, ambiguous or ())
+        if u2pd == "relaxed":
+            colliders.orient_colliders(graph, solve_confl)
+            meek.apply_rules(graph, solve_confl=solve_confl)
+        else:
+            graph, status, n_tries = dag_extension.orient_extendable(graph, u2pd, random_state)
         return Orientation(mixed_graph.to_sparse(graph, skeleton), mixed_graph.trace(graph), status, n_tries)
-    colliders.orient_colliders(graph, solve_confl)
-    meek.apply_rules(graph, solve_confl=solve_confl)
-    return Orientation(mixed_graph.to_sparse(graph, skeleton), mixed_graph.trace(graph))

@@ -32,12 +32,12 @@ from pycupc.orientation.trace import COLLIDER
 MAX_TRIES = 100
 
 #: How a graph that some DAG extends was found, see `Orientation.status`.
-Status = Literal["extendable", "reoriented", "forced", "random"]
+Way = Literal["extendable", "reoriented", "forced", "random"]
 
 
 def orient_extendable(
     graph: MixedGraph, u2pd: Literal["rand", "retry"], random_state: int | np.random.Generator | None
-) -> tuple[MixedGraph, Status, int]:
+) -> tuple[MixedGraph, Way, int]:
     """Colliders and rules if a DAG extends them, else what `u2pd` says.
 
     "retry" turns the edges that colliders want both ways, in binary counting order over their list (the first edge is

@@ -9,6 +9,9 @@ import numpy as np
 
 from pycupc.orientation import check_triples, orient
 from pycupc.orientation.conservative import CallableTest, GaussianTest
+from pycupc.orientation.mixed_graph import MixedGraph, find, put_arrowhead, to_sparse, undirected
+from pycupc.orientation.trace import COLLIDER
+from pycupc.results.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
 
@@ -18,14 +21,18 @@ class Cells:
     def __init__(self, cells: dict[tuple[int, int], tuple[int, ...]]) -> None:
         self.cells = cells
 
-    def get(self, x: int, y: int) -> tuple[int, ...] | None:
-        return self.cells.get((x, y))
+    def get_many(self, cells) -> list[tuple[int, ...] | None]:
+        return [self.cells.get(cell) for cell in cells]
 
     def contains(self, x: int, z: int, b: int) -> bool:
         return b in self.cells.get((x, z), ())
 
-    def contains_many(self, x, z, b) -> np.ndarray:
-        return np.array([self.contains(*cell) for cell in zip(x.tolist(), z.tolist(), b.tolist(), strict=True)], bool)
+    def sepsets(self, skeleton: SparseGraph) -> SepSets:
+        """As the package stores them."""
+        x, y = (np.array([cell[i] for cell in self.cells], dtype=np.int32) for i in (0, 1))
+        length = np.array([len(S) for S in self.cells.values()], dtype=np.int32)
+        members = np.array([b for S in self.cells.values() for b in S], dtype=np.int32)
+        return SepSets.from_flat(skeleton, FlatCells(x, y, length, members))
 
     def changed(self, cells: dict[tuple[int, int], tuple[int, ...]]) -> Cells:
         return Cells(self.cells | cells)
@@ -38,8 +45,21 @@ def sparse(skeleton) -> SparseGraph:
 
 def orient_dense(skeleton, sepset, **options) -> SimpleNamespace:
     """`orient` on a dense skeleton, with a dense graph in the answer."""
-    got = orient(sparse(skeleton), sepset, **options)
+    graph = sparse(skeleton)
+    got = orient(graph, sepset.sepsets(graph), **options)
     return SimpleNamespace(graph=got.graph.dense(), trace=got.trace, status=got.status, n_tries=got.n_tries)
+
+
+def partly_oriented(skeleton, arrows) -> MixedGraph:
+    """A graph with these arrows (a, b), to be oriented further."""
+    graph = undirected(sparse(skeleton))
+    for a, b in arrows:
+        put_arrowhead(graph.entry, find(graph.start, graph.entry, b, a), COLLIDER, 0, 0, False)
+    return graph
+
+
+def dense(graph: MixedGraph, skeleton) -> np.ndarray:
+    return to_sparse(graph, sparse(skeleton)).dense()
 
 
 def check_dense(skeleton, sepset, C, n, alpha, *, maj_rule, indep_test=None, suff_stat=None, n_threads=None):

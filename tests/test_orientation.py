@@ -12,18 +12,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_golden import read_cells
 
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.orientation import conservative as triples
-from pycupc.orientation.colliders import orient_colliders
+from pycupc.orientation import orient
+from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.dag_extension import is_extendable
-from pycupc.orientation.meek import MeekRules
-from pycupc.orientation.mixed_graph import MixedGraph, neighbour_sets
+from pycupc.orientation.meek import apply_rules
+from pycupc.orientation.mixed_graph import trace, undirected
+from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sparse_graph import SparseGraph
 
-from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case, sparse  # isort: skip
+import orientation_oracle as oracle  # isort: skip
+from orientation_cases import (  # isort: skip
+    Cells, check_dense, dense, noise_test, orient_dense, partly_oriented, random_case, sparse,
+)  # fmt: skip
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.npz"))
 RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
@@ -69,84 +75,61 @@ def test_recorded_cpdags(path):
 # The rules written out literally
 
 
-def literal_rules(skeleton, sepset, ambiguous, solve_confl, arrow_is_gap=False):  # noqa: C901 - literal
-    """Section 4 of tests/CONTRACT.md on a matrix, with its lists of pairs; slow.
-
-    With `arrow_is_gap` rule 3 as pcalg has it for "rand" and "retry": an arrow between c1 and c2 will do.
-    """
-    p = len(skeleton)
-    M = skeleton.astype(int)
-
-    def amb(a, b, c):
-        return (a, b, c) in ambiguous or (c, b, a) in ambiguous
-
-    def listed(M, directed):
-        return [(a, b) for b in range(p) for a in range(p) if M[a, b] == 1 and M[b, a] == (0 if directed else 1)]
-
-    def point(a, b):
-        """solve_confl: an arrowhead at b."""
-        if M[a, b] == 1 and M[b, a] == 1:
-            M[b, a] = 0
-        elif M[a, b] == 0 and M[b, a] == 1:
-            M[a, b] = M[b, a] = 2
-
-    def set_arrow(a, b):
-        if solve_confl:
-            point(a, b)
-        else:
-            M[a, b], M[b, a] = 1, 0
-
-    for y, x in product(range(p), repeat=2):
-        if not skeleton[x, y]:
-            continue
-        for z in np.flatnonzero(skeleton[y]).tolist():
-            if z == x or skeleton[x, z] or amb(x, y, z) or sepset.contains(x, z, y) or sepset.contains(z, x, y):
-                continue
-            set_arrow(x, y)
-            set_arrow(z, y)
-    while True:
-        before = M.copy()
-        G = M.copy() if solve_confl else M  # what conditions are read from
-        for a, b in listed(G, True):
-            for c in [c for c in range(p) if G[b, c] == G[c, b] == 1 and not skeleton[a, c] and c != a]:
-                if not amb(a, b, c):
-                    set_arrow(b, c)
-        G = M.copy() if solve_confl else M
-        for a, b in listed(G, False):
-            if any(G[a, c] == 1 and G[c, a] == 0 and G[c, b] == 1 and G[b, c] == 0 for c in range(p)):
-                set_arrow(a, b)
-        G = M.copy() if solve_confl else M
-        for a, b in listed(G, False):
-            cs = [c for c in range(p) if G[a, c] == 1 and G[c, a] == 1 and G[c, b] == 1 and G[b, c] == 0]
-            gaps = G * G.T == 0 if arrow_is_gap else ~skeleton
-            if any(gaps[c1, c2] and not amb(c1, a, c2) for c1, c2 in combinations(cs, 2)):
-                set_arrow(a, b)
-        if (before == M).all():
-            return M
+VARIANTS = {"relaxed": {}, "solve_confl": {"solve_confl": True}, "rand": {"u2pd": "rand"}, "retry": {"u2pd": "retry"}}
+#: Rule 3 on edges that the same pass has directed; the gap of rule 3 appears last.
+MEMORABLE = (2974, 3261, 15545, 18406)
 
 
-@given(seeds, st.booleans())
-@example(2974, True)  # rule 3 on edges that the same pass has directed
-@example(3261, True)
-@settings(max_examples=300, deadline=None)
-def test_work_lists_equal_literal_rules(seed, solve_confl):
-    skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
-    got = orient_dense(skeleton, Cells(cells), ambiguous=ambiguous, solve_confl=solve_confl)
-    np.testing.assert_array_equal(got.graph, literal_rules(skeleton, Cells(cells), ambiguous, solve_confl))
+@pytest.mark.parametrize("first", [0, 500, 1000, 1500, 2000, 2500])
+def test_compiled_orientation_equals_the_contract_written_out(first):
+    """Every variant, with and without ambiguous triples: the graph, what set each arrowhead, the way and the tries."""
+    seen = set()
+    for seed in [*range(first, first + 500), *MEMORABLE]:
+        skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
+        for name, options in VARIANTS.items():
+            for skipped in [set(), ambiguous] if ambiguous and "u2pd" not in options else [set()]:
+                more = {**options, "ambiguous": skipped, "random_state": seed}
+                graph, reasons, *way = oracle.orient(skeleton, Cells(cells), **more)
+                got = orient_dense(skeleton, Cells(cells), **more)
+                np.testing.assert_array_equal(got.graph, graph, err_msg=f"{seed} {name}")
+                assert dict(got.trace) == reasons, (seed, name)
+                assert [got.status, got.n_tries] == way, (seed, name)
+                seen |= {(name, got.status), *(why[0] for why in reasons.values())}
+    assert seen >= {"collider", "R1", "R2", "R3"}
+    assert seen >= {("retry", status) for status in ("extendable", "reoriented", "forced", "random")}
 
 
-@given(seeds)
-@example(15545)  # the gap appears last
-@example(18406)
-@settings(max_examples=200, deadline=None)
-def test_work_lists_equal_literal_rules_of_rand_and_retry(seed):
+@pytest.mark.parametrize("seed", [*range(300), *MEMORABLE])
+def test_rules_of_rand_and_retry_equal_the_contract_written_out(seed):
     """On any colliders, not only on the extendable ones they are meant for: the two rules 3 differ more often there."""
     skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
-    graph = MixedGraph(sparse(skeleton))
-    orient_colliders(graph, Cells(cells), ambiguous, solve_confl=False)
-    MeekRules(graph, ambiguous, arrow_is_gap=True).run()
-    want = literal_rules(skeleton, Cells(cells), ambiguous, False, arrow_is_gap=True)
-    np.testing.assert_array_equal(graph.to_sparse().dense(), want)
+    graph = undirected(sparse(skeleton))
+    mark_triples(graph, Cells(cells).sepsets(sparse(skeleton)), ambiguous)
+    orient_colliders(graph, solve_confl=False)
+    apply_rules(graph, arrow_is_gap=True)
+    want = oracle.Drawing(skeleton)
+    oracle.colliders(want, Cells(cells), ambiguous)
+    oracle.rules(want, ambiguous, arrow_is_gap=True)
+    np.testing.assert_array_equal(dense(graph, skeleton), want.G)
+    assert dict(trace(graph)) == want.trace
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_round_costs_no_more_than_its_arrows(descending):
+    """0 -> 2 <- 1 and a path 2 - 3 - 4 - ..., of which rule 1 directs one edge per round, whatever the numbering."""
+    p = 50_000
+    rank = np.arange(p)[::-1] if descending else np.arange(p)
+    tail, head = np.r_[0, 1 : p - 1], np.r_[2, 2:p]
+    skeleton = SparseGraph.from_cells(p, rank[np.r_[tail, head]], rank[np.r_[head, tail]], np.ones(2 * len(tail)))
+    x, middle, z = np.r_[0, 1 : p - 2], np.r_[2, 2 : p - 1], np.r_[3, 3:p]  # no colliders; only 0 -> 2 <- 1 is one
+    sepset = SepSets.from_flat(skeleton, FlatCells(rank[x], rank[z], np.ones_like(x), rank[middle]))
+    orient(SparseGraph.undirected(3, [0, 1], [1, 2]), SepSets(SparseGraph.undirected(3, [0, 1], [1, 2])))  # compiles
+    start = time.process_time()
+    got = orient(skeleton, sepset)
+    assert time.process_time() - start < 1
+    assert got.graph.counts() == (p - 1, 0, 0)
+    a, b, c = rank[[p - 3, p - 2, p - 1]].tolist()
+    assert got.trace[b, c] == ("R1", a, b, c)
 
 
 def graph_of(text, p):
@@ -184,12 +167,11 @@ def test_rule3_may_overwrite_itself():
 def test_conflict_solving_reads_rule2_from_the_start_of_its_pass():
     """Recorded from pcalg 2.7-12: 2 -> 0 -> 1 holds for a moment, then 0 - 2 becomes bidirected; 1 - 2 must stay."""
     start = graph_of("2>3 3>0 0>4 4>2 0>1 0-2 1-2 1-4", 5)
-    graph = MixedGraph(sparse((start + start.T) != 0))
-    for a, b in np.argwhere((start == 1) & (start.T == 0)).tolist():
-        graph.direct(a, b, ("given",))
-    MeekRules(graph, solve_confl=True).run()
+    skeleton = (start + start.T) != 0
+    graph = partly_oriented(skeleton, np.argwhere((start == 1) & (start.T == 0)).tolist())
+    apply_rules(graph, solve_confl=True)
     start[0, 2] = start[2, 0] = 2
-    np.testing.assert_array_equal(graph.to_sparse().dense(), start)
+    np.testing.assert_array_equal(dense(graph, skeleton), start)
 
 
 @given(seeds)
@@ -341,12 +323,11 @@ def test_d_separation_gives_the_true_cpdag(seed):
 def test_extendable_means_that_some_dag_extends_it(seed):
     rng = np.random.default_rng(seed)
     dag, _ = random_dag(rng)
-    graph = MixedGraph(sparse(dag | dag.T))
     edges = np.argwhere(dag).tolist()
-    for a, b in edges:
-        if rng.random() < 0.5:
-            graph.direct(*((a, b) if rng.random() < 0.8 else (b, a)), ("given",))
-    start = graph.to_sparse().dense().astype(int)
+    graph = partly_oriented(
+        dag | dag.T, [(a, b) if rng.random() < 0.8 else (b, a) for a, b in edges if rng.random() < 0.5]
+    )
+    start = dense(graph, dag | dag.T).astype(int)
     arrows = (start == 1) & (start.T == 0)
     exists = False
     for flips in product((False, True), repeat=len(edges)):
@@ -383,9 +364,7 @@ def test_rand_and_retry_are_reproducible_and_extendable():
             again = orient_dense(skeleton, Cells(cells), u2pd=u2pd, random_state=np.random.default_rng(7))
             np.testing.assert_array_equal(first.graph, again.graph)
             statuses.add((u2pd, first.status))
-            graph = MixedGraph(sparse(skeleton))
-            for a, b in np.argwhere((first.graph == 1) & (first.graph.T == 0)).tolist():
-                graph.direct(a, b, ("given",))
+            graph = partly_oriented(skeleton, np.argwhere((first.graph == 1) & (first.graph.T == 0)).tolist())
             assert is_extendable(graph) or first.status in ("extendable", "reoriented")
             if first.status == "reoriented":
                 assert 1 <= first.n_tries <= 100
@@ -473,11 +452,9 @@ def test_what_becomes_of_the_separating_sets(maj_rule):
     assert check.sepset_changes == {(0, 2): (), (2, 0): ()}
     assert check.ambiguous == {(0, 1, 2)}
     changed = Cells({(0, 2): (1,), (5, 6): (1,)}).changed(check.sepset_changes)
-    assert changed.get(0, 2) == ()
     assert not changed.contains(0, 2, 1)
-    assert changed.get(5, 6) == (1,)
     assert changed.contains(5, 6, 1)
-    assert changed.get(6, 5) is None
+    assert changed.get_many([(0, 2), (5, 6), (6, 5)]) == [(), (1,), None]
 
 
 def test_rules_differ_where_sets_disagree():
@@ -562,7 +539,7 @@ def test_large_graphs_take_less_than_a_second(p, n_edges, solve_confl):
     assert len(x) == n_edges
     skeleton = np.zeros((p, p), dtype=bool)
     skeleton[x, y] = skeleton[y, x] = True
-    adjacent, cells = neighbour_sets(sparse(skeleton)), {}
+    adjacent, cells = [set(np.flatnonzero(row).tolist()) for row in skeleton], {}
     for b in range(p):
         for a in adjacent[b]:
             for c in adjacent[b] - adjacent[a]:

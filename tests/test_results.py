@@ -134,10 +134,12 @@ def test_changed_sets_equal_a_dict_of_cells(seed):
         assert changed.get(x, y) == (cells | changes)[x, y]
     left = [x * p + y for x, y in np.array(changed.gaps(), dtype=int).reshape(-1, 2).tolist()]
     assert left == [g for g in gaps if not {divmod(g, p), divmod(g, p)[::-1]} & changes.keys()]
-    b = rng.integers(0, p, p * p)
-    x, y = np.divmod(np.arange(p * p), p)
-    want = [m in (cells | changes).get((i, j), ()) for i, j, m in zip(x.tolist(), y.tolist(), b.tolist(), strict=True)]
-    assert changed.contains_many(x, y, b).tolist() == want
+    everywhere = [(x, y) for x in range(p) for y in range(p)]
+    assert changed.get_many(everywhere) == [(cells | changes).get(cell) for cell in everywhere]
+    for b in range(p):
+        want = [b in (cells | changes).get(cell, ()) for cell in everywhere]
+        assert [changed.contains(x, y, b) for x, y in everywhere] == want
+    assert changed.get_many([]) == []
 
 
 def flat(cells: dict[tuple[int, int], tuple[int, ...]]) -> FlatCells:

@@ -1,33 +1,34 @@
 """From a skeleton and its separating sets to a CPDAG, exactly as pcalg does it.
 
-    mixed_graph.py     the graph being oriented, and the reason of every arrow
-    colliders.py       unshielded colliders
+    mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
+    colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
     dag_extension.py   u2pd "rand" and "retry": is there a DAG, and if not, what then
+    trace.py           the reason of every arrow
     conservative.py    conservative and majority rule: which triples are decided
-    all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset (Numba, loaded when needed)
+    all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset
 
-Everything works on neighbour sets and sorted edges, so that time and memory follow the edges, not p^2.
+Time and memory follow the edges and the stored separating sets, not p^2. What is compiled (all but trace.py and
+conservative.py) is imported when it is needed, because Numba takes a while to load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from pycupc.orientation.colliders import ContainsMany, Triple, orient_colliders
-from pycupc.orientation.conservative import TripleCheck, check_triples
-from pycupc.orientation.dag_extension import Status, orient_extendable
-from pycupc.orientation.meek import MeekRules
-from pycupc.orientation.mixed_graph import MixedGraph, Reason
+from pycupc.orientation.conservative import Triple, TripleCheck, check_triples
+from pycupc.orientation.trace import Reason
+from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 __all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]
 
 U2pd = Literal["relaxed", "rand", "retry"]
+Status = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Orientation:
     Attributes
     ----------
     graph : SparseGraph
-    trace : dict of (int, int) to tuple
+    trace : mapping of (int, int) to tuple
         For an arrowhead at b on the edge a, b, key (a, b): the last thing that set it, one of ``("collider", x, y, z)``
         (x -> y <- z), ``("R1", a, b, c)`` (a -> b - c), ``("R2", a, c, b)`` (a -> c -> b), ``("R3", a, c1, c2, b)``
         (a - c1 -> b, a - c2 -> b). A bidirected edge has an entry for each end.
@@ -50,14 +51,14 @@ class Orientation:
     """
 
     graph: SparseGraph
-    trace: dict[tuple[int, int], Reason]
-    status: Literal["relaxed"] | Status = "relaxed"
+    trace: Mapping[tuple[int, int], Reason]
+    status: Status = "relaxed"
     n_tries: int = 0
 
 
 def orient(
     skeleton: SparseGraph,
-    sepset: ContainsMany,
+    sepset: SepSets,
     *,
     u2pd: U2pd = "relaxed",
     solve_confl: bool = False,
@@ -70,7 +71,7 @@ def orient(
     ----------
     skeleton : SparseGraph
         The edges; their marks do not matter.
-    sepset : SepSets, or another object with its ``contains_many``
+    sepset : SepSets
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         "relaxed" takes the result as it is. The others ask for a graph that some DAG extends: if the colliders do not
         give one, "rand" draws a DAG on the skeleton, "retry" first turns edges that colliders want both ways, then
@@ -109,11 +110,17 @@ def orient(
         raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
     if u2pd != "relaxed" and ambiguous:
         raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
-    if u2pd != "relaxed":
-        graph, status, n_tries = orient_extendable(skeleton, sepset, u2pd, random_state)
-        return Orientation(graph.to_sparse(), graph.trace, status, n_tries)
-    triples = frozenset(ambiguous) if ambiguous else frozenset()
-    graph = MixedGraph(skeleton)
-    orient_colliders(graph, sepset, triples, solve_confl)
-    MeekRules(graph, triples, solve_confl).run()
-    return Orientation(graph.to_sparse(), graph.trace)
+    from pycupc.compiled import announced  # loads Numba
+    from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
+
+    status: Status = "relaxed"
+    n_tries = 0
+    with announced("compiling for the orientation, once per machine"):
+        graph = mixed_graph.undirected(skeleton)
+        colliders.mark_triples(graph, sepset, ambiguous or ())
+        if u2pd == "relaxed":
+            colliders.orient_colliders(graph, solve_confl)
+            meek.apply_rules(graph, solve_confl=solve_confl)
+        else:
+            graph, status, n_tries = dag_extension.orient_extendable(graph, u2pd, random_state)
+        return Orientation(mixed_graph.to_sparse(graph, skeleton), mixed_graph.trace(graph), status, n_tries)

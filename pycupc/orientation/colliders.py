@@ -2,102 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from functools import lru_cache
-from typing import Protocol
+from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from pycupc.orientation.mixed_graph import MixedGraph, Reason
+from pycupc.compiled import compiled, part
+from pycupc.orientation.conservative import Triple
+from pycupc.orientation.mixed_graph import (
+    AMBIGUOUS,
+    MIRROR,
+    NEIGHBOUR,
+    NO_COLLIDER,
+    MixedGraph,
+    find,
+    plain,
+    put_arrowhead,
+    triple_number,
+)
+from pycupc.orientation.trace import COLLIDER
+from pycupc.results.sepset import SepSets
 
-Triple = tuple[int, int, int]
-
-#: Unshielded triples looked up together; bounds the memory of a hub.
-PAIRS_AT_ONCE = 2_000_000
+#: As many cells are entered in the time of one search.
+CELLS_PER_SEARCH = 16
 
 
-def is_ambiguous(ambiguous: Collection[Triple], a: int, b: int, c: int) -> bool:
-    """Is the triple a - b - c, read from either end, in `ambiguous`?"""
-    return bool(ambiguous) and ((a, b, c) in ambiguous or (c, b, a) in ambiguous)
+def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Collection[Triple]) -> None:
+    """Mark the triples that are no colliders, because of a separating set, and those that are ambiguous."""
+    variables = np.arange(len(graph.start), dtype=np.int32)
+    for block in sepset.blocks:
+        rows, members = np.searchsorted(block.x, variables), plain(block.members)
+        cell = np.full(len(variables) - 1, -1)
+        _mark_members(*graph, rows, plain(block.y), members.reshape(-1), members.shape[1], cell)
+    if ambiguous:
+        _mark_ambiguous(*graph, np.array(list(ambiguous), dtype=np.int64))
 
 
-class ContainsMany(Protocol):
-    """Separating sets, as far as colliders need them: `SepSets`."""
-
-    def contains_many(self, x: ArrayLike, y: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-        """Is b in the set of cell (x, y)? False where a cell holds no set."""
-
-
-def orient_colliders(graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple], solve_confl: bool) -> None:
-    """Set x -> y <- z for every unshielded x - y - z with y in no separating set of x and z.
+def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
+    """Set x -> y <- z for every unshielded x - y - z that is not marked.
 
     Nodes y ascending, as pcalg goes: without conflict solving a later collider overwrites the arrow of an earlier one,
-    with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free:
-    an arrow needs one collider, the one with the smallest partner. Triples are looked up in the sepsets all at once.
+    with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free.
     """
-    for y, smallest in _candidates(graph, sepset, ambiguous):
-        partner: dict[int, int] = {}
-        for x, z in smallest:
-            if x not in partner:
-                partner[x] = z
-                partner.setdefault(z, x)
-        for x, z in partner.items():
-            reason = ("collider", min(x, z), y, max(x, z))
-            if solve_confl:
-                graph.point(x, y, reason)
-            else:
-                graph.direct(x, y, reason)
+    _orient_colliders(*graph, np.full(graph.entry.shape[1], -1), solve_confl)
 
 
-def _candidates(
-    graph: MixedGraph, sepset: ContainsMany, ambiguous: Collection[Triple]
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Each y, ascending, that is a collider somewhere, with each x of x -> y <- z, ascending, and its smallest z."""
-    nodes = [y for y in range(graph.p) if len(graph.adjacent[y]) > 1]
-    if not nodes:
-        return
-    chunk: list[int] = []
-    size = 0
-    for i, y in enumerate(nodes):
-        chunk.append(y)
-        size += len(graph.adjacent[y]) ** 2
-        if size < PAIRS_AT_ONCE and i + 1 < len(nodes):
+@compiled
+def _mark_members(start, entry, triple, rows, y, members, size, cell):
+    """Mark y of each x - y - z that is in the set of cell (x, z), for all cells of one block.
+
+    The cells of x are ``rows[x]`` to ``rows[x + 1] - 1``, ascending in z. The cells of the neighbours z of its
+    neighbours are searched for one by one, or, where that pays, all cells of x entered by z in `cell`, int64 (p,).
+    """
+    for x in range(len(cell)):
+        begin = rows[x]
+        end = rows[x + 1]
+        searches = 0
+        if begin < end:
+            for e in range(start[x], start[x + 1]):
+                searches += start[entry[NEIGHBOUR, e] + 1] - start[entry[NEIGHBOUR, e]] - 1
+        if searches == 0:
             continue
-        pairs = [np.array(sorted(graph.adjacent[c]), dtype=np.int64) for c in chunk]
-        upper = [_pairs_of(len(row)) for row in pairs]
-        x = np.concatenate([row[u[0]] for row, u in zip(pairs, upper, strict=True)])
-        z = np.concatenate([row[u[1]] for row, u in zip(pairs, upper, strict=True)])
-        at = np.repeat(np.array(chunk, dtype=np.int64), [len(u[0]) for u in upper])
-        open_ = ~graph.skeleton.adjacent(x, z)
-        x, z, at = x[open_], z[open_], at[open_]
-        collider = ~(sepset.contains_many(x, z, at) | sepset.contains_many(z, x, at))
-        x, z, at = x[collider], z[collider], at[collider]
-        if ambiguous:
-            triples = zip(x.tolist(), at.tolist(), z.tolist(), strict=True)
-            clear = np.array([not is_ambiguous(ambiguous, *t) for t in triples], dtype=bool)
-            x, z, at = x[clear], z[clear], at[clear]
-        x, z, at = np.concatenate((x, z)), np.concatenate((z, x)), np.concatenate((at, at))
-        order = np.lexsort((z, x, at))
-        x, z, at = x[order], z[order], at[order]
-        first = np.ones(len(x), dtype=bool)
-        first[1:] = (x[1:] != x[:-1]) | (at[1:] != at[:-1])
-        found: dict[int, list[tuple[int, int]]] = {}
-        for a, c, b in zip(x[first].tolist(), at[first].tolist(), z[first].tolist(), strict=True):
-            found.setdefault(c, []).append((a, b))
-        yield from found.items()
-        chunk, size = [], 0
+        enter = searches * CELLS_PER_SEARCH > end - begin
+        if enter:
+            for k in range(begin, end):
+                cell[y[k]] = k
+        for e in range(start[x], start[x + 1]):
+            b = entry[NEIGHBOUR, e]
+            i = entry[MIRROR, e]
+            for j in range(start[b], start[b + 1]):
+                z = entry[NEIGHBOUR, j]
+                k = cell[z] if enter else _position(y, begin, end, z)
+                if k >= begin and k < end and y[k] == z:  # else left by an earlier x, or the place where it would be
+                    for s in range(k * size, (k + 1) * size):
+                        if members[s] == b:
+                            triple[triple_number(entry, i, j)] |= NO_COLLIDER
 
 
-@lru_cache(maxsize=1024)
-def _pairs_of(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs i < j of range(d)."""
-    return np.triu_indices(d, 1)
+@part
+def _position(y, low, high, z):
+    """The first position from `low` on, and before `high`, with ``y >= z``, else `high`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if y[middle] < z:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
-def conflicts(graph: MixedGraph, sepset: ContainsMany) -> dict[tuple[int, int], tuple[Reason, Reason]]:
-    """Edges (a, b), a < b, ascending, that colliders want both ways, with a reason for a -> b and one for b -> a."""
-    heads = MixedGraph(graph.skeleton, graph.adjacent)
-    orient_colliders(heads, sepset, (), solve_confl=True)
-    both = sorted((a, b) for a, b in heads.trace if a < b and (b, a) in heads.trace)
-    return {(a, b): (heads.trace[a, b], heads.trace[b, a]) for a, b in both}
+@compiled
+def _mark_ambiguous(start, entry, triple, triples):
+    for t in range(len(triples)):
+        i = find(start, entry, triples[t, 1], triples[t, 0])
+        j = find(start, entry, triples[t, 1], triples[t, 2])
+        if i >= 0 and j >= 0:
+            triple[triple_number(entry, i, j)] |= AMBIGUOUS
+
+
+@compiled
+def _orient_colliders(start, entry, triple, partner, solve_confl):
+    """`partner`, int64 (2 m,), at first -1, receives z for each entry x of y with a collider x -> y <- z.
+
+    An arrow needs one collider: x takes its smallest z, and so does z take x, unless it has a partner by then.
+    """
+    for y in range(len(start) - 1):
+        for i in range(start[y], start[y + 1]):
+            x = entry[NEIGHBOUR, i]
+            for j in range(start[y], start[y + 1]):
+                if partner[i] < 0 and i != j:
+                    t = triple_number(entry, i, j)
+                    z = entry[NEIGHBOUR, j]
+                    if triple[t] != 0:
+                        continue
+                    if find(start, entry, x, z) >= 0:
+                        triple[t] = NO_COLLIDER
+                        continue
+                    partner[i] = z
+                    if partner[j] < 0:
+                        partner[j] = x
+        for i in range(start[y], start[y + 1]):
+            if partner[i] >= 0:
+                put_arrowhead(entry, i, COLLIDER, partner[i], partner[i], solve_confl)

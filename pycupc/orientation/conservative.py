@@ -6,7 +6,7 @@ many of those that separate a and c hold b. All triples over the same a and c sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
-from pycupc.orientation.colliders import Triple
-from pycupc.orientation.mixed_graph import neighbour_sets
 from pycupc.sparse_graph import SparseGraph
 
 #: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
@@ -31,6 +29,7 @@ _FREE = 16
 _BATCH = 2**17
 
 Pair = tuple[int, int]
+Triple = tuple[int, int, int]
 Batch = NDArray[np.int64]
 Done = TypeVar("Done")
 
@@ -63,8 +62,8 @@ TripleTest = GaussianTest | CallableTest
 class StoredSets(Protocol):
     """Separating sets, as far as this module needs them: `SepSets`."""
 
-    def get(self, x: int, y: int) -> tuple[int, ...] | None:
-        """What cell (x, y) holds."""
+    def get_many(self, cells: Sequence[Pair]) -> list[tuple[int, ...] | None]:
+        """What each cell (x, y) holds."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     Parameters
     ----------
     skeleton : SparseGraph
-    sepset : SepSets, or another object with its ``get``
+    sepset : SepSets, or another object with its ``get_many``
         The skeleton's own separating sets.
     test : GaussianTest or CallableTest
     maj_rule : bool
@@ -132,9 +131,11 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
 
     decisions: dict[Triple, str] = {}
     changes: dict[Pair, tuple[int, ...]] = {}
+    both = [cell for a, c in middles for cell in ((a, c), (c, a))]
+    stored = dict(zip(both, sepset.get_many(both), strict=True))
     for (a, c), bs in middles.items():
         found, containing = counts[a, c]
-        cells = {cell: sepset.get(*cell) for cell in ((a, c), (c, a))}
+        cells = {cell: stored[cell] for cell in ((a, c), (c, a))}
         after = {cell: () if S is None else tuple(S) for cell, S in cells.items()}
         for b in bs:
             decision = decisions[a, b, c] = _decide(found, containing.get(b, 0), maj_rule)
@@ -272,3 +273,10 @@ def _ahead(
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
+
+
+def neighbour_sets(skeleton: SparseGraph) -> list[set[int]]:
+    """Neighbours of each variable."""
+    start, neighbours = skeleton.neighbour_lists()
+    columns, bounds = neighbours.tolist(), start.tolist()
+    return [set(columns[bounds[a] : bounds[a + 1]]) for a in range(skeleton.p)]

@@ -9,157 +9,161 @@ it, so each rule visits just those pairs, in the same order, and the cost follow
                                in this pass are queued, those already passed wait for the next round
     with conflict solving      a rule reads the graph as it was when it started; an arrow against one set meanwhile
                                makes the edge bidirected
+
+Nodes b wait, not pairs: a visit to b goes through all its pairs (a, b). Those that nothing new concerns do nothing.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Collection, Iterator
+import numpy as np
 
-from pycupc.orientation.colliders import Triple, is_ambiguous
-from pycupc.orientation.mixed_graph import MixedGraph, Reason
+from pycupc.compiled import compiled, part
+from pycupc.orientation.mixed_graph import (
+    AMBIGUOUS,
+    IN,
+    KIND,
+    MIRROR,
+    NEIGHBOUR,
+    OUT,
+    TURNED,
+    UNDIRECTED,
+    MixedGraph,
+    find,
+    put_arrowhead,
+    triple_number,
+)
 
-#: Neighbours of a node over edges that were undirected when the rule started.
-_Listed = Callable[[int], set[int]]
-_Concerned = Callable[[int, int, _Listed], Iterator[tuple[int, int]]]
-_Why = Callable[[int, int, _Listed], Reason | None]
+#: Positions in `counts`: how many nodes wait, and the lowest of them.
+N_WAITING, LOWEST = 0, 1
 
 
-class MeekRules:
-    """The rules as one pass each over a graph that holds its colliders.
+def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False) -> None:
+    """Rules 1, 2, 3 in turn until a whole round changes nothing.
 
     Parameters
     ----------
     graph : MixedGraph
-        Changed in place.
-    ambiguous : collection of (a, b, c)
-        Triples that no rule may use as colliders or non-colliders.
+        With its colliders; changed in place.
     solve_confl : bool
         Let arrows that disagree become bidirected.
     arrow_is_gap : bool
         Rule 3 also takes c1, c2 with an arrow between them for not adjacent. So does pcalg's version of the rules for
         "rand" and "retry"; it shows only where earlier colliders were overwritten.
     """
+    # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
+    # there are never more arrows to remember than entries.
+    arrows = np.empty(graph.entry.shape[1], dtype=np.int64)
+    colliders = np.flatnonzero(graph.entry[KIND] == IN)  # everything is new to every rule
+    arrows[: len(colliders)] = colliders
+    graph.entry[TURNED] = 0
+    degree = np.diff(graph.start)
+    both, waiting = np.empty(int(degree.max(initial=0)), dtype=np.int64), np.zeros(len(degree), dtype=np.bool_)
+    seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    _apply_rules(*graph, arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
-    def __init__(
-        self,
-        graph: MixedGraph,
-        ambiguous: Collection[Triple] = (),
-        solve_confl: bool = False,
-        arrow_is_gap: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.arrow_is_gap = arrow_is_gap
-        self.ambiguous = ambiguous
-        self.solve_confl = solve_confl
-        graph.arrows = graph.directed()  # everything is new to every rule
-        self._seen = {1: 0, 2: 0, 3: 0}  # how much of graph.arrows each rule has looked at
 
-    def run(self) -> None:
-        """Rules 1, 2, 3 in turn until a whole round changes nothing."""
-        while any([self.rule1(), self.rule2(), self.rule3()]):
-            pass
+@compiled
+def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take much longer to compile
+    start, entry, triple, arrows, n_arrows, seen, waiting, counts, both, solve_confl, arrow_is_gap
+):
+    """Rounds, rules, nodes b, entries e of b.
 
-    def _new_arrows(self, rule: int) -> list[tuple[int, int]]:
-        """Arrows of the graph that appeared since this rule last started."""
-        arrows = self.graph.arrows
-        new, self._seen[rule] = arrows[self._seen[rule] :], len(arrows)
-        return [(a, b) for a, b in dict.fromkeys(new) if a in self.graph.parents[b]]
-
-    def rule1(self) -> bool:
-        """a -> b, b - c, a and c not adjacent: b -> c (else a new collider)."""
-        graph, changed = self.graph, False
-        turned: dict[int, set[int]] = {}  # with conflict solving: neighbours that were undirected when the rule started
-        for b, a in sorted((b, a) for a, b in self._new_arrows(1)):
-            candidates = (graph.undirected[b] | turned.get(b, set())) - graph.adjacent[a]
-            for c in sorted(candidates):
-                if is_ambiguous(self.ambiguous, a, b, c):
+    `arrows` holds the entries of all arrows, `n_arrows` of them, in the order in which they were set, and `seen` how
+    many each rule has looked at. `waiting`, bool (p,), are the nodes that the pass has to visit; `both` is work space.
+    The row TURNED of `entry` has the last pass that changed an edge, which was undirected when that pass started.
+    """
+    now = 0
+    none = -1
+    before = none
+    while n_arrows > before:
+        before = n_arrows
+        for rule in range(1, 4):
+            now += 1
+            counts[LOWEST] = len(waiting)
+            for i in range(seen[rule], n_arrows):
+                if entry[KIND, arrows[i]] == IN:  # not overwritten since
+                    _wake(start, entry, waiting, counts, rule, arrows[i], none, arrow_is_gap)
+            seen[rule] = n_arrows
+            b = counts[LOWEST] - 1
+            while counts[N_WAITING] > 0:
+                b += 1
+                if not waiting[b]:
                     continue
-                reason = ("R1", a, b, c)
-                if self.solve_confl:
-                    changed |= c in graph.undirected[b] or c in graph.parents[b]
-                    graph.point(b, c, reason)
-                    turned.setdefault(b, set()).add(c)
-                    turned.setdefault(c, set()).add(b)
-                else:
-                    graph.direct(b, c, reason)
-                    changed = True
-        return changed
+                waiting[b] = False
+                counts[N_WAITING] -= 1
+                for e in range(start[b], start[b + 1]):
+                    if entry[KIND, e] != UNDIRECTED and (entry[TURNED, e] != now or (rule == 1 and not solve_confl)):
+                        continue  # not listed, or, in rule 1, not undirected any more
+                    head = e
+                    first = -1
+                    second = -1
+                    n = 0
+                    a = entry[NEIGHBOUR, e]
+                    if rule == 1:  # x -> b, b - a, x and a not adjacent: b -> a (else a new collider)
+                        head = entry[MIRROR, e]
+                        for i in range(start[b], start[b + 1]):
+                            if (
+                                first < 0
+                                and entry[KIND, i] == IN
+                                and entry[TURNED, i] != now
+                                and find(start, entry, a, entry[NEIGHBOUR, i]) < 0
+                                and triple[triple_number(entry, i, e)] & AMBIGUOUS == 0
+                            ):
+                                first = entry[NEIGHBOUR, i]
+                    else:  # collect the c with a -> c -> b (rule 2) or a - c -> b (rule 3)
+                        for i in range(start[a], start[a + 1]):
+                            if _state(entry, i, now, solve_confl) == (OUT if rule == 2 else UNDIRECTED):
+                                j = find(start, entry, b, entry[NEIGHBOUR, i])
+                                if j >= 0 and _state(entry, j, now, solve_confl) == IN:
+                                    both[n] = i
+                                    n += 1
+                    if rule == 2 and n > 0:  # a - b: a -> b (else a cycle)
+                        first = entry[NEIGHBOUR, both[0]]
+                    for s in range(n if rule == 3 else 0):  # not adjacent: a -> b (else a cycle or collider)
+                        for t in range(s + 1, n):
+                            gap = find(start, entry, entry[NEIGHBOUR, both[s]], entry[NEIGHBOUR, both[t]])
+                            if (
+                                first < 0
+                                and (gap < 0 or (arrow_is_gap and entry[KIND, gap] != UNDIRECTED))
+                                and triple[triple_number(entry, both[s], both[t])] & AMBIGUOUS == 0
+                            ):
+                                first = entry[NEIGHBOUR, both[s]]
+                                second = entry[NEIGHBOUR, both[t]]
+                    if first >= 0:
+                        if put_arrowhead(entry, head, rule, first, second, solve_confl):
+                            arrows[n_arrows] = head
+                            n_arrows += 1
+                        entry[TURNED, head] = now
+                        entry[TURNED, entry[MIRROR, head]] = now
+                        if rule > 1 and not solve_confl:
+                            _wake(start, entry, waiting, counts, rule, e, b, arrow_is_gap)
 
-    def rule2(self) -> bool:
-        """a -> c -> b, a - b: a -> b (else a cycle)."""
-        graph = self.graph
 
-        def concerned(u: int, v: int, listed: _Listed) -> Iterator[tuple[int, int]]:
-            """Listed (a, b) with u -> v as one half of a -> c -> b."""
-            for b in graph.children[v] & listed(u):
-                yield u, b
-            for a in graph.parents[u] & listed(v):
-                yield a, v
+@part
+def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
+    """Let the nodes beyond `after` wait whose pairs may satisfy the rule because of the arrow u -> v of entry e.
 
-        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
-            via = graph.children[a] & graph.parents[b]
-            if self.solve_confl:
-                via -= listed(a) | listed(b)
-            return ("R2", a, min(via), b) if via else None
+    These are pairs (a, v), and in rule 2 also (u, b) with u -> v -> b. With `arrow_is_gap` the arrow may be the gap of
+    rule 3, whose b is then a child of u.
+    """
+    i = entry[MIRROR, e]  # v in the list of u
+    end = i + 1
+    if rule == 2 or arrow_is_gap:
+        i = start[entry[NEIGHBOUR, e]]
+        end = start[entry[NEIGHBOUR, e] + 1]
+    while i < end:
+        b = entry[NEIGHBOUR, i]
+        if b > after and not waiting[b]:
+            waiting[b] = True
+            counts[N_WAITING] += 1
+            if b < counts[LOWEST]:
+                counts[LOWEST] = b
+        i += 1
 
-        return self._pass(2, concerned, reason)
 
-    def rule3(self) -> bool:
-        """a - c1 -> b, a - c2 -> b, a - b, c1 and c2 not adjacent: a -> b (else a cycle or a new collider)."""
-        graph = self.graph
-
-        def concerned(u: int, v: int, listed: _Listed) -> Iterator[tuple[int, int]]:
-            """Listed (a, b) with u -> v as one of the two arrows, so b = v."""
-            for a in listed(u) & listed(v):
-                yield a, v
-                if self.arrow_is_gap:  # u -> v may as well be the gap between c1 and c2
-                    for b in graph.children[u] & graph.children[v] & listed(a):
-                        yield a, b
-
-        def reason(a: int, b: int, listed: _Listed) -> Reason | None:
-            both = (listed(a) - listed(b) if self.solve_confl else graph.undirected[a]) & graph.parents[b]
-            close = graph.undirected if self.arrow_is_gap else graph.adjacent
-            for c1 in sorted(both):
-                for c2 in sorted(both - close[c1]):
-                    if c2 > c1 and not is_ambiguous(self.ambiguous, c1, a, c2):
-                        return "R3", a, c1, c2, b
-            return None
-
-        return self._pass(3, concerned, reason)
-
-    def _pass(self, rule: int, concerned: _Concerned, reason: _Why) -> bool:
-        """One pass of rule 2 or 3 over the pairs (a, b) that were undirected at its start, b outermost.
-
-        `concerned(u, v, listed)` gives the pairs to look at because of an arrow u -> v, `reason(a, b, listed)` says
-        why a -> b, or None. `listed(a)` holds the neighbours of a over edges undirected when the pass started. Without
-        conflict solving a listed pair is directed even if its mirror image has been meanwhile: pcalg does not look.
-        """
-        graph = self.graph
-        turned: dict[int, set[int]] = {}
-
-        def listed(a: int) -> set[int]:
-            return graph.undirected[a] | turned[a] if a in turned else graph.undirected[a]
-
-        queue = list({(b, a) for u, v in self._new_arrows(rule) for a, b in concerned(u, v, listed)})
-        heapq.heapify(queue)
-        queued = set(queue)
-        changed = False
-        while queue:
-            b, a = heapq.heappop(queue)
-            why = reason(a, b, listed)
-            if why is None:
-                continue
-            changed |= not self.solve_confl or b in graph.undirected[a] or b in graph.parents[a]
-            turned.setdefault(a, set()).add(b)
-            turned.setdefault(b, set()).add(a)
-            if self.solve_confl:
-                graph.point(a, b, why)
-                continue
-            graph.direct(a, b, why)
-            for first, second in concerned(a, b, listed):
-                pair = (second, first)
-                if pair > (b, a) and pair not in queued:
-                    queued.add(pair)
-                    heapq.heappush(queue, pair)
-        return changed
+@part
+def _state(entry, e, now, solve_confl):
+    """The state that conditions are read from: with conflict solving, that at the start of this pass."""
+    if solve_confl and entry[TURNED, e] == now:
+        return UNDIRECTED
+    return entry[KIND, e]

@@ -1,96 +1,156 @@
-"""A partially directed graph on sorted neighbour sets, with the reason of every arrow.
+"""The graph being oriented, as compiled code takes it: neighbour lists with the state of each edge.
 
-Sets instead of a p x p matrix: the orientation rules look at neighbours only, so their cost follows the edges, not p^2.
+Every edge has two entries, one in the list of either end. What is said of an entry is said from that end, the *owner*
+of the list: `IN` is an arrow from the neighbour to the owner. Time and memory follow the edges, not p^2.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.sparse_graph import SparseGraph
+from pycupc.compiled import compiled, part
+from pycupc.orientation.trace import Trace
+from pycupc.sparse_graph import Ints, Marks, SparseGraph
 
-#: What set an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
-Reason = tuple[Any, ...]
+Indices = NDArray[np.int64]
+
+#: The rows of `MixedGraph.entry`, one array because every array that is passed on takes time to compile.
+NEIGHBOUR, MIRROR, PAIRS, KIND, RULE, FIRST, SECOND, TURNED = range(8)
+
+#: The state of an edge, seen from the owner of the entry. The bit `IN` is an arrowhead at the owner.
+UNDIRECTED, IN, OUT, BOTH = 0, 1, 2, 3
+
+#: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
+NO_COLLIDER, AMBIGUOUS = 1, 2
+
+#: The cells [owner, neighbour] and [neighbour, owner] of the matrix of marks, per state.
+_CELL = np.array([1, 0, 1, 2], dtype=np.int8)
+_MIRRORED_CELL = np.array([1, 1, 0, 2], dtype=np.int8)
 
 
-class MixedGraph:
-    """Skeleton whose edges are undirected, directed or bidirected (a conflict).
+class MixedGraph(NamedTuple):
+    """A skeleton and the present state of its edges.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-    adjacent : list of set of int, optional
-        The neighbours of each variable, where they are known already.
-
-    Attributes
-    ----------
-    p : int
-        Number of variables.
-    skeleton : SparseGraph
-        The edges; never changes.
-    adjacent : list of set of int
-        The neighbours of each variable; never changes.
-    undirected, parents, children : list of set of int
-        The present state; a bidirected edge is in none of the three.
-    arrows : list of (int, int)
-        Every arrow ever set, in order; a rule reads on from where it last stopped.
-    trace : dict of (int, int) to tuple
-        For an arrowhead at b on edge a, b, key (a, b): what set it last.
+    start : int64 (p + 1,)
+        The entries of variable v are ``start[v]`` to ``start[v + 1] - 1``, its neighbours ascending.
+    entry : int64 (8, 2 m)
+        NEIGHBOUR; MIRROR, the entry of the same edge in the list of the neighbour; PAIRS, see `triple_number`; KIND:
+        `UNDIRECTED`, `IN`, `OUT` or `BOTH` (bidirected: a conflict). Where it is `IN` or `BOTH`: RULE, what last put
+        the arrowhead at the owner, with its further variables FIRST and SECOND, see `Trace`. TURNED belongs to Meek's
+        rules.
+    triple : int8
+        `NO_COLLIDER` and `AMBIGUOUS` of each pair of neighbours of each variable.
     """
 
-    def __init__(self, skeleton: SparseGraph, adjacent: list[set[int]] | None = None) -> None:
-        p = skeleton.p
-        self.p, self.skeleton = p, skeleton
-        self.adjacent = neighbour_sets(skeleton) if adjacent is None else adjacent
-        self.undirected = [set(s) for s in self.adjacent]
-        self.parents: list[set[int]] = [set() for _ in range(p)]
-        self.children: list[set[int]] = [set() for _ in range(p)]
-        self.arrows: list[tuple[int, int]] = []
-        self.trace: dict[tuple[int, int], Reason] = {}
-
-    def direct(self, a: int, b: int, reason: Reason) -> None:
-        """Make the edge a -> b, whatever it was."""
-        if a not in self.parents[b]:
-            self.undirected[a].discard(b)
-            self.undirected[b].discard(a)
-            self.parents[a].discard(b)
-            self.children[b].discard(a)
-            self.parents[b].add(a)
-            self.children[a].add(b)
-            self.arrows.append((a, b))
-            self.trace.pop((b, a), None)
-        self.trace[a, b] = reason
-
-    def point(self, a: int, b: int, reason: Reason) -> None:
-        """Put an arrowhead at b: a - b becomes a -> b, a <- b becomes bidirected, the rest stays."""
-        if b in self.undirected[a]:
-            self.direct(a, b, reason)
-        elif b in self.parents[a]:
-            self.parents[a].discard(b)
-            self.children[b].discard(a)
-            self.trace[a, b] = reason
-
-    def directed(self) -> list[tuple[int, int]]:
-        """All arrows a -> b there are now."""
-        return [(a, b) for b in range(self.p) for a in self.parents[b]]
-
-    def to_sparse(self) -> SparseGraph:
-        """The graph as it is now."""
-        skeleton, p = self.skeleton, self.p
-        forward, backward = np.full((2, len(skeleton)), 2, dtype=np.int8)  # bidirected, unless in one of the lists
-        undirected = np.array([a * p + b for a in range(p) for b in self.undirected[a] if a < b], dtype=np.int64)
-        up = np.array([a * p + b for a in range(p) for b in self.children[a] if a < b], dtype=np.int64)
-        down = np.array([b * p + a for a in range(p) for b in self.children[a] if b < a], dtype=np.int64)
-        for keys, marks in ((undirected, (1, 1)), (up, (1, 0)), (down, (0, 1))):
-            at = skeleton.keys.searchsorted(keys)
-            forward[at], backward[at] = marks
-        return SparseGraph(p, skeleton.low, skeleton.high, forward, backward)
+    start: Indices
+    entry: Indices
+    triple: Marks
 
 
-def neighbour_sets(skeleton: SparseGraph) -> list[set[int]]:
-    """Neighbours of each variable."""
-    start, neighbours = skeleton.neighbour_lists()
-    columns, bounds = neighbours.tolist(), start.tolist()
-    return [set(columns[bounds[a] : bounds[a + 1]]) for a in range(skeleton.p)]
+def undirected(skeleton: SparseGraph) -> MixedGraph:
+    """A skeleton of which nothing is oriented and no triple known."""
+    start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
+    entry = np.zeros((8, int(start[-1])), dtype=np.int64)
+    _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry)
+    first = start[owners(entry)]
+    place = np.arange(entry.shape[1]) - first
+    pairs = np.cumsum(place)
+    entry[PAIRS] = pairs - place - first
+    return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8))
+
+
+def without_arrows(graph: MixedGraph) -> MixedGraph:
+    """The same lists and triples, with every edge undirected."""
+    entry = graph.entry.copy()
+    entry[KIND] = UNDIRECTED
+    return graph._replace(entry=entry)
+
+
+def owners(entry: Indices) -> Indices:
+    """The owner of each entry."""
+    out: Indices = entry[NEIGHBOUR, entry[MIRROR]]
+    return out
+
+
+def plain(array: Ints) -> Ints:
+    """`array` in the one form that is compiled for: int32, contiguous, not read-only; a copy only where it is not."""
+    return np.require(array, np.int32, ["C", "W"])
+
+
+def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
+    """The graph as it is now."""
+    entry = graph.entry
+    kind = entry[KIND, entry[NEIGHBOUR] > owners(entry)]  # in the order of the edges
+    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
+
+
+def trace(graph: MixedGraph) -> Trace:
+    """What set the arrowheads that there are now."""
+    entry = graph.entry
+    heads = np.flatnonzero(entry[KIND] & IN)
+    found = entry[:, heads].astype(np.int32)
+    return Trace(found[NEIGHBOUR], owners(entry)[heads], found[RULE], found[FIRST], found[SECOND])
+
+
+@compiled
+def _fill_lists(low, high, following, entry):
+    """Write the lists of edges sorted by (low, high); `following`, the first entry of each list, is used up."""
+    for k in range(len(low)):  # a list receives its smaller neighbours first, then the larger ones, each ascending
+        i = following[low[k]]
+        j = following[high[k]]
+        entry[NEIGHBOUR, i] = high[k]
+        entry[NEIGHBOUR, j] = low[k]
+        entry[MIRROR, i] = j
+        entry[MIRROR, j] = i
+        following[low[k]] = i + 1
+        following[high[k]] = j + 1
+
+
+@part
+def find(start, entry, v, w):
+    """The entry of w in the list of v, -1 if they are not adjacent."""
+    low = start[v]
+    end = start[v + 1]
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if entry[NEIGHBOUR, middle] < w:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and entry[NEIGHBOUR, low] == w:
+        return low
+    return -1
+
+
+@part
+def triple_number(entry, i, j):
+    """The position in `triple` of the neighbours in two different entries of one list.
+
+    The pairs stand in the order of the later entry, then of the earlier one.
+    """
+    if i > j:
+        return entry[PAIRS, i] + j
+    return entry[PAIRS, j] + i
+
+
+@part
+def put_arrowhead(entry, e, rule, first, second, solve_confl):
+    """Put an arrowhead at the owner of entry e; says whether that made a new arrow.
+
+    Without conflict solving the edge becomes this arrow, whatever it was. With it an undirected edge becomes the arrow,
+    an arrow the other way becomes bidirected, and the rest stays.
+    """
+    was = entry[KIND, e]
+    if solve_confl and was & IN:
+        return False
+    clash = solve_confl and was == OUT
+    entry[KIND, e] = BOTH if clash else IN
+    entry[KIND, entry[MIRROR, e]] = BOTH if clash else OUT
+    entry[RULE, e] = rule
+    entry[FIRST, e] = first
+    entry[SECOND, e] = second
+    return was != IN and not clash

@@ -54,7 +54,7 @@ class PcAlgo:
     levels : tuple of LevelSummary
     removals : Removals
         The edges removed at levels from 1 on, with the r of the separating test; empty for a result from R.
-    trace : dict of (int, int) to tuple
+    trace : mapping of (int, int) to tuple
         What set the arrowhead at the second of the two variables.
     notes : dict
         Further facts of the run, e.g. the number of ambiguous triples.
@@ -73,7 +73,7 @@ class PcAlgo:
     levels: tuple[LevelSummary, ...] = ()
     removals: Removals = field(default_factory=Removals)
     found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
-    trace: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

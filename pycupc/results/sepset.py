@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,28 +18,39 @@ class SetsOfOneSize:
 
     Parameters
     ----------
-    p : int
-        Number of variables.
     x, y : int32 (m,)
         The cells, in row order.
     members : int32 (m, size)
         The set of each cell.
     """
 
-    def __init__(self, p: int, x: Ints, y: Ints, members: Ints) -> None:
-        self._p, self.x, self.y, self.members = p, x, y, members
+    def __init__(self, x: Ints, y: Ints, members: Ints) -> None:
+        self.x, self.y, self.members = x, y, members
 
-    @cached_property
-    def keys(self) -> NDArray[np.int64]:
-        """``x * p + y`` of each cell, ascending."""
-        return self.x.astype(np.int64) * self._p + self.y
+    def find(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where each cell (x, y) is, or would have to be inserted, and whether it is there."""
+        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
+        at, end = self.x.searchsorted(x), self.x.searchsorted(x, side="right")
+        below = end
+        while (open_ := at < below).any():  # bisect the rows of all cells together
+            middle = (at + below) >> 1
+            less = open_ & (self.y[np.minimum(middle, len(self.y) - 1)] < y)
+            at, below = np.where(less, middle + 1, at), np.where(open_ & ~less, middle, below)
+        there = at < end
+        there[there] = self.y[at[there]] == y[there]
+        return at, there
 
-    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Position of each key, -1 where there is none."""
-        if not len(self.x):
-            return np.full(len(keys), -1, dtype=np.int64)
-        at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, at, -1)
+    def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
+        """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
+        if len(gone):
+            left = SetsOfOneSize(*(np.delete(part, gone, axis=0) for part in (self.x, self.y, self.members)))
+            return left.edited(gone[:0], x, y, members)
+        if not len(x):
+            return self
+        at, _ = self.find(x, y)
+        return SetsOfOneSize(
+            np.insert(self.x, at, x), np.insert(self.y, at, y), np.insert(self.members, at, members, axis=0)
+        )
 
 
 class FlatCells(NamedTuple):
@@ -70,6 +80,11 @@ class SepSets:
         One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
     gaps : int64 (k,), optional
         ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
+
+    Attributes
+    ----------
+    blocks : tuple of SetsOfOneSize
+        The stored sets.
     """
 
     def __init__(
@@ -79,7 +94,7 @@ class SepSets:
         gaps: NDArray[np.int64] | None = None,
     ) -> None:
         self.p, self._skeleton = skeleton.p, skeleton
-        self._blocks = tuple(SetsOfOneSize(skeleton.p, *block) for block in blocks if len(block[0]))
+        self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
 
     @classmethod
@@ -125,10 +140,10 @@ class SepSets:
         return SepSetRow(self, x % self.p)
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
-        key = x * self.p + y
-        for block in self._blocks:
-            at = int(block.keys.searchsorted(key))
-            if at < len(block.keys) and block.keys[at] == key:
+        for block in self.blocks:
+            begin, end = block.x.searchsorted(np.array([x, x + 1], dtype=np.int32)).tolist()
+            at = begin + int(block.y[begin:end].searchsorted(np.int32(y)))
+            if at < end and block.y[at] == y:
                 return tuple(block.members[at].tolist())
         return None
 
@@ -154,23 +169,31 @@ class SepSets:
 
     # -- many cells -------------------------------------------------------------------------------------------------
 
-    def contains_many(self, x: ArrayLike, y: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-        """Is b in the set of cell (x, y)? Arrays of equal length; False where a cell holds no set."""
-        keys, b = np.asarray(x, dtype=np.int64) * self.p + np.asarray(y), np.asarray(b)
-        out = np.zeros(len(keys), dtype=np.bool_)
-        for block in self._blocks:
-            at = block.find(keys)
-            here = np.flatnonzero(at >= 0)
-            out[here] = (block.members[at[here]] == b[here, None]).any(axis=1)
-        return out
+    def get_many(self, cells: Sequence[Cell]) -> list[tuple[int, ...] | None]:
+        """What each of the cells holds, as `get` says it."""
+        x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
+        found, mirrored = self._stored_many(x, y), self._stored_many(y, x)
+        implied = (x < y) & ~self._skeleton.adjacent(x, y) & ~np.isin(x * self.p + y, self._gaps)
+        for k in np.flatnonzero(implied).tolist():
+            if found[k] is None and mirrored[k] is None:
+                found[k] = ()
+        return found
+
+    def _stored_many(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> list[tuple[int, ...] | None]:
+        found: list[tuple[int, ...] | None] = [None] * len(x)
+        for block in self.blocks:
+            at, there = block.find(x, y)
+            for k, members in zip(np.flatnonzero(there).tolist(), block.members[at[there]].tolist(), strict=True):
+                found[k] = tuple(members)
+        return found
 
     def flat(self) -> FlatCells:
         """The stored cells; the implied ones are not among them."""
         none = np.zeros(0, dtype=np.int32)
-        x, y = (np.concatenate([none, *(getattr(block, name) for block in self._blocks)]) for name in ("x", "y"))
-        sizes = [block.members.shape[1] for block in self._blocks]
-        length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self._blocks])
-        members = np.concatenate([none, *(block.members.ravel() for block in self._blocks)])
+        x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in ("x", "y"))
+        sizes = [block.members.shape[1] for block in self.blocks]
+        length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
+        members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
         order = np.lexsort((y, x))
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
@@ -188,7 +211,7 @@ class SepSets:
         implied = np.triu(np.ones((p, p), dtype=np.bool_), 1)
         implied[self._skeleton.low, self._skeleton.high] = False
         implied.reshape(-1)[self._gaps] = False
-        for block in self._blocks:
+        for block in self.blocks:
             implied[np.minimum(block.x, block.y), np.maximum(block.x, block.y)] = False
         x, y = np.nonzero(implied)
         return x, y
@@ -197,7 +220,7 @@ class SepSets:
         """All cells that hold a set, the implied ones included, as a dict: for small p, tests and comparisons."""
         x, y = self.implied_empty()
         found: dict[Cell, tuple[int, ...]] = dict.fromkeys(zip(x.tolist(), y.tolist(), strict=True), ())
-        for block in self._blocks:
+        for block in self.blocks:
             cells = zip(block.x.tolist(), block.y.tolist(), strict=True)
             found.update(zip(cells, map(tuple, block.members.tolist()), strict=True))
         return found
@@ -208,21 +231,22 @@ class SepSets:
         A set that a mirrored cell had implicitly stays; a gap that receives a set is a gap no longer.
         """
         changes = {cell: tuple(members) for cell, members in cells.items()}
-        for x, y in cells:
-            if (y, x) not in changes and (mirrored := self.get(y, x)) is not None:
-                changes[y, x] = mirrored
-        added = FlatCells(
-            np.array([x for x, _ in changes], dtype=np.int32),
-            np.array([y for _, y in changes], dtype=np.int32),
-            np.array([len(members) for members in changes.values()], dtype=np.int32),
-            np.array([b for members in changes.values() for b in members], dtype=np.int32),
-        )
-        old = self.flat()
-        stays = ~np.isin(self._keys(old.x, old.y), self._keys(added.x, added.y))
-        kept = FlatCells(old.x[stays], old.y[stays], old.length[stays], old.members[np.repeat(stays, old.length)])
-        both = FlatCells(*(np.concatenate(parts) for parts in zip(kept, added, strict=True)))
-        pairs = self._keys(np.minimum(added.x, added.y), np.maximum(added.x, added.y))
-        return SepSets.from_flat(self._skeleton, both, np.setdiff1d(self._gaps, pairs))
+        alone = [(y, x) for x, y in changes if (y, x) not in changes]
+        held = zip(alone, self.get_many(alone), strict=True)
+        changes |= {cell: members for cell, members in held if members is not None}
+        order = sorted(changes)
+        x, y = np.array(order, dtype=np.int32).reshape(-1, 2).T
+        size = np.array([len(changes[cell]) for cell in order], dtype=np.int64)
+        blocks = {block.members.shape[1]: block for block in self.blocks}
+        for n in {*blocks, *size.tolist()}:
+            block = blocks.get(n) or SetsOfOneSize(*(np.zeros(shape, dtype=np.int32) for shape in (0, 0, (0, n))))
+            at, there = block.find(x, y)
+            new = np.flatnonzero(size == n)
+            members = np.array([changes[order[k]] for k in new.tolist()], dtype=np.int32).reshape(len(new), n)
+            blocks[n] = block.edited(at[there], x[new], y[new], members)
+        pairs = self._keys(np.minimum(x, y), np.maximum(x, y))
+        parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
+        return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pairs))
 
     def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
         return x.astype(np.int64) * self.p + y

@@ -1,0 +1,61 @@
+"""What set each arrowhead: a mapping that makes its entries when somebody asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.integer[Any]]
+
+#: What set an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
+Reason = tuple[Any, ...]
+
+#: What set an arrowhead, as a number; rules 1, 2 and 3 have their own.
+COLLIDER = 4
+
+
+class Trace(Mapping[tuple[int, int], Reason]):
+    """The reasons of `Orientation.trace`, from arrays with one entry per arrowhead.
+
+    Parameters
+    ----------
+    tail, head : int (k,)
+        The two ends of the edge; the arrowhead is at `head`.
+    rule : int (k,)
+        1, 2, 3 or `COLLIDER`.
+    first, second : int (k,)
+        The variables that took part besides the two ends; the second counts only in rule 3.
+    """
+
+    def __init__(self, tail: Integers, head: Integers, rule: Integers, first: Integers, second: Integers) -> None:
+        self._arrays = (tail, head, rule, first, second)
+
+    @cached_property
+    def _reasons(self) -> dict[tuple[int, int], Reason]:
+        found: dict[tuple[int, int], Reason] = {}
+        for a, b, rule, first, second in zip(*(values.tolist() for values in self._arrays), strict=True):
+            if rule == COLLIDER:
+                found[a, b] = ("collider", min(a, first), b, max(a, first))
+            elif rule == 1:
+                found[a, b] = ("R1", first, a, b)
+            elif rule == 2:
+                found[a, b] = ("R2", a, first, b)
+            else:
+                found[a, b] = ("R3", a, first, second, b)
+        return found
+
+    def __getitem__(self, pair: tuple[int, int]) -> Reason:
+        return self._reasons[pair]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self._reasons)
+
+    def __len__(self) -> int:
+        return len(self._arrays[0])
+
+    def __repr__(self) -> str:
+        return repr(self._reasons)

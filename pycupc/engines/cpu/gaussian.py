@@ -18,7 +18,7 @@ from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import PrunedLevel, Pruning, split
+from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, split
 from pycupc.engines.cpu.queue import TASK_TESTS, Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.gaussian import fisher_z
@@ -48,7 +48,7 @@ class GaussianTests:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
         self._pruning = Pruning(self._C) if pruning else None
-        self._pruned_sides: list[tuple[PrunedLevel, Targets]] = []  # of the level that is running
+        self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
 
     def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
@@ -60,12 +60,12 @@ class GaussianTests:
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1, as rounds of tasks, each after the one before, with its tests at most."""
         certain = Cutoff.around(cutoff)
-        if self._pruning is not None:
-            rows = self._pruning.choose(graph, targets, level)
+        for way in WAYS if self._pruning is not None else ():
+            rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 pruned, targets = split(graph, targets, rows)
                 bound = np.full(len(graph.neighbours), certain.high)
-                side = PrunedLevel(self._C, graph, pruned, level, certain, findings, bound)
+                side = PrunedSide(self._C, graph, pruned, level, way, certain, findings, bound)
                 yield side.tasks(), subsets.level_tests(graph.degrees(), pruned.per_row, level)
                 side.give_up_left()
                 self._pruned_sides.append((side, pruned))

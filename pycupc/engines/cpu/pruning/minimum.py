@@ -16,7 +16,7 @@ from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Graph, Targets
-from pycupc.engines.cpu.pruning.plan import PrunedLevel
+from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, rows_of_way, split
 from pycupc.gaussian import fisher_z
 
 logger = logging.getLogger("pycupc")
@@ -90,8 +90,10 @@ class SmallestZ:
         bound[entry] = np.maximum(np.tanh(z[at] / np.sqrt(self.n - level - 3)) ** 2, tests.cutoff.high)
         targets = Targets(chosen, np.bincount(x[at], minlength=len(graph.offsets) - 1), more=False)
         findings = graph.no_findings()
-        work = PrunedLevel(self.C, graph, targets, level, tests.cutoff, findings, bound, minimum=True)
-        threads.run(work.tasks(), self.n_threads, threads.INLINE_TESTS)
+        for way in WAYS:
+            part, _ = split(graph, targets, rows_of_way(way, graph.degrees(), level))
+            work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
+            threads.run(work.tasks(), self.n_threads, threads.INLINE_TESTS)
         found = findings.smallest[entry]
         lower = np.isfinite(found)
         z[at[lower]] = np.minimum(z[at[lower]], fisher_z.z_score(np.sqrt(found[lower]), self.n, level))

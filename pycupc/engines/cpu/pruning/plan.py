@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
-#: Levels whose rows are walked with bounds; above, a search decides each pair of variables.
-ROW_LEVELS = (2, 3, 4, 5)
+#: Up to this level rows are walked with bounds, and at the next one those with so many neighbours; above, and in other
+#: rows, a search decides each pair of variables.
+ROW_LEVEL, WIDE_ROW = 4, 64
 #: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds on
 #: a new machine and half a second later.
-WORTH_LOADING, WORTH = 3.0, 0.01
+WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
@@ -39,8 +40,18 @@ SPEED = 1e10
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
 TASK_TESTS, TASK_PAIRS = 10_000_000, 64
 
-#: Whose code this process has loaded: that of the walk with bounds (True), that of the searches (False).
-_loaded: set[bool] = set()
+#: The two ways: the walk with bounds, and the searches. `_loaded` holds those whose code this process has loaded.
+Way = Literal["rows", "pairs"]
+WAYS: tuple[Way, ...] = ("rows", "pairs")
+_loaded: set[Way] = set()
+
+
+def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
+    """The rows that go this way if they are pruned, bool (p,)."""
+    wide = degrees >= (ROW_DEGREE if level <= ROW_LEVEL else WIDE_ROW)
+    if way == "rows":
+        return wide & (2 <= level <= ROW_LEVEL + 1)  # a test of level 1 costs no more than a bound
+    return ~wide & (level == ROW_LEVEL + 1) | (level > ROW_LEVEL + 1)
 
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
@@ -51,11 +62,11 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
 
 
 def _pruned_seconds(
-    degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, level: int
+    degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way
 ) -> NDArray[np.float64]:
     """About what pruning takes for the same rows."""
-    if level in ROW_LEVELS:
-        return np.where(degrees < ROW_DEGREE, np.inf, 0.4 * walk)
+    if way == "rows":
+        return 0.4 * walk
     return 50e-6 + (15e-6 + 0.03e-6 * degrees**2) * targets
 
 
@@ -72,20 +83,19 @@ class Pruning:
         self._all_sound: bool | None = None
         self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
 
-    def choose(self, graph: Graph, targets: Targets, level: int) -> Mask:
-        """The rows to prune, bool (p,)."""
+    def choose(self, graph: Graph, targets: Targets, level: int, way: Way) -> Mask:
+        """The rows to prune this way, bool (p,)."""
         degrees, per_row = graph.degrees(), targets.per_row
-        rows = np.zeros(len(degrees), dtype=np.bool_)
-        if level < ROW_LEVELS[0]:  # a test of level 1 costs no more than a bound
+        rows = (per_row > 0) & rows_of_way(way, degrees, level)
+        if not rows.any():
             return rows
         walk = walk_seconds(degrees, per_row, level)
-        saved = walk - _pruned_seconds(degrees, per_row, walk, level)
-        rows = (per_row > 0) & (saved > 0.2 * walk)
-        family = level in ROW_LEVELS
-        if float(saved[rows].sum()) < (WORTH if family in _loaded else WORTH_LOADING):
+        saved = walk - _pruned_seconds(degrees, per_row, walk, way)
+        rows &= saved > 0.2 * walk
+        if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
             return np.zeros_like(rows)
-        _loaded.add(family)
-        if family:
+        _loaded.add(way)
+        if way == "rows":
             rows[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
         return rows
 
@@ -116,14 +126,15 @@ def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]
     )
 
 
-class PrunedLevel:
-    """Tasks for the pruned rows of one side of a level.
+class PrunedSide:
+    """Tasks for the rows of one side of a level that are pruned one way.
 
     Parameters
     ----------
     C : float64 (p, p)
     graph, targets, findings
-        Of the level; `targets` are in rows to prune.
+        Of the level; `targets` are in the rows to prune.
+    way : {"rows", "pairs"}
     cutoff : Cutoff
     bound : float64 (E,)
         Squared partial correlation below which a test is looked at.
@@ -132,10 +143,11 @@ class PrunedLevel:
     """
 
     def __init__(  # noqa: PLR0913
-        self, C: Floats, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings,
+        self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
         bound: Floats, minimum: bool = False,
     ) -> None:  # fmt: skip
         self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
+        self._way = way
         binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         self._side = RowSide(
@@ -155,9 +167,9 @@ class PrunedLevel:
         """The tasks, those of large rows first."""
         rows = np.flatnonzero(self._targets.per_row)
         rows = rows[np.argsort(-self._degree[rows], kind="stable")]
-        return self._row_tasks(rows) if self._level in ROW_LEVELS else self._pair_tasks(rows)
+        return self._row_tasks(rows) if self._way == "rows" else self._pair_tasks(rows)
 
-    # ---------------------------------------------------------------- levels 2 to 5
+    # ---------------------------------------------------------------- the walk with bounds
 
     def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         level, gathered, total = self._level, [], 0
@@ -192,7 +204,7 @@ class PrunedLevel:
 
         return walk
 
-    # ---------------------------------------------------------------- levels from 6 on
+    # ---------------------------------------------------------------- the searches
 
     def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
@@ -226,7 +238,7 @@ class PrunedLevel:
         try:
             return self._spaces.pop()
         except IndexError:
-            make = row_work if self._level in ROW_LEVELS else pair_work
+            make = row_work if self._way == "rows" else pair_work
             return make(self._level, self._widest)
 
     def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:

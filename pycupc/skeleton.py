@@ -147,8 +147,14 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             results.append(result)
             summaries.append(
                 LevelSummary(
-                    result.level, result.n_tests, result.n_removed, edges, result.n_careful, seconds,
-                    result.n_made, result.n_bounds,
+                    result.level,
+                    result.n_tests,
+                    result.n_removed,
+                    edges,
+                    result.n_careful,
+                    seconds,
+                    result.n_made,
+                    result.n_bounds,
                 )
             )
             logger.info(

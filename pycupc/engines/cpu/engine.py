@@ -14,6 +14,7 @@ from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, 
 from pycupc.engines.cpu import matrix, threads
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
+from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.gaussian.suffstat import MatrixFacts
 from pycupc.machine import available_cores, free_memory
 
@@ -28,16 +29,22 @@ class CpuEngine(Engine):
     ----------
     threads : int, optional
         Threads to use; None, the default, takes all cores this process may use.
-    pruning : bool, default True
-        Answer tests by bounds where that is faster (tests/PRUNING.md). The result is the same.
+    pruning : bool or {"always", "checked"}, default True
+        Answer tests by bounds where that is faster (tests/PRUNING.md). The result is the same. "always" does so
+        wherever it is possible; "checked" also makes the tests of some pairs that were answered so, and compares.
+
+    Raises
+    ------
+    EngineError
+        In a run with "checked", if a test contradicts a bound.
     """
 
     name = "cpu"
 
-    def __init__(self, threads: int | None = None, pruning: bool = True) -> None:
+    def __init__(self, threads: int | None = None, pruning: PruningMode = True) -> None:
         self.threads = threads or available_cores()
-        if not isinstance(pruning, bool):
-            raise ValueError(f"pruning must be True or False, got {pruning!r}")
+        if pruning not in (True, False, "always", "checked") or not isinstance(pruning, bool | str):
+            raise ValueError(f"pruning must be True, False, 'always' or 'checked', got {pruning!r}")
         self._pruning = pruning
 
     def inspect(self, C: Floats) -> MatrixFacts:

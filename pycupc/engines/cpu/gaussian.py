@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.base import EngineError, Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, split
+from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, split
 from pycupc.engines.cpu.queue import TASK_TESTS, Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.gaussian import fisher_z
@@ -40,14 +40,14 @@ class GaussianTests:
     C : float64 (p, p), contiguous
     n : float
         Number of observations.
-    pruning : bool
-        Answer tests by bounds where that is faster.
+    pruning : bool or {"always", "checked"}
+        As of `CpuEngine`.
     """
 
-    def __init__(self, C: Floats, n: float, pruning: bool) -> None:
+    def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
-        self._pruning = Pruning(self._C) if pruning else None
+        self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
 
@@ -58,9 +58,9 @@ class GaussianTests:
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        """The tests of one side of a level >= 1, as rounds of tasks, each after the one before, with its tests at most."""
+        """The tests of one side of a level >= 1: rounds of tasks, one after the other, with the tests in each."""
         certain = Cutoff.around(cutoff)
-        for way in WAYS if self._pruning is not None else ():
+        for way in WAYS:
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 pruned, targets = split(graph, targets, rows)
@@ -69,12 +69,31 @@ class GaussianTests:
                 yield side.tasks(), subsets.level_tests(graph.degrees(), pruned.per_row, level)
                 side.give_up_left()
                 self._pruned_sides.append((side, pruned))
+                if self._pruning.mode == "checked":
+                    yield from self._check(graph, side, level, certain, findings)
                 targets = graph.with_targets(targets, side.left)
         if level > 1:
             tasks = Queue(self._C, graph, targets, level, certain, findings).tasks()
         else:
             tasks = self._level1_tasks(graph, targets, certain, findings)
         yield tasks, subsets.level_tests(graph.degrees(), targets.per_row, level)
+
+    def _check(
+        self, graph: Graph, side: PrunedSide, level: int, cutoff: Cutoff, findings: Findings
+    ) -> Iterator[tuple[Iterator[Task], int]]:
+        """Let the walk decide some of the pairs that a pruned side has decided."""
+        sample = side.sample(graph.rows())
+        again = graph.no_findings()
+        tests = subsets.level_tests(graph.degrees(), sample.per_row, level)
+        yield Queue(self._C, graph, sample, level, cutoff, again).tasks(), tests
+        wrong = np.flatnonzero(sample.chosen & (again.rank != findings.rank))
+        if len(wrong):
+            x, y = int(graph.rows()[wrong[0]]), int(graph.neighbours[wrong[0]])
+            raise EngineError(
+                f"a bound is wrong at level {level}: it says rank {findings.rank[wrong[0]]} for the first separating "
+                f"set of variables {x} and {y}, the tests say {again.rank[wrong[0]]} (-1: none); {len(wrong)} of "
+                f"{int(sample.chosen.sum())} pairs checked. Please report this with your data"
+            )
 
     def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
         """Compute the partial correlations that pruning left out, and remember which tests it answered."""

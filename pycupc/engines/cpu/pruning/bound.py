@@ -1,7 +1,7 @@
 """The bound of a node: no way of choosing m more members separates x and y. Source: tests/PRUNING.md, section 2.
 
-A node holds correlations given the members already taken: `rho` of x and y, `x` and `y` of the q candidates with each of
-them, `C` of the candidates among themselves, and `delta` with C - diag(delta) positive semidefinite.
+A node holds correlations given the members already taken: `rho` of x and y, `x` and `y` of the q candidates with each
+of them, `C` of the candidates among themselves, and `delta` with C - diag(delta) positive semidefinite.
 """
 
 from __future__ import annotations

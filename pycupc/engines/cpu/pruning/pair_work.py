@@ -11,7 +11,7 @@ from pycupc.engines.cpu.graph import Indices
 
 
 class PairOutcomes(NamedTuple):
-    """What is found about each target: rank int64 (m,) of its first separating set, -1 or `LEFT`; smallest float64 (m,)."""
+    """About each target: rank int64 (m,) of its first separating set, -1 or `LEFT`; smallest r^2 met, float64 (m,)."""
 
     rank: Indices
     smallest: Floats
@@ -160,43 +160,44 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         return np.empty(shape, dtype=np.int64)
 
     row = Row(floats(n, n), floats(n, n), floats(n), floats(n), floats(n))
-    base = Base(
-        floats(n, n), floats(n), floats(n), floats(n), floats(1), integers(n), integers(level), integers(level)
-    )
+    base = Base(floats(n, n), floats(n), floats(n), floats(n), floats(1), integers(n), integers(level), integers(level))
     nodes = Nodes(
-        floats(slots, n, n),
-        floats(slots, n),
-        floats(slots, n),
-        floats(slots, n),
-        floats(slots, n),
-        floats(slots),
-        integers(slots, n),
-        integers(slots, level),
-        integers(slots),
-        integers(slots),
-        integers(slots),
-        floats(n),
+        C=floats(slots, n, n),
+        x=floats(slots, n),
+        y=floats(slots, n),
+        delta=floats(slots, n),
+        weight=floats(slots, n),
+        rho=floats(slots),
+        position=integers(slots, n),
+        members=integers(slots, level),
+        q=integers(slots),
+        m=integers(slots),
+        taken=integers(slots),
+        scale=floats(n),
     )
     leaf = Leaf(
-        floats(level + 1, n, n),
-        floats(level + 1, n),
-        floats(level + 1, n),
-        floats(level + 1, n),
-        floats(level + 1),
-        floats(level + 1),
-        floats(level + 1),
-        integers(level),
-        integers(level + 1),
-        integers(level),
+        C=floats(slots, n, n),
+        x=floats(slots, n),
+        y=floats(slots, n),
+        kk=floats(slots, n),
+        xx=floats(slots),
+        yy=floats(slots),
+        xy=floats(slots),
+        chosen=integers(level),
+        following=integers(slots),
+        set=integers(level),
     )
+    vectors = {name: floats(n) for name in ("a", "b", "h", "z", "Ez", "s", "best", "row", "scale")}
     frame = Frame(
-        floats(n, n + 1),
-        *(floats(n) for _ in range(9)),
-        floats(level + 2),
-        integers(n),
-        integers(n),
-        *(floats(1) for _ in range(3)),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
+        H=floats(n, n + 1),
+        **vectors,
+        top=floats(level + 2),
+        keep=integers(n),
+        source=integers(n),
+        bound=floats(1),
+        smallest=floats(1),
+        margin=floats(1),
+        minimum=np.zeros(1, dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
     )
     return row, base, nodes, leaf, frame

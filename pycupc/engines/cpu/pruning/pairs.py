@@ -191,11 +191,11 @@ def open_row(side, x, w):
 
 
 @compiled
-def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: C901, PLR0913
-    """Decide the pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
+def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: PLR0913
+    """Decide pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
 
-    The first question about a pair is whether any set separates it. If one does, the members of the first such set follow
-    one by one: the smallest candidate that some separating set has after the members known so far.
+    The first question about a pair is whether any set separates it. If one does, the members of the first such set
+    follow one by one: the smallest candidate that some separating set has after the members known so far.
     """
     start, level, t, first = side.offsets[x], side.level, 0, -1
     d, o, q = side.offsets[x + 1] - start, -1, 0

@@ -1,7 +1,7 @@
 """Which rows of a level are pruned, and how: the tasks for them. All other rows go to the walk.
 
-Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair with a doubtful test,
-or whose search takes longer than the walk would, is left to the walk.
+Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair with a doubtful
+test, or whose search takes longer than the walk would, is left to the walk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Mask
+from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
@@ -28,8 +28,8 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 #: Up to this level rows are walked with bounds, and at the next one those with so many neighbours; above, and in other
 #: rows, a search decides each pair of variables.
 ROW_LEVEL, WIDE_ROW = 4, 64
-#: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds on
-#: a new machine and half a second later.
+#: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds
+#: on a new machine and half a second later.
 WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
@@ -37,8 +37,13 @@ ROW_DEGREE = 32
 LEAST_EIGENVALUE = 1e-5
 #: What a search may spend, in the arithmetic of one second.
 SPEED = 1e10
+#: A check takes about so many pairs, of at most so many conditioning sets each.
+CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
 TASK_TESTS, TASK_PAIRS = 10_000_000, 64
+
+#: Off, on, wherever it is possible, on with some certificates checked by the tests themselves.
+PruningMode = bool | Literal["always", "checked"]
 
 #: The two ways: the walk with bounds, and the searches. `_loaded` holds those whose code this process has loaded.
 Way = Literal["rows", "pairs"]
@@ -57,17 +62,17 @@ def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
     kinds, row = np.unique(degrees, return_inverse=True)
-    prefixes, sets = (np.array([comb(max(d - 1, 0), k) for d in kinds.tolist()], float) for k in (level - 1, level))
-    return 0.3e-6 * (level + 1) * prefixes[row] + 1.2e-9 * sets[row] * targets
+    prefixes, sets = (
+        np.array([comb(max(d - 1, 0), k) for d in kinds.tolist()], dtype=np.float64) for k in (level - 1, level)
+    )
+    seconds: Floats = 0.3e-6 * (level + 1) * prefixes[row] + 1.2e-9 * sets[row] * targets
+    return seconds
 
 
-def _pruned_seconds(
-    degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way
-) -> NDArray[np.float64]:
+def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
     """About what pruning takes for the same rows."""
-    if way == "rows":
-        return 0.4 * walk
-    return 50e-6 + (15e-6 + 0.03e-6 * degrees**2) * targets
+    searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees**2) * targets
+    return 0.4 * walk if way == "rows" else searches
 
 
 class Pruning:
@@ -76,10 +81,11 @@ class Pruning:
     Parameters
     ----------
     C : float64 (p, p), contiguous, not writeable
+    mode : bool or {"always", "checked"}
     """
 
-    def __init__(self, C: Floats) -> None:
-        self._C = C
+    def __init__(self, C: Floats, mode: PruningMode) -> None:
+        self._C, self.mode = C, mode
         self._all_sound: bool | None = None
         self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
 
@@ -87,13 +93,14 @@ class Pruning:
         """The rows to prune this way, bool (p,)."""
         degrees, per_row = graph.degrees(), targets.per_row
         rows = (per_row > 0) & rows_of_way(way, degrees, level)
-        if not rows.any():
-            return rows
+        if not self.mode or not rows.any():
+            return np.zeros_like(rows)
         walk = walk_seconds(degrees, per_row, level)
         saved = walk - _pruned_seconds(degrees, per_row, walk, way)
-        rows &= saved > 0.2 * walk
-        if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
-            return np.zeros_like(rows)
+        if self.mode is True or self.mode == "checked":
+            rows &= saved > 0.2 * walk
+            if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
+                return np.zeros_like(rows)
         _loaded.add(way)
         if way == "rows":
             rows[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
@@ -159,6 +166,18 @@ class PrunedSide:
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.made = self.bounds = 0
 
+    def sample(self, row: Ints) -> Targets:
+        """Targets that were decided, of rows where that takes few tests: all, or some of them."""
+        degree = self._degree[row]
+        sets = np.array(
+            [comb(max(d - 1, 0), self._level) for d in range(int(self._degree.max()) + 1)], dtype=np.float64
+        )
+        decided = np.flatnonzero(self._side.chosen & ~self.left & (sets[degree] <= CHECK_SETS))
+        decided = decided[:: max(1, len(decided) // CHECK_PAIRS)]
+        chosen = np.zeros_like(self.left)
+        chosen[decided] = True
+        return Targets(chosen, np.bincount(row[decided], minlength=len(self._degree)), more=False)
+
     def give_up_left(self) -> None:
         """Forget what was found about the targets that are left to the walk."""
         self._findings.rank[self.left] = -1
@@ -220,13 +239,13 @@ class PrunedSide:
 
         def decide(state: State) -> int:
             work = self._take_space()
-            counts = work[-1].counts
-            counts[:] = 0
-            work[-1].minimum[:] = self._side.minimum
+            row, base, nodes, leaf, frame = work
+            frame.counts[:] = 0
+            frame.minimum[:] = self._side.minimum
             outcomes = PairOutcomes(np.full(len(positions), LEFT), np.full(len(positions), np.inf))
-            if open_row(self._side, x, work[0]) >= LEAST_DELTA:
-                search_row(self._side, x, positions, allowance, outcomes, *work, state)
-            self._merge(self._side.offsets[x] + positions, outcomes.rank, outcomes.smallest, counts)
+            if open_row(self._side, x, row) >= LEAST_DELTA:
+                search_row(self._side, x, positions, allowance, outcomes, row, base, nodes, leaf, frame, state)
+            self._merge(self._side.offsets[x] + positions, outcomes.rank, outcomes.smallest, frame.counts)
             self._spaces.append(work)
             return sets * int((outcomes.rank != LEFT).sum())
 

@@ -1,7 +1,7 @@
 """Levels 2 to 5: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
 
-A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations given
-P: B of each candidate k with everything else, h of x. For a target y and a member s let, over k > s other than y,
+A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations
+given P: B of each candidate k with everything else, h of x. For a target y and a member s let, over k > s other than y,
 
     G_s = max |B_sk|,    G_y = max |B_ky|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
 
@@ -12,8 +12,8 @@ sqrt((1 - h_s^2) (1 - B_sy^2)). So no k makes it as small as c if
     |h_y - h_s B_sy| - X_s Y  >  c sqrt(1 - h_s^2) (1 - B_sy^2 / 2).
 
 The maxima are shared by all targets. The bound therefore costs a few operations per s and y, where the tests of all k
-would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k ascend, so
-each target meets its conditioning sets in pcalg's order and stops at its first separating set.
+would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k
+ascend, so each target meets its conditioning sets in pcalg's order and stops at its first separating set.
 
 Only rows whose correlation matrix is well conditioned come here (`row_matrix.is_sound`), so no pivot is doubtful.
 """
@@ -123,7 +123,7 @@ def _raise_maxima(w, u, k, low, at, n):
 
 
 @fused_part
-def _n_open(w, u, s, at, low, high, G2, X2, growth):
+def _n_open(w, u, s, at, low, high, G2, X2, growth):  # noqa: PLR0913 - a hot loop
     """Find the targets in columns low .. high - 1 that are not skipped after s; returns how many.
 
     G2 and X2 hold where the target itself attains G_s or X_s: the runners-up if it is a candidate.
@@ -159,7 +159,10 @@ def _growth(G, steps):
 
 @part
 def _screen(w, u, row, first, end, left):
-    """Find the pairs of a member s, first <= s < end, and a target that are not skipped, with `left` members to come."""
+    """Find what is not skipped after each s, first <= s < end; `left` members follow s.
+
+    A bound for several members to come is that for one with X Y multiplied by `_growth`.
+    """
     n, low, largest = w.columns[u], w.column[u, first], 0.0
     for c in range(n):
         w.G[c] = w.G2[c] = w.X[c] = w.X2[c] = 0.0
@@ -169,7 +172,7 @@ def _screen(w, u, row, first, end, left):
         _raise_maxima(w, u, s + 1, low, w.column[u, s + 1], n)
         at = w.column[u, s]
         G = w.G[at]
-        largest = G if G > largest else largest
+        largest = G if largest < G else largest
         if s < end:
             growth = _growth((largest + G * G) / (1.0 - G * G), left) if G < NEAR_ONE else math.inf
             w.counts[BOUNDS] += n

@@ -1,8 +1,8 @@
 """Levels from 6 on: for one pair, is there a conditioning set that separates it? By bounds, without trying them all.
 
 A node is a family of conditioning sets: the members taken, and m more to be chosen from q candidates. A bound dismisses
-the whole family (`bound.excess`), or shows that some candidates are in none or in all of the sets that are left; what is
-still too large is divided in two, and small families are enumerated.
+the whole family (`bound.excess`), or shows that some candidates are in none or in all of the sets that are left; what
+is still too large is divided in two, and small families are enumerated.
 """
 
 from __future__ import annotations

@@ -1,0 +1,199 @@
+"""Pruning: the answers are those of the tests that it does not make.
+
+Every case runs with pruning wherever it is possible, at small degrees and from level 2 on, and again without it.
+PYCUPC_PRUNING_CASES sets the number of random problems (200; 20,000 were run once per change of a bound).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conftest import assert_same
+
+import pycupc
+from pycupc.engines.base import EngineError
+from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.pruning import bound, plan
+from pycupc.engines.cpu.pruning.pair_work import pair_work
+from pycupc.gaussian import fisher_z
+
+CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "200"))
+
+
+@pytest.fixture(params=["rows", "pairs"])
+def everywhere(request, monkeypatch):
+    """All levels from 2 on pruned one way, whatever the degrees."""
+    monkeypatch.setattr(plan, "ROW_DEGREE", 0)
+    monkeypatch.setattr(plan, "WIDE_ROW", 0)
+    monkeypatch.setattr(plan, "ROW_LEVEL", 4 if request.param == "rows" else 0)
+    return request.param
+
+
+def random_correlations(rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Correlations of one of many kinds, p 5 to 150, and a number of observations, 10 to 20,000."""
+    kind = rng.choice(["model", "model", "factor", "toeplitz", "lattice", "near copies", "copies"])
+    p, n = int(rng.choice([5, 8, 12, 15, 18, 22, 26, 30])), int(10 ** rng.uniform(1, 4.3))
+    if kind in ("model", "factor") and rng.random() < 0.1:
+        p = int(rng.integers(40, 151))
+    if kind == "toeplitz":
+        C = rng.uniform(-0.9, 0.95) ** abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    elif kind == "lattice":  # many exact ties: values on a coarse grid
+        side = np.arange(p)
+        C = np.select([side[:, None] == side, abs(side[:, None] - side) <= 2], [1.0, 0.25], 0.125)
+    else:
+        X = rng.standard_normal((max(n, 12) if kind == "model" else p + 40, p))
+        weights = np.tril(rng.uniform(-1, 1, (p, p)) * (rng.random((p, p)) < rng.uniform(0.1, 0.9)), -1)
+        for j in range(p):
+            X[:, j] += X[:, :j] @ weights[j, :j] / max(1.0, np.sqrt(j) * 0.5)
+        if kind == "factor":
+            X += rng.uniform(0.2, 2) * rng.standard_normal((len(X), 1))
+        elif kind in ("near copies", "copies"):
+            a, b = rng.choice(p, 2, replace=False)
+            X[:, a] = X[:, b] + (10 ** rng.uniform(-9, -1) * X[:, a] if kind == "near copies" else 0)
+        C = pycupc.gaussian.correlation.correlation(X)
+    np.fill_diagonal(C, 1.0)
+    return C, n
+
+
+def run(C, n, alpha, pruning, **kwargs):
+    return pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu", engine_options={"pruning": pruning}, **kwargs)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_problems(part, everywhere):
+    rng = np.random.default_rng((part, everywhere == "rows"))
+    pruned_levels = 0
+    for _ in range(-(-CASES // 8)):
+        C, n = random_correlations(rng)
+        alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
+        m_max = 5 if len(C) > 30 else 9
+        pruned, plain = (run(C, n, alpha, pruning, m_max=m_max) for pruning in ("always", False))
+        assert_same(pruned, plain)
+        assert pruned.n_edgetests == plain.n_edgetests
+        np.testing.assert_allclose(pruned.removals.r, plain.removals.r, rtol=0, atol=0)
+        np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
+        pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
+    assert pruned_levels >= CASES // 100
+
+
+def brute_force_smallest(C: np.ndarray, level: int) -> float:
+    """The smallest |partial correlation| over all pairs and conditioning sets of a size."""
+    least = np.inf
+    for x, y in combinations(range(len(C)), 2):
+        others = [v for v in range(len(C)) if v not in (x, y)]
+        for S in combinations(others, level):
+            P = np.linalg.inv(C[np.ix_((x, y, *S), (x, y, *S))])
+            least = min(least, abs(P[0, 1]) / np.sqrt(P[0, 0] * P[1, 1]))
+    return least
+
+
+@pytest.mark.parametrize("level", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
+    """A cutoff a hair below the smallest |r| removes nothing, one a hair above removes something: as without pruning."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 9)) + rng.uniform(0.5, 1.5) * rng.standard_normal((60, 1))
+    C = np.corrcoef(X, rowvar=False)
+    least = brute_force_smallest(C, level)
+    for distance in (1e-12, 1e-10, 1e-8, 1e-6):
+        for sign in (-1, 1):
+            results = []
+            for pruning in ("always", False):
+                engine = CpuEngine(1, pruning)
+                engine.start(C, 100)
+                for earlier in range(level):
+                    engine.run_level(earlier, 0.0)
+                results.append(engine.run_level(level, least * (1 + sign * distance)))
+            pruned, plain = results
+            assert pruned.n_bounds > 0
+            assert (pruned.n_removed, pruned.n_tests, pruned.more) == (plain.n_removed, plain.n_tests, plain.more)
+            for field in ("x", "y", "S", "r"):
+                np.testing.assert_array_equal(getattr(pruned, field), getattr(plain, field))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_certified_family_holds_no_separating_set(seed):
+    """The bound of a single node against all sets of the family, and its converse: an excess is never below the truth."""
+    rng = np.random.default_rng(seed)
+    q, m = int(rng.integers(4, 9)), int(rng.integers(1, 4))
+    X = rng.standard_normal((40, q + 2)) + rng.uniform(0, 1) * rng.standard_normal((40, 1))
+    C = np.corrcoef(X, rowvar=False)
+    rho, x, y, R = C[q, q + 1], C[:q, q], C[:q, q + 1], C[:q, :q]
+    smallest = np.inf
+    for T in map(list, combinations(range(q), m)):
+        x_fit, y_fit = np.linalg.solve(R[np.ix_(T, T)], x[T]), np.linalg.solve(R[np.ix_(T, T)], y[T])
+        r = (rho - x[T] @ y_fit) / np.sqrt((1 - x[T] @ x_fit) * (1 - y[T] @ y_fit))
+        smallest = min(smallest, np.sign(rho) * r)
+    _, _, nodes, _, frame = pair_work(m + 1, q + 2)
+    delta = np.full(q, np.linalg.eigvalsh(R)[0] * (1 - 1e-9))
+    certified = 0
+    for c in np.linspace(0.001, 0.6, 60):
+        nodes.C[0, :q, :q], nodes.x[0, :q], nodes.y[0, :q], nodes.delta[0, :q] = R, x, y, delta
+        nodes.weight[0, :q] = m / q
+        if bound.excess(nodes, 0, frame, q, m, rho, c) < -frame.margin[0]:
+            certified += 1
+            assert smallest > c
+    assert certified or smallest < 0.05
+
+
+def dense_problem() -> tuple[np.ndarray, int]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((500, 40))
+    weights = np.tril(rng.uniform(-1, 1, (40, 40)) * (rng.random((40, 40)) < 0.5), -1)
+    for j in range(40):
+        X[:, j] += X[:, :j] @ weights[j, :j] / max(1.0, np.sqrt(j) * 0.5)
+    return np.corrcoef(X, rowvar=False), 500
+
+
+def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monkeypatch):
+    monkeypatch.setattr(plan, "WORTH", -1e9)
+    monkeypatch.setattr(plan, "WORTH_LOADING", -1e9)
+    monkeypatch.setattr(plan, "walk_seconds", lambda degrees, targets, level: np.full(len(degrees), 1e6))
+    C, n = dense_problem()
+    fit = run(C, n, 0.05, "checked", m_max=4)
+    assert sum(level.n_bounds for level in fit.levels) > 0
+
+    decided = plan.PrunedSide.give_up_left
+
+    def forget(self):
+        decided(self)
+        self._findings.rank[:] = -1
+
+    monkeypatch.setattr(plan.PrunedSide, "give_up_left", forget)
+    with pytest.raises(EngineError, match=r"a bound is wrong at level \d: it says rank -1"):
+        run(C, n, 0.05, "checked", m_max=4)
+
+
+def test_p_values_are_found_when_somebody_asks(everywhere):
+    C, n = dense_problem()
+    pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
+    assert "edges" not in vars(pruned.p_values)  # not yet
+    again = pickle.loads(pickle.dumps(pruned))
+    np.testing.assert_allclose(again.pMax, plain.pMax, rtol=1e-6)
+    np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6)
+
+
+def test_levels_say_what_was_done(everywhere):
+    C, n = dense_problem()
+    pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
+    assert [level.n_tests for level in pruned.levels] == [level.n_tests for level in plain.levels]
+    at = pruned.levels[3]
+    assert 0 < at.n_made < at.n_tests
+    assert at.n_bounds > 0
+    assert plain.levels[3].n_made in (-1, plain.levels[3].n_tests)
+
+
+@pytest.mark.parametrize("pruning", [1, "yes", None])
+def test_pruning_is_one_of_four(pruning):
+    with pytest.raises(ValueError, match="pruning must be True, False, 'always' or 'checked', got"):
+        run(np.eye(3), 20, 0.05, pruning)
+
+
+def test_cutoff_of_a_bound_is_that_of_certain_tests():
+    """A bound speaks of tests outside the doubtful band only, so that the canonical formula need not be asked."""
+    cutoff = plan.Cutoff.around(fisher_z.cutoff(0.05, 100, 3))
+    assert cutoff.high > cutoff.value**2

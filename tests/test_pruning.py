@@ -17,8 +17,7 @@ from conftest import assert_same
 import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.cpu.pruning import bound, plan
-from pycupc.engines.cpu.pruning.pair_work import pair_work
+from pycupc.engines.cpu.pruning import bound, pair_work, plan
 from pycupc.gaussian import fisher_z
 
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "200"))
@@ -29,6 +28,7 @@ def everywhere(request, monkeypatch):
     """All levels from 2 on pruned one way, whatever the degrees."""
     monkeypatch.setattr(plan, "ROW_DEGREE", 0)
     monkeypatch.setattr(plan, "WIDE_ROW", 0)
+    monkeypatch.setattr(pair_work, "SETS_PER_PAIR", 0.05)
     monkeypatch.setattr(plan, "ROW_LEVEL", 4 if request.param == "rows" else 0)
     return request.param
 
@@ -94,7 +94,7 @@ def brute_force_smallest(C: np.ndarray, level: int) -> float:
 @pytest.mark.parametrize("level", [2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
-    """A cutoff a hair below the smallest |r| removes nothing, one a hair above removes something: as without pruning."""
+    """A cutoff a hair below the smallest |r| removes nothing, one a hair above removes something."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 9)) + rng.uniform(0.5, 1.5) * rng.standard_normal((60, 1))
     C = np.corrcoef(X, rowvar=False)
@@ -117,7 +117,7 @@ def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_certified_family_holds_no_separating_set(seed):
-    """The bound of a single node against all sets of the family, and its converse: an excess is never below the truth."""
+    """The bound of a single node against all sets of the family."""
     rng = np.random.default_rng(seed)
     q, m = int(rng.integers(4, 9)), int(rng.integers(1, 4))
     X = rng.standard_normal((40, q + 2)) + rng.uniform(0, 1) * rng.standard_normal((40, 1))
@@ -128,7 +128,7 @@ def test_a_certified_family_holds_no_separating_set(seed):
         x_fit, y_fit = np.linalg.solve(R[np.ix_(T, T)], x[T]), np.linalg.solve(R[np.ix_(T, T)], y[T])
         r = (rho - x[T] @ y_fit) / np.sqrt((1 - x[T] @ x_fit) * (1 - y[T] @ y_fit))
         smallest = min(smallest, np.sign(rho) * r)
-    _, _, nodes, _, frame = pair_work(m + 1, q + 2)
+    _, _, nodes, _, frame = pair_work.pair_work(m + 1, q + 2)
     delta = np.full(q, np.linalg.eigvalsh(R)[0] * (1 - 1e-9))
     certified = 0
     for c in np.linspace(0.001, 0.6, 60):

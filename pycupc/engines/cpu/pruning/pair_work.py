@@ -9,6 +9,9 @@ import numpy as np
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 
+#: A family is enumerated if it has at most this many sets for each pair of candidates.
+SETS_PER_PAIR = 3.0
+
 
 class PairOutcomes(NamedTuple):
     """About each target: rank int64 (m,) of its first separating set, -1 or `LEFT`; smallest r^2 met, float64 (m,)."""
@@ -123,6 +126,8 @@ class Frame(NamedTuple):
         Candidates that stay.
     bound, smallest, margin : float64 (1,)
         Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
+    sets_per_pair : float64 (1,)
+        `SETS_PER_PAIR`.
     minimum : int64 (1,)
         Not 0: search for the minimum, and let the bound follow it.
     counts : int64 (2,)
@@ -145,6 +150,7 @@ class Frame(NamedTuple):
     bound: Floats
     smallest: Floats
     margin: Floats
+    sets_per_pair: Floats
     minimum: Indices
     counts: Indices
 
@@ -197,6 +203,7 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         bound=floats(1),
         smallest=floats(1),
         margin=floats(1),
+        sets_per_pair=np.full(1, SETS_PER_PAIR),
         minimum=np.zeros(1, dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
     )

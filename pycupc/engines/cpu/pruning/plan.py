@@ -71,7 +71,7 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
 
 def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
     """About what pruning takes for the same rows."""
-    searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees**2) * targets
+    searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees.astype(np.float64) ** 2) * targets
     return 0.4 * walk if way == "rows" else searches
 
 

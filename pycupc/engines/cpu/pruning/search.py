@@ -18,14 +18,12 @@ from pycupc.engines.cpu.threads import STOP
 
 #: What a search finds: no separating set, one, or nothing within its allowance.
 NONE, SEPARATED, UNDECIDED = 0, 1, -1
-#: A family is enumerated if it has at most this many sets for each pair of candidates.
-SETS_PER_PAIR = 3.0
 
 
 @part
-def _few_sets(q, m):
+def _few_sets(q, m, sets_per_pair):
     """Whether the family is to be enumerated."""
-    sets, limit = 1.0, SETS_PER_PAIR * q * q
+    sets, limit = 1.0, sets_per_pair * q * q
     size = m if 2 * m <= q else q - m
     for t in range(size):
         sets *= (q - t) / (t + 1.0)
@@ -228,9 +226,9 @@ def search(side, nodes, leaf, f, allowance, state):
         q, m = nodes.q[slot], nodes.m[slot]
         if q < m:
             slot -= 1
-        elif m <= 1 or q == m or _few_sets(q, m):
+        elif m <= 1 or q == m or _few_sets(q, m, f.sets_per_pair[0]):
             found = _enumerate(side.cutoff, nodes, slot, leaf, f)
-            spent += SETS_PER_PAIR * q * q
+            spent += 3.0 * q * q
             if found == SEPARATED:
                 _write_set(nodes, slot, leaf, side.level)
             slot -= 1

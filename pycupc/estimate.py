@@ -202,7 +202,11 @@ def _table(e: Estimate) -> str:
     lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
     lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
     lines.append(f"{'memory, up to':<14}" + "".join(f"{size(s.memory):>18}" for s in e.stages))
-    lines += ["", "tests per level: exact for a level that was run, else an upper bound (<=)"]
+    lines += [
+        "",
+        "tests per level: exact for a level that was run, else an upper bound (<=); pruning may answer most of",
+    ]
+    lines += ["them without making them"]
     depth = max(s.level + len(s.most_tests) for s in e.stages) + 1
     for level in range(depth):
         cells = [_cell(e.stages[: k + 1], level) for k in range(len(e.stages))]

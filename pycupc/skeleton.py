@@ -157,9 +157,10 @@ def find_skeleton(problem: Problem) -> PcAlgo:
                     result.n_bounds,
                 )
             )
+            made = f" ({result.n_made} made, {result.n_bounds} bounds)" if result.n_bounds else ""
             logger.info(
-                "level %d: %d tests, %d edges removed, %d left, %.3f s",
-                result.level, result.n_tests, result.n_removed, edges, seconds,
+                "level %d: %d tests%s, %d edges removed, %d left, %.3f s",
+                result.level, result.n_tests, made, result.n_removed, edges, seconds,
             )  # fmt: skip
             more = result.more
         return _assemble(problem, summaries, results)

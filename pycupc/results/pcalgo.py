@@ -145,6 +145,11 @@ class PcAlgo:
             lines.append(f"tests per level: {', '.join(f'{v:,}' for v in self.n_edgetests)}")
         if careful := sum(s.n_careful for s in self.levels):
             lines.append(f"{careful:,} tests were ill-conditioned or near the cutoff: the canonical formula decided")
+        if bounds := sum(s.n_bounds for s in self.levels):
+            made = sum(s.n_tests if s.n_made < 0 else s.n_made for s in self.levels)
+            lines.append(
+                f"{made:,} of {sum(self.n_edgetests):,} tests were made; {bounds:,} bounds answered the others"
+            )
         lines += [f"{key.replace('_', ' ')}: {value}" for key, value in self.notes.items()]
         if self.engine:
             lines.append(f"engine: {self.engine}")

@@ -69,10 +69,12 @@ class CpuEngine(Engine):
 
     def compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""
-        if min(level, 2) in _loaded:
-            return
         with announced(f"compiling for level {level}, once per machine"):
-            rehearsal = CpuEngine(threads=1)
+            if self._graph is not None:
+                self._tests.load(self._graph, level)
+            if min(level, 2) in _loaded:
+                return
+            rehearsal = CpuEngine(threads=1, pruning=False)
             rehearsal.start(np.where(np.eye(4), 1.0, 0.5), 100)
             for earlier in range(min(level, 2) + 1):
                 rehearsal.run_level(earlier, 0.01)

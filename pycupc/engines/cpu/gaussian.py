@@ -18,7 +18,7 @@ from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, split
+from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, load, split
 from pycupc.engines.cpu.queue import TASK_TESTS, Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.gaussian import fisher_z
@@ -54,6 +54,13 @@ class GaussianTests:
     def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         return matrix.level0(self._C, self._n, cutoff, gaps, fixed, n_threads)
+
+    def load(self, graph: Graph, level: int) -> None:
+        """Load the code that will prune a level, or compile it."""
+        targets = graph.targets(level, False, graph.no_findings())
+        for way in WAYS:
+            if self._pruning.choose(graph, targets, level, way).any():
+                load(way)
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings

@@ -6,6 +6,7 @@ test, or whose search takes longer than the walk would, is left to the walk.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from math import comb
@@ -25,6 +26,12 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
+#: Off, on, wherever it is possible, on with some certificates checked by the tests themselves.
+PruningMode = bool | Literal["always", "checked"]
+
+#: The two ways: the walk with bounds, and the searches.
+Way = Literal["rows", "pairs"]
+WAYS: tuple[Way, ...] = ("rows", "pairs")
 #: Up to this level rows are walked with bounds, and at the next one those with so many neighbours; above, and in other
 #: rows, a search decides each pair of variables.
 ROW_LEVEL, WIDE_ROW = 4, 64
@@ -33,6 +40,8 @@ ROW_LEVEL, WIDE_ROW = 4, 64
 WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
+#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB.
+MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-5
 #: What a search may spend, in the arithmetic of one second.
@@ -42,12 +51,7 @@ CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
 TASK_TESTS, TASK_PAIRS = 10_000_000, 64
 
-#: Off, on, wherever it is possible, on with some certificates checked by the tests themselves.
-PruningMode = bool | Literal["always", "checked"]
-
-#: The two ways: the walk with bounds, and the searches. `_loaded` holds those whose code this process has loaded.
-Way = Literal["rows", "pairs"]
-WAYS: tuple[Way, ...] = ("rows", "pairs")
+#: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
 
 
@@ -57,6 +61,19 @@ def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     if way == "rows":
         return wide & (2 <= level <= ROW_LEVEL + 1)  # a test of level 1 costs no more than a bound
     return ~wide & (level == ROW_LEVEL + 1) | (level > ROW_LEVEL + 1)
+
+
+@functools.cache
+def load(way: Way) -> None:
+    """Load the code of a way, or compile it, by a run on six variables."""
+    C = np.where(np.eye(6), 1.0, 0.5)
+    C.flags.writeable = False
+    neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
+    graph = Graph(np.arange(0, 36, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
+    findings, bound = graph.no_findings(), np.full(30, 0.01)
+    targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
+    for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():
+        task(np.zeros(2, dtype=np.int64))
 
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
@@ -92,7 +109,7 @@ class Pruning:
     def choose(self, graph: Graph, targets: Targets, level: int, way: Way) -> Mask:
         """The rows to prune this way, bool (p,)."""
         degrees, per_row = graph.degrees(), targets.per_row
-        rows = (per_row > 0) & rows_of_way(way, degrees, level)
+        rows = (per_row > 0) & rows_of_way(way, degrees, level) & (degrees <= MOST_NEIGHBOURS[way])
         if not self.mode or not rows.any():
             return np.zeros_like(rows)
         walk = walk_seconds(degrees, per_row, level)

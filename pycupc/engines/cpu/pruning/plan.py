@@ -69,7 +69,7 @@ def load(way: Way) -> None:
     C = np.where(np.eye(6), 1.0, 0.5)
     C.flags.writeable = False
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
-    graph = Graph(np.arange(0, 36, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
+    graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
     findings, bound = graph.no_findings(), np.full(30, 0.01)
     targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
     for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():

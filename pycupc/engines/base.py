@@ -45,6 +45,10 @@ class LevelResult:
         Doubtful tests, which the canonical formula decided.
     more : bool
         A visited pair had more than `level` candidates: pcalg runs another level.
+    n_made : int
+        Those of the `n_tests` tests that were made; a bound answered the others. -1: all of them.
+    n_bounds : int
+        Bounds that were evaluated for that.
     """
 
     level: int
@@ -56,6 +60,8 @@ class LevelResult:
     n_removed: int
     n_careful: int
     more: bool
+    n_made: int = -1
+    n_bounds: int = 0
 
 
 class Engine(ABC):

@@ -18,7 +18,14 @@ _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", 
 
 #: The engines that take each of the engine_options. "auto" takes those of "gpu", which it may choose.
 _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
-_TAKEN_BY = {"device": _EVERY_GPU, "beta": _CUPC_E, "gamma": _CUPC_E, "theta": _CUPC_S, "delta": _CUPC_S}
+_TAKEN_BY = {
+    "device": _EVERY_GPU,
+    "pruning": ("gpu", "auto"),
+    "beta": _CUPC_E,
+    "gamma": _CUPC_E,
+    "theta": _CUPC_S,
+    "delta": _CUPC_S,
+}
 
 
 def make_engine(
@@ -36,8 +43,9 @@ def make_engine(
     numCores : int, optional
         Threads of the cpu engine; all cores by default.
     options : mapping, optional
-        Keyword arguments of `GpuEngine`: device (every GPU engine and "auto"), beta and gamma (cupc-e), theta and
-        delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were not used.
+        Keyword arguments of `GpuEngine`: device (every GPU engine and "auto"), pruning (gpu and "auto"), beta and gamma
+        (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were not
+        used.
 
     Returns
     -------

@@ -53,6 +53,10 @@ class GpuEngine(Engine):
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row.
 
+    pruning : bool
+        schur: whether pairs that provably no conditioning set separates are spared their tests; see
+        `pycupc.engines.gpu.pruning`. The answer is the same.
+
     Raises
     ------
     EngineError
@@ -68,15 +72,20 @@ class GpuEngine(Engine):
         gamma: int = Geometry.gamma,
         theta: int = Geometry.theta,
         delta: int = Geometry.delta,
+        pruning: bool = True,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+        if not isinstance(pruning, bool):
+            raise ValueError(f"pruning must be True or False, got {pruning!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
         self._tests: LevelTests = (
-            schur.SchurTests(self.device.processors) if algorithm == "schur" else CupcTests(algorithm, geometry)
+            schur.SchurTests(self.device.processors, prune=pruning)
+            if algorithm == "schur"
+            else CupcTests(algorithm, geometry)
         )
         self._C: Any = None
         self._C_host: Floats | None = None

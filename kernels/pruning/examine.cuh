@@ -3,30 +3,42 @@
 #include "pruning/relaxation.cuh"
 
 enum Verdict {
-    PROVEN,  // no set of the node separates the pair, and every one is surely dependent
-    OPEN,    // some set may separate it
-    SPLIT    // the node has become a smaller one, and maybe left another
+    PROVEN,  // every set of the node is surely dependent
+    OPEN,    // `taken` has become a set that is not
+    SPLIT,   // the node has become a smaller one, and maybe left another
+    FAILED   // cannot be decided here
 };
 
-// One or two members are left to choose: every set is tested. Scaled as in `examine`.
+// One or two members are left to choose: tests every set, in lexicographic order, scaled as in `examine`.
 template <int SLOTS>
-TEAM bool all_dependent(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, const double rho,
-                        const double margin) {
+TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
+                      const double margin) {
     const double c2 = row.cutoff * row.cutoff;
-    bool doubt = false;
-    for (int f = 0; f < (pr.m == 2 ? pr.q - 1 : 1); ++f) {
-        const double xf = pr.m == 2 ? w.x[f] : 0.0, yf = pr.m == 2 ? w.y[f] : 0.0, inv = 1.0 / w.v[f];
+    const bool both = pr.m == 2;
+    for (int f = 0; f < (both ? pr.q - 1 : 1); ++f) {
+        const double xf = both ? w.x[f] : 0.0, yf = both ? w.y[f] : 0.0, inv = 1.0 / w.v[f];
         const double vx = fma(-xf * inv, xf, 1.0), vy = fma(-yf * inv, yf, 1.0), cov = fma(-xf * inv, yf, rho);
-        for (int j = (pr.m == 2 ? f + 1 : 0) + team_lane(); j < pr.q; j += LANES) {
-            const double e = pr.m == 2 ? given(row, w, pr.taken, j, f) * inv : 0.0;
-            const double u = 1.0 / fma(-e * w.v[f], e, w.v[j]), x = fma(-e, xf, w.x[j]), y = fma(-e, yf, w.y[j]);
-            const double num = fabs(fma(-x * u, y, cov)) - margin;
-            const double px = fma(-x * u, x, vx), py = fma(-y * u, y, vy);
-            doubt = doubt || !(num > 0.0 && num * num > c2 * px * py);
+        for (int b = both ? f + 1 : 0; b < pr.q; b += LANES) {
+            const int j = b + team_lane();
+            bool doubt = false;
+            if (j < pr.q) {
+                const double e = both ? given(row, w, pr.taken, j, f) * inv : 0.0;
+                const double u = 1.0 / fma(-e * w.v[f], e, w.v[j]), x = fma(-e, xf, w.x[j]), y = fma(-e, yf, w.y[j]);
+                const double num = fabs(fma(-x * u, y, cov)) - margin;
+                const double px = fma(-x * u, x, vx), py = fma(-y * u, y, vy);
+                doubt = !(num > 0.0 && num * num > c2 * px * py);
+            }
+            if (!team_any(doubt)) continue;
+            const int last = team_pick(j, doubt);
+            if (team_lane() == 0) {
+                node.taken.add(w.list[last]);
+                if (both) node.taken.add(w.list[f]);
+            }
+            team_sync();
+            return OPEN;
         }
-        if (team_any(doubt)) return false;
     }
-    return true;
+    return PROVEN;
 }
 
 // Correlations, weights and the budget of the relaxation; rho > 0 is the correlation of x and y. False where the budget
@@ -108,6 +120,20 @@ TEAM bool split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& othe
     return true;
 }
 
+// Whether |r| of the pair given the members taken is surely below `limit`.
+TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, const double limit) {
+    team_sync();
+    if (team_lane() == 0) {
+        w.list[0] = (unsigned short)row.d;
+        w.list[1] = (unsigned short)node.target;
+    }
+    const int taken = list_members(node.taken, row.d, w.list, 2) - 2;
+    team_sync();
+    if (taken > MOST_TAKEN || !take_members(row, w, 2, taken)) return false;
+    const double scale = given(row, w, taken, 0, 0) * given(row, w, taken, 1, 1);
+    return fabs(given(row, w, taken, 0, 1)) + row.margin < limit * sqrt(scale);
+}
+
 // Examines a node; a node that is SPLIT becomes its first child, and `other` its second, if `two`.
 template <int SLOTS>
 TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, bool& two) {
@@ -123,9 +149,9 @@ TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& othe
     const int X = pr.q, Y = pr.q + 1;
     pr.taken = list_members(node.taken, row.d, w.list, pr.q + 2) - pr.q - 2;
     team_sync();
-    if (pr.taken > MOST_TAKEN || !take_members(row, w, pr.q + 2, pr.taken)) return OPEN;
+    if (pr.taken > MOST_TAKEN || !take_members(row, w, pr.q + 2, pr.taken)) return FAILED;
     const double vx = given(row, w, pr.taken, X, X), vy = given(row, w, pr.taken, Y, Y);
-    if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return OPEN;
+    if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
     const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given(row, w, pr.taken, X, Y) * (sx * sy);
     const double rho = fabs(cov), sign = cov < 0.0 ? -1.0 : 1.0, margin = row.margin * (sx * sy);
     if (pr.m == 0) return rho - margin > row.cutoff ? PROVEN : OPEN;
@@ -135,7 +161,7 @@ TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& othe
         w.v[j] = given(row, w, pr.taken, j, j);
     }
     team_sync();
-    if (pr.m <= 2) return all_dependent(row, w, pr, rho, margin) ? PROVEN : OPEN;
+    if (pr.m <= 2) return test_all(row, w, pr, node, rho, margin);
     Top top;
     if (set_up(row, w, pr, rho, margin)) {
         if (prove(row, w, pr, top)) return PROVEN;

@@ -5,7 +5,8 @@
 #include "canonical/partial_correlation.cuh"
 #include "pruning/team.cuh"
 
-constexpr int WORDS = 8;  // of a mask
+constexpr double LEAST = 1e-5;  // smallest delta, and smallest var(x | neighbours), of a row with bounds
+constexpr int WORDS = 8;        // of a mask
 constexpr int MOST_NEIGHBOURS = 32 * WORDS;
 
 // A set of positions. Lies in shared memory; a team changes it together.

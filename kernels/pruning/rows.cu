@@ -2,7 +2,6 @@
 #include "common/warp.cuh"
 #include "pruning/node.cuh"
 
-constexpr double LEAST = 1e-5;            // smallest delta, and smallest var(x | neighbours), of a row with bounds
 constexpr double MARGIN = 1e-9;           // of a bound, for delta = 1; see README.md
 constexpr double PROOF = 1e-10;           // what the factorisation that proves delta leaves for its rounding
 constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba

@@ -18,7 +18,7 @@ ROWS, LIFT = ("pruning/rows", "bound_rows"), ("pruning/pairs", "lift")
 CLASSES = ((64, 2, 256), (96, 3, 256), (160, 5, 512), (256, 8, 256))
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
-MOST_TAKEN, STACK_DOUBLES, ROW_BLOCK = 40, 512 * 9, 256
+MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES, ROW_BLOCK = 40, 512 * 9, 128 * 9, 256
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     take, p, pairs = dev.scratch.take, graph.p, outlook.pairs
     certified = take(pairs)
     dev.cp.cuda.runtime.memsetAsync(certified, 0, pairs, dev.stream.ptr)
-    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), certified)
+    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), certified, take(8 * pairs), take(8 * pairs))
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
     _bound_rows(dev, graph, level, found, outlook)
     for number, (i, low, high) in enumerate(launches(outlook)):
@@ -100,7 +100,8 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     shared = pairs_shared(high, warps, inside)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
-    own.work_doubles = STACK_DOUBLES + warps * bench_doubles(high, level.level) + (0 if inside else (high + 1) ** 2)
+    own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
+    own.work_doubles += 0 if inside else (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     args = (graph, level, own, i32(low), i32(high), i32(number), i32(inside))
     kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

@@ -61,7 +61,7 @@ class Filter(ctypes.Structure):
     """The filter of certificates before the tests of a level."""
 
     _fields_ = [
-        *_pointers("delta", "margin", "open", "certified", "work"),
+        *_pointers("delta", "margin", "open", "certified", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),

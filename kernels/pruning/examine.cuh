@@ -3,10 +3,11 @@
 #include "pruning/relaxation.cuh"
 
 enum Verdict {
-    PROVEN,  // every set of the node is surely dependent
-    OPEN,    // `taken` has become a set that is not
-    SPLIT,   // the node has become a smaller one, and maybe left another
-    FAILED   // cannot be decided here
+    PROVEN,        // every set of the node is surely dependent
+    OPEN,          // `taken` has become a set that is not
+    SPLIT,         // the node has become a smaller one
+    SPLIT_IN_TWO,  // the same, and left another
+    FAILED         // cannot be decided here
 };
 
 // One or two members are left to choose: tests every set, in lexicographic order, scaled as in `examine`.
@@ -22,7 +23,7 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
             const int j = b + team_lane();
             bool doubt = false;
             if (j < pr.q) {
-                const double e = both ? given(row, w, pr.taken, j, f) * inv : 0.0;
+                const double e = both ? given(row, w, w.list[j], w.list[f]) * inv : 0.0;
                 const double u = 1.0 / fma(-e * w.v[f], e, w.v[j]), x = fma(-e, xf, w.x[j]), y = fma(-e, yf, w.y[j]);
                 const double num = fabs(fma(-x * u, y, cov)) - margin;
                 const double px = fma(-x * u, x, vx), py = fma(-y * u, y, vy);
@@ -41,41 +42,78 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
     return PROVEN;
 }
 
-// Correlations, weights and the budget of the relaxation; rho > 0 is the correlation of x and y. False where the budget
-// is not positive.
+// The pair and the candidates given the members taken: covariance and variances of x and y, then `a` = cov(candidate, x),
+// `u` = cov(candidate, y), and v.
+struct Moments {
+    double vx, vy, cov;
+};
 template <int SLOTS>
-TEAM bool set_up(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const double rho, const double margin) {
-    const double c = row.cutoff;
-    double xx = 0.0, yy = 0.0;
-    for (int j = team_lane(); j < pr.q; j += LANES) {
-        const double inv = 1.0 / w.v[j];
-        xx = fma(w.x[j] * inv, w.x[j], xx);
-        yy = fma(w.y[j] * inv, w.y[j], yy);
+TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, Problem<SLOTS>& pr) {
+    const int x = row.d, y = target, pitch = row.d + 1;
+    Moments m = {row.R[x * pitch + x], row.R[y * pitch + y], row.R[x * pitch + y]};
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const int k = pr.there(i) ? w.list[team_lane() + i * LANES] : 0;
+        pr.at[i] = k;
+        pr.a[i] = row.R[x * pitch + k];
+        pr.u[i] = row.R[y * pitch + k];
+        pr.v[i] = row.R[k * pitch + k];
     }
-    double t = fmin(1.5, fmax(2.0 / 3.0, sqrt(team_sum(yy) / fmax(1e-300, team_sum(xx)))));
+    UNROLL2
+    for (int s = 0; s < pr.taken; ++s) {
+        const double* W = w.W + s * pitch;
+        const double wx = W[x], wy = W[y];
+        m.vx = fma(-wx, wx, m.vx);
+        m.vy = fma(-wy, wy, m.vy);
+        m.cov = fma(-wx, wy, m.cov);
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) {
+            const double k = W[pr.at[i]];
+            pr.a[i] = fma(-k, wx, pr.a[i]);
+            pr.u[i] = fma(-k, wy, pr.u[i]);
+            pr.v[i] = fma(-k, k, pr.v[i]);
+        }
+    }
+    return m;
+}
+
+// Weights and the budget of the relaxation, from the correlation rho > 0 of x and y, `a` and `u` = those of the
+// candidates with x and y. False where the budget is not positive; `s` then says which candidates are strong.
+template <int SLOTS>
+TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin) {
+    const double c = row.cutoff;
+    double squares[2] = {0.0, 0.0};
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const double inv = pr.there(i) ? 1.0 / pr.v[i] : 0.0;
+        squares[0] = fma(pr.a[i] * inv, pr.a[i], squares[0]);
+        squares[1] = fma(pr.u[i] * inv, pr.u[i], squares[1]);
+        pr.s[i] = fabs(pr.a[i] * pr.u[i]) * inv;
+        pr.alive[i] = pr.there(i);
+    }
+    team_sums<2>(squares);
+    double t = fmin(1.5, fmax(2.0 / 3.0, sqrt(squares[1] / fmax(1e-300, squares[0]))));
     if (rho - 0.5 * c * (t + 1.0 / t) <= margin) t = 1.0;
     pr.budget = rho - 0.5 * c * (t + 1.0 / t) - margin;
     pr.w = 0.25 * (1.0 - c);
-    const double root = sqrt(t), weight = (double)pr.m / pr.q;
+    pr.zEz = 0.0;
+    if (!(pr.budget > 0.0)) return false;
+    const double root = sqrt(t), over = 1.0 / root, weight = (double)pr.m / pr.q;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        const int j = pr.there(i) ? team_lane() + i * LANES : 0;
-        pr.at[i] = w.list[j];
-        pr.v[i] = w.v[j];
         pr.delta[i] = row.delta[pr.at[i]];
-        pr.a[i] = pr.there(i) ? fma(root, w.x[j], w.y[j] / root) : 0.0;
+        pr.a[i] = pr.there(i) ? fma(root, pr.a[i], over * pr.u[i]) : 0.0;
         pr.u[i] = pr.a[i];
         pr.z[i] = 0.0;
         pr.weight[i] = weight;
-        pr.alive[i] = pr.there(i);
     }
-    return pr.budget > 0.0;
+    return true;
 }
 
 // The node's children: the one with the most promising candidate replaces it, the one without becomes `other`. Where
-// members are known that every open set has, there is one child, with them. Returns whether there is an other.
+// members are known that every open set has, there is one child, with them.
 template <int SLOTS>
-TEAM bool split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
+TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
     const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
     int left = 0, known = 0;
     double most = -1.0;
@@ -99,7 +137,7 @@ TEAM bool split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& othe
     if (known) {
         if (team_lane() == 0) node.choose = pr.m - known;
         team_sync();
-        return false;
+        return SPLIT;
     }
     int best = 0;
     bool mine = false;
@@ -117,61 +155,47 @@ TEAM bool split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& othe
         node.choose = pr.m - 1;
     }
     team_sync();
-    return true;
+    return SPLIT_IN_TWO;
 }
 
 // Whether |r| of the pair given the members taken is surely below `limit`.
 TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, const double limit) {
-    team_sync();
-    if (team_lane() == 0) {
-        w.list[0] = (unsigned short)row.d;
-        w.list[1] = (unsigned short)node.target;
-    }
-    const int taken = list_members(node.taken, row.d, w.list, 2) - 2;
-    team_sync();
-    if (taken > MOST_TAKEN || !take_members(row, w, 2, taken)) return false;
-    const double scale = given(row, w, taken, 0, 0) * given(row, w, taken, 1, 1);
-    return fabs(given(row, w, taken, 0, 1)) + row.margin < limit * sqrt(scale);
+    if (!hold_all(row, w, node.taken)) return false;
+    const int x = row.d, y = node.target;
+    return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
-// Examines a node; a node that is SPLIT becomes its first child, and `other` its second, if `two`.
+// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
 template <int SLOTS>
-TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, bool& two) {
+TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
     Problem<SLOTS> pr;
-    two = false;
     pr.m = node.choose;
-    pr.q = list_members(node.kept, row.d, w.list, 0);
+    pr.q = list_members(node.kept, row.d, w.list);
     if (pr.q < pr.m) return PROVEN;
-    if (team_lane() == 0) {
-        w.list[pr.q] = (unsigned short)row.d;
-        w.list[pr.q + 1] = (unsigned short)node.target;
-    }
-    const int X = pr.q, Y = pr.q + 1;
-    pr.taken = list_members(node.taken, row.d, w.list, pr.q + 2) - pr.q - 2;
-    team_sync();
-    if (pr.taken > MOST_TAKEN || !take_members(row, w, pr.q + 2, pr.taken)) return FAILED;
-    const double vx = given(row, w, pr.taken, X, X), vy = given(row, w, pr.taken, Y, Y);
+    if (!hold_all(row, w, node.taken)) return FAILED;
+    pr.taken = w.held->count;
+    const Moments given_taken = moments_of(row, w, node.target, pr);
+    const double vx = given_taken.vx, vy = given_taken.vy;
     if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
-    const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given(row, w, pr.taken, X, Y) * (sx * sy);
-    const double rho = fabs(cov), sign = cov < 0.0 ? -1.0 : 1.0, margin = row.margin * (sx * sy);
+    const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);
+    const double rho = fabs(cov), scale_y = cov < 0.0 ? -sy : sy, margin = row.margin * (sx * sy);
     if (pr.m == 0) return rho - margin > row.cutoff ? PROVEN : OPEN;
-    for (int j = team_lane(); j < pr.q; j += LANES) {
-        w.x[j] = given(row, w, pr.taken, j, X) * sx;
-        w.y[j] = given(row, w, pr.taken, j, Y) * (sy * sign);
-        w.v[j] = given(row, w, pr.taken, j, j);
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        pr.a[i] *= sx;
+        pr.u[i] *= scale_y;
+        const int j = team_lane() + i * LANES;
+        if (pr.m <= 2 && j < pr.q) {
+            w.x[j] = pr.a[i];
+            w.y[j] = pr.u[i];
+            w.v[j] = pr.v[i];
+        }
     }
-    team_sync();
-    if (pr.m <= 2) return test_all(row, w, pr, node, rho, margin);
-    Top top;
-    if (set_up(row, w, pr, rho, margin)) {
-        if (prove(row, w, pr, top)) return PROVEN;
-    } else {  // a correlation below the cutoff: the strongest candidate decides
-        UNROLL
-        for (int i = 0; i < SLOTS; ++i)
-            pr.s[i] = pr.alive[i] ? fabs(w.x[team_lane() + i * LANES] * w.y[team_lane() + i * LANES]) : 0.0;
-        pr.zEz = 0.0;
-        top = {0.0, 1e300, 1e300};
+    if (pr.m <= 2) {
+        team_sync();
+        return test_all(row, w, pr, node, rho, margin);
     }
-    two = split(pr, top, node, other);
-    return SPLIT;
+    Top top = {0.0, 1e300, 1e300};
+    if (set_up(row, pr, rho, margin) && prove(row, w, pr, top)) return PROVEN;
+    return split(pr, top, node, other);
 }

@@ -32,48 +32,82 @@ struct RowBound {
     double margin;  // that a bound must keep, for variances of 1
 };
 
-// Work space of a team. A node lists its candidates first, then x, y and the members taken.
-struct Bench {
-    double* p;             // [d] a vector over the candidates
-    unsigned short* list;  // [d + 1] positions
-    double* W;             // [members taken, d + 1] factor: cov(i, j | taken) = R_ij - sum over s of W_si W_sj
-    double *x, *y, *v;  // [d + 1] covariances of the candidates with x and y, their variances, given the members taken
-    int pitch;          // d + 1
+// The members whose rows of W a team has, in this order.
+struct Held {
+    int count;
+    unsigned short order[MOST_TAKEN];
 };
 
-// Lists the positions of `set` from entry `to` on; returns the entry after the last.
-TEAM int list_members(const Mask& set, const int d, unsigned short* list, int to) {
+// Work space of a team.
+struct Bench {
+    double* p;             // [d] a vector over the candidates
+    unsigned short* list;  // [d] positions of the candidates
+    Held* held;            // in shared memory
+    double* W;             // [held, d + 1] by position: cov(i, j | held) = R_ij - sum over s of W_si W_sj
+    double *x, *y, *v;     // [d] covariances of the candidates with x and y, their variances, given the members taken
+};
+
+// Lists the positions of `set`; returns their number.
+TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
+    int n = 0;
     for (int b = 0; b < d; b += LANES) {
         const int k = b + team_lane();
         const bool in = k < d && set.has(k);
-        const int at = to + team_before(in);
+        const int at = n + team_before(in);
         if (in) list[at] = (unsigned short)k;
-        to += team_count(in);
+        n += team_count(in);
     }
-    return to;
+    team_sync();
+    return n;
 }
 
-// Entry (i, j) of R, by places in the list.
-TEAM double listed(const RowBound& row, const Bench& w, const int i, const int j) {
-    return row.R[(int)w.list[i] * (row.d + 1) + w.list[j]];
+// One more row of W, for position k. False where its variance is too small, or there is no room.
+TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
+    const int s = w.held->count, pitch = row.d + 1;
+    if (s == MOST_TAKEN) return false;
+    double pivot = row.R[k * pitch + k];
+    UNROLL4
+    for (int i = 0; i < s; ++i) pivot = fma(-w.W[i * pitch + k], w.W[i * pitch + k], pivot);
+    if (!(pivot > PIVOT_FLOOR)) return false;
+    const double scale = 1.0 / sqrt(pivot);
+    for (int c = team_lane(); c < pitch; c += LANES) {
+        double v = row.R[k * pitch + c];
+        UNROLL4
+        for (int i = 0; i < s; ++i) v = fma(-w.W[i * pitch + k], w.W[i * pitch + c], v);
+        w.W[s * pitch + c] = v * scale;
+    }
+    team_sync();
+    if (team_lane() == 0) {
+        w.held->order[s] = (unsigned short)k;
+        w.held->count = s + 1;
+    }
+    team_sync();
+    return true;
 }
 
-// cov(i, j | the first n members taken), by places in the list.
-TEAM double given(const RowBound& row, const Bench& w, const int n, const int i, const int j) {
-    double v = listed(row, w, i, j);
-    for (int s = 0; s < n; ++s) v = fma(-w.W[s * w.pitch + i], w.W[s * w.pitch + j], v);
-    return v;
-}
-
-// Rows of W for the members taken, which are the last entries of the list. False where a variance is too small.
-TEAM bool take_members(const RowBound& row, const Bench& w, const int first, const int taken) {
-    for (int s = 0; s < taken; ++s) {
-        const double pivot = given(row, w, s, first + s, first + s);
-        if (!(pivot > PIVOT_FLOOR)) return false;
-        const double scale = 1.0 / sqrt(pivot);
-        for (int c = team_lane(); c < first + taken; c += LANES)
-            w.W[s * w.pitch + c] = given(row, w, s, first + s, c) * scale;
-        team_sync();
+// Makes `taken` what is held. The rows that the node before has in common with it, from the first on, stay.
+TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
+    const int before = w.held->count;
+    int keep = 0;
+    while (keep < before && taken.has(w.held->order[keep])) ++keep;
+    team_sync();
+    if (team_lane() == 0) w.held->count = keep;
+    team_sync();
+    for (int i = 0; i < WORDS; ++i) {
+        unsigned missing = taken.word[i];
+        for (int s = 0; s < keep; ++s)
+            if (w.held->order[s] >> 5 == i) missing &= ~(1u << (w.held->order[s] & 31));
+        for (; missing; missing &= missing - 1)
+            if (!hold(row, w, 32 * i + lowest_bit(missing))) return false;
     }
     return true;
+}
+
+// cov(i, j | held), by positions.
+TEAM double given(const RowBound& row, const Bench& w, const int i, const int j) {
+    const int pitch = row.d + 1, n = w.held->count;
+    double v = row.R[i * pitch + j];
+    UNROLL4
+    for (int s = 0; s < n; ++s) v = fma(-w.W[s * pitch + i], w.W[s * pitch + j], v);
+    return v;
 }

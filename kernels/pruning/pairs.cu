@@ -6,8 +6,9 @@ constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
 constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-constexpr double MOST_NODES = 1 << 20;  // per pair
-constexpr u64 TRIAL = 20000;            // nodes after which the filter must have paid
+constexpr double MOST_NODES = 4096;  // per pair, to decide whether a set separates it
+constexpr int MOST_QUESTIONS = 512;  // nodes per pair to find the first set, by one warp
+constexpr u64 TRIAL = 20000;         // nodes after which the filter must have paid
 
 // What is known of a target.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
@@ -43,7 +44,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         work.first = first;
         work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
-        work.most = (int)fmax(1.0, fmin(MOST_NODES, 4.0 * sets / f.sets_per_node));
+        work.most = (int)fmax(16.0, fmin(MOST_NODES, 4.0 * sets / f.sets_per_node));
         work.there = 1;
         return;
     }
@@ -113,9 +114,10 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
         root(work, work.first + t, lv.level, h.best);
     }
     team_sync();
-    int left = work.most;
+    const int most = min(work.most, MOST_QUESTIONS);
+    int left = most;
     const bool found = find_first<SLOTS>(row, bench, h, own, left);
-    if (team_lane() == 0) atomicAdd(&work.used[t], work.most - left);
+    if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
     if (!found) return;
     if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
     if (team_lane() == 0) {
@@ -149,11 +151,11 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
             }
         }
         if (__shfl_sync(FULL, stop, 0)) return;
-        bool two;
-        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, two);
+        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other);
         if (verdict == PROVEN) return;
-        if (verdict == SPLIT) {
-            if (two && lane == 0 && !put_node(work, stack, h.other)) atomicCAS(&work.state[t], UNDECIDED, LEFT);
+        if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
+            if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
+                atomicCAS(&work.state[t], UNDECIDED, LEFT);
             __syncwarp();
             continue;
         }
@@ -203,6 +205,7 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS <= 3 ? 2 : 1)
     extern __shared__ double pair_memory[];
     __shared__ Work work;
     __shared__ Hand hands[16];
+    __shared__ Held held[16];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
@@ -214,6 +217,7 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS <= 3 ? 2 : 1)
     double* vectors = delta + high;
     unsigned short* lists = (unsigned short*)(vectors + warps * high);
     Bench bench;
+    bench.held = held + warp;
     bench.p = vectors + warp * high;
     bench.list = lists + warp * (high + 2);
     bench.W = space + warp * bench_doubles(high, lv.level);
@@ -235,7 +239,7 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS <= 3 ? 2 : 1)
             for (int j = lane; j <= d; j += 32) R[i * (d + 1) + j] = from[j < d ? g.column[e0 + j] : x];
         }
         for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
-        bench.pitch = d + 1;
+        if (lane == 0) held[warp].count = 0;
         bench.v = bench.W + bench_doubles(high, lv.level) - (high + 1);
         bench.y = bench.v - (high + 1);
         bench.x = bench.y - (high + 1);

@@ -15,7 +15,7 @@ constexpr double LEAST_WEIGHT = 1e-5;
 template <int SLOTS>
 struct Problem {
     double a[SLOTS], v[SLOTS], delta[SLOTS], weight[SLOTS], z[SLOTS], u[SLOTS], s[SLOTS];
-    int at[SLOTS];  // position, or that of the first candidate where there is none
+    int at[SLOTS];  // position, or 0 where there is no candidate
     bool alive[SLOTS];
     double w, budget, zEz;
     int q, m, taken;  // candidates, members to choose, members taken
@@ -23,30 +23,41 @@ struct Problem {
     TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
 };
 
-// cov(candidates | taken) times w.p, a row of R per step.
+// cov(candidates | taken) times w.p, a row of R per step, then the rows of W in groups, whose sums overlap.
 template <int SLOTS>
 TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
+    constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
+    const int pitch = row.d + 1;
+    double p[SLOTS];
     UNROLL
-    for (int i = 0; i < SLOTS; ++i) out[i] = 0.0;
+    for (int i = 0; i < SLOTS; ++i) {
+        out[i] = 0.0;
+        p[i] = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+    }
     UNROLL4
     for (int j = 0; j < pr.q; ++j) {
-        const double* r = row.R + (int)w.list[j] * (row.d + 1);
-        const double p = w.p[j];
+        const double* r = row.R + (int)w.list[j] * pitch;
+        const double pj = w.p[j];
         UNROLL
-        for (int i = 0; i < SLOTS; ++i) out[i] = fma(r[pr.at[i]], p, out[i]);
+        for (int i = 0; i < SLOTS; ++i) out[i] = fma(r[pr.at[i]], pj, out[i]);
     }
-    for (int s = 0; s < pr.taken; ++s) {
-        const double* W = w.W + s * w.pitch;
-        double dot = 0.0, own[SLOTS];
+    for (int s = 0; s < pr.taken; s += GROUP) {
+        double own[GROUP][SLOTS], dot[GROUP];
         UNROLL
-        for (int i = 0; i < SLOTS; ++i) {
-            const int j = team_lane() + i * LANES;
-            own[i] = pr.there(i) ? W[j] : 0.0;
-            if (pr.there(i)) dot = fma(own[i], w.p[j], dot);
+        for (int k = 0; k < GROUP; ++k) {
+            dot[k] = 0.0;
+            UNROLL
+            for (int i = 0; i < SLOTS; ++i) {
+                own[k][i] = s + k < pr.taken ? w.W[(s + k) * pitch + pr.at[i]] : 0.0;
+                dot[k] = fma(own[k][i], p[i], dot[k]);
+            }
         }
-        dot = team_sum(dot);
+        team_sums<GROUP>(dot);
         UNROLL
-        for (int i = 0; i < SLOTS; ++i) out[i] = fma(-own[i], dot, out[i]);
+        for (int k = 0; k < GROUP; ++k) {
+            UNROLL
+            for (int i = 0; i < SLOTS; ++i) out[i] = fma(-own[k][i], dot[k], out[i]);
+        }
     }
 }
 
@@ -151,8 +162,10 @@ TEAM bool score(Problem<SLOTS>& pr) {
         zEz = fma(pr.z[i], pr.a[i] - pr.u[i], zEz);
         reach = fma(pr.z[i], pr.a[i] + pr.u[i] - pr.delta[i] / pr.weight[i] * pr.z[i], reach);
     }
-    pr.zEz = team_sum(zEz);
-    return pr.w * team_sum(reach) > pr.budget;
+    double sums[2] = {zEz, reach};
+    team_sums<2>(sums);
+    pr.zEz = sums[0];
+    return pr.w * sums[1] > pr.budget;
 }
 
 // Weights of the next round: a step towards the m largest scores (Frank and Wolfe).

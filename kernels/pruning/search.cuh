@@ -16,14 +16,13 @@ template <int SLOTS>
 TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
     for (int waiting = 0;;) {
         if (left-- <= 0) return FAILED;
-        bool two;
-        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, two);
+        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other);
         if (verdict == OPEN || verdict == FAILED) return verdict;
-        if (verdict == SPLIT) {
-            if (two && waiting == DEPTH) return FAILED;
-            if (two && team_lane() == 0) stack[waiting] = h.other;
-            waiting += two;
-        } else {
+        if (verdict == SPLIT_IN_TWO) {
+            if (waiting == DEPTH) return FAILED;
+            if (team_lane() == 0) stack[waiting] = h.other;
+            ++waiting;
+        } else if (verdict == PROVEN) {
             if (waiting == 0) return PROVEN;
             --waiting;
             if (team_lane() == 0) h.node = stack[waiting];

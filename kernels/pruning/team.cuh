@@ -4,10 +4,13 @@
 #ifdef __CUDACC__
 #include "common/warp.cuh"
 #define TEAM __device__ __forceinline__
+#define TEAM_CALL __device__ __noinline__ static  // called from several places, and long
+#define UNROLL2 _Pragma("unroll 2")
 #define UNROLL4 _Pragma("unroll 4")
 constexpr int LANES = 32;
 TEAM int team_lane() { return threadIdx.x & 31; }
 TEAM void team_sync() { __syncwarp(); }
+TEAM int lowest_bit(const unsigned v) { return __ffs((int)v) - 1; }
 TEAM double team_sum(const double v) { return sum_over_warp(v); }
 TEAM double team_max(const double v) { return max_over_warp(v); }
 TEAM int team_count(const bool b) { return __popc(__ballot_sync(FULL, b)); }
@@ -21,10 +24,13 @@ TEAM void team_and(unsigned& word, const unsigned mask) { atomicAnd(&word, mask)
 #else
 #include <cmath>
 #define TEAM inline
+#define TEAM_CALL static
+#define UNROLL2
 #define UNROLL4
 constexpr int LANES = 1;
 TEAM int team_lane() { return 0; }
 TEAM void team_sync() {}
+TEAM int lowest_bit(const unsigned v) { return __builtin_ctz(v); }
 TEAM double team_sum(const double v) { return v; }
 TEAM double team_max(const double v) { return v; }
 TEAM int team_count(const bool b) { return b; }
@@ -35,3 +41,16 @@ TEAM void team_or(unsigned& word, const unsigned mask) { word |= mask; }
 TEAM void team_and(unsigned& word, const unsigned mask) { word &= mask; }
 using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 #endif
+
+// Several sums at once.
+template <int N>
+TEAM void team_sums(double* v) {
+#ifdef __CUDACC__
+    for (int o = 16; o; o >>= 1) {
+        UNROLL
+        for (int k = 0; k < N; ++k) v[k] += __shfl_xor_sync(FULL, v[k], o);
+    }
+#else
+    (void)v;
+#endif
+}

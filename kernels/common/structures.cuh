@@ -41,11 +41,11 @@ struct Counters {
     double tests_at_most;  // its tests, if none separates an edge
     u64 handed_out[6];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
     u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
-    u64 certified;         // ordered pairs that the filter has certified; this and what follows: prove_pairs, lift
-    u64 bounds;            // nodes that it has examined
-    u64 spared;            // tests of the level that were not made, since their pair was certified
-    double worth;          // conditioning sets of the certified pairs
-    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch
+    u64 certified;         // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
+    u64 spared;            // tests of the level that were not made for that reason
+    u64 turns[6];          // work items of prove_pairs that blocks have taken, per launch
+    u64 nodes[6];          // nodes that it has examined
+    double worth[6];       // conditioning sets of the pairs that it has decided
 };
 
 // One level: its size, its thresholds, its work space.

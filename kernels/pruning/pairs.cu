@@ -32,9 +32,9 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
     work.there = 0;
     for (;;) {
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
-        const u64 bounds = *(volatile u64*)&total.bounds;
         if (item >= items || *lv.stop) return;
-        if (bounds > TRIAL && *(volatile double*)&total.worth < (double)bounds * f.sets_per_node) return;
+        const u64 nodes = *(volatile u64*)&total.nodes[launch];
+        if (nodes > TRIAL && *(volatile double*)&total.worth[launch] < (double)nodes * f.sets_per_node) return;
         const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
@@ -167,7 +167,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
 }
 
 // What became of the targets of an item. Whole block.
-DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
+DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, const int launch, Work& work) {
     const int x = work.row;
     for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {  // the first warp
         const bool in = t < work.count;
@@ -184,12 +184,17 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
         }
         if (t == 0) {
             atomicSub(&f.open[x], decided);
-            atomicAdd(&lv.counters->bounds, (u64)nodes);
+            atomicAdd(&lv.counters->nodes[launch], (u64)nodes);
             atomicAdd(&lv.counters->certified, (u64)decided);
-            atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
+            atomicAdd(&lv.counters->worth[launch], (double)decided * (double)lv.binom(work.d - 1, lv.level));
         }
     }
 }
+
+// Threads per block, and blocks per multiprocessor that registers leave room for; also in
+// pycupc/engines/gpu/pruning.py.
+constexpr int threads_of(const int slots) { return slots == 1 ? 64 : slots == 2 ? 128 : slots == 5 ? 512 : 256; }
+constexpr int blocks_of(const int slots) { return slots == 1 ? 10 : slots == 2 ? 4 : slots == 3 ? 2 : 1; }
 
 // Certifies pairs of the rows low < degree <= high.
 //   Work    item = up to 32 targets of a row; its warps share a stack of nodes
@@ -199,13 +204,13 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.certified, f.rank, f.open,
 //           counters
 template <int SLOTS>
-__global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS <= 3 ? 2 : 1)
+__global__ void __launch_bounds__(threads_of(SLOTS), blocks_of(SLOTS))
     prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
                 const int inside) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
-    __shared__ Hand hands[16];
-    __shared__ Held held[16];
+    __shared__ Hand hands[threads_of(SLOTS) / 32];
+    __shared__ Held held[threads_of(SLOTS) / 32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
@@ -260,7 +265,7 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS <= 3 ? 2 : 1)
             if (lane == 0) atomicSub(&work.busy, 1);
         }
         __syncthreads();
-        settle_targets(g, lv, f, work);
+        settle_targets(g, lv, f, launch, work);
     }
 }
 

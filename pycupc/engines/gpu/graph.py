@@ -233,7 +233,7 @@ class DeviceGraph:
             lists = self._lists[self._current]
             self._pending.append((l, self._start[self._current].copy(), lists["column"][:pairs].copy()))
         self._current, self._edges = 1 - self._current, None
-        numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
+        numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, sum(c.nodes))
         if not c.records:
             return LevelResult(l, *self._no_records(l), *numbers)
         x, y, S, r = dev.transfers.download(

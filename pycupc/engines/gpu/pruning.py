@@ -7,6 +7,7 @@ separating sets and counts are those of the tests alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook
@@ -15,7 +16,7 @@ from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 
 ROWS, LIFT = ("pruning/rows", "bound_rows"), ("pruning/pairs", "lift")
 #: Launches of prove_pairs: largest degree, slots of a lane (32 candidates each), threads per block.
-CLASSES = ((64, 2, 256), (96, 3, 256), (160, 5, 512), (256, 8, 256))
+CLASSES = ((32, 1, 64), (64, 2, 128), (96, 3, 256), (160, 5, 512), (256, 8, 256))
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES, ROW_BLOCK = 40, 512 * 9, 128 * 9, 256
@@ -28,7 +29,7 @@ class Tuning:
     first_level: int = 4
     least_tests: float = 2e8  # of a level: fewer take less time than the filter
     least_sets: float = 4000.0  # of a pair
-    sets_per_node: float = 2000.0  # conditioning sets that are tested in the time that a node takes
+    sets_per_node: float = 2500.0  # sets that are tested in the time of a node, for up to 32 candidates
 
 
 TUNING = Tuning()
@@ -71,8 +72,11 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     found = Filter(take(8 * pairs), take(8 * p), take(4 * p), certified, take(8 * pairs), take(8 * pairs))
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
     _bound_rows(dev, graph, level, found, outlook)
-    for number, (i, low, high) in enumerate(launches(outlook)):
-        _prove_pairs(dev, graph, level, found, (i, low, high, number))
+    ready = dev.stream.record()
+    for launch, stream in zip(reversed(launches(outlook)), dev.side, strict=False):  # widest rows first
+        stream.wait_event(ready)
+        _prove_pairs(dev, graph, level, found, launch, stream)
+        dev.stream.wait_event(stream.record())
     return found
 
 
@@ -92,16 +96,19 @@ def _bound_rows(dev: Device, graph: Graph, level: Level, found: Filter, outlook:
     kernel((grid,), (ROW_BLOCK,), (graph, level, own, i32(room)), stream=dev.stream.ptr, shared=8 * room)
 
 
-def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int, int]) -> None:
-    i, low, high, number = launch
-    _, _, block = CLASSES[i]
+def _prove_pairs(
+    dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], stream: Any
+) -> None:
+    i, low, high = launch
+    _, slots, block = CLASSES[i]
     kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
     inside = pairs_shared(high, warps, True) <= dev.shared_block - 8192
     shared = pairs_shared(high, warps, inside)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
+    own.sets_per_node *= slots**2
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
     own.work_doubles += 0 if inside else (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(low), i32(high), i32(number), i32(inside))
-    kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)
+    args = (graph, level, own, i32(low), i32(high), i32(i), i32(inside))
+    kernel((grid,), (block,), args, stream=stream.ptr, shared=shared)

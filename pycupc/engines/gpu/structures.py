@@ -33,9 +33,9 @@ class Counters(ctypes.Structure):
         ("tests_at_most", c_double),
         ("handed_out", c_ulonglong * 6),
         ("items", c_ulonglong * 6),
-        *((name, c_ulonglong) for name in ("certified", "bounds", "spared")),
-        ("worth", c_double),
-        ("turns", c_ulonglong * 4),
+        *((name, c_ulonglong) for name in ("certified", "spared")),
+        *((name, c_ulonglong * 6) for name in ("turns", "nodes")),
+        ("worth", c_double * 6),
     ]
 
 

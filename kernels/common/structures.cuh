@@ -43,9 +43,9 @@ struct Counters {
     u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
     u64 certified;         // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
     u64 spared;            // tests of the level that were not made for that reason
-    u64 turns[6];          // work items of prove_pairs that blocks have taken, per launch
-    u64 nodes[6];          // nodes that it has examined
-    double worth[6];       // conditioning sets of the pairs that it has decided
+    u64 turns[10];         // work items of prove_pairs that blocks have taken, per launch
+    u64 nodes[10];         // nodes that it has examined
+    double worth[10];      // conditioning sets of the pairs that it has decided
 };
 
 // One level: its size, its thresholds, its work space.

@@ -4,11 +4,13 @@
 
 constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
 constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int MOST_WARPS = 16;
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-constexpr double MOST_NODES = 4096;  // per pair, to decide whether a set separates it
-constexpr int MOST_QUESTIONS = 512;  // nodes per pair to find the first set, by one warp
-constexpr u64 TRIAL = 20000;         // nodes after which the filter must have paid
+// Nodes per pair to decide whether a set separates it, and nodes for one warp to find the first such set: in the first
+// pass, which leaves hard pairs, and in the second, in which large blocks share them.
+constexpr int EASY_NODES = 64, EASY_QUESTIONS = 128, MOST_NODES = 4096, MOST_QUESTIONS = 512;
+constexpr u64 TRIAL = 20000;  // nodes of a launch after which it must have paid
 
 // What is known of a target.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
@@ -17,34 +19,42 @@ constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UN
 struct Work {
     int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1
     int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand
-    int most;                         // nodes per target
+    int most, questions;              // nodes per target, to decide and to find the first set
+    int launch;                       // number of the launch
     int used[TARGETS], state[TARGETS];
     u64 rank[TARGETS], tests[TARGETS];  // of the first separating set; tests up to it
 };
 
 DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 
+// Whether a launch costs more time than it saves.
+DEVICE bool vain(const Counters& total, const Filter& f, const int launch) {
+    const u64 nodes = *(const volatile u64*)&total.nodes[launch];
+    return nodes > TRIAL && *(const volatile double*)&total.worth[launch] < (double)nodes * f.sets_per_node;
+}
+
 // The next work item: a row of this launch, and some of its targets. One thread.
 DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
-                         const int launch, Work& work) {
+                         const int launch, const int pass, Work& work) {
     const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
     work.there = 0;
     for (;;) {
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
         if (item >= items || *lv.stop) return;
-        const u64 nodes = *(volatile u64*)&total.nodes[launch];
-        if (nodes > TRIAL && *(volatile double*)&total.worth[launch] < (double)nodes * f.sets_per_node) return;
+        if (vain(total, f, launch)) return;
         const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
-        if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
+        if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0) || f.open[x] == 0) continue;
         const double sets = (double)lv.binom(d - 1, lv.level);
         work.row = x;
         work.d = d;
         work.first = first;
         work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
-        work.most = (int)fmax(16.0, fmin(MOST_NODES, 4.0 * sets / f.sets_per_node));
+        work.most = (int)fmax(16.0, fmin((double)(pass ? MOST_NODES : EASY_NODES), 4.0 * sets / f.sets_per_node));
+        work.questions = min(2 * work.most, pass ? MOST_QUESTIONS : EASY_QUESTIONS);
+        work.launch = launch;
         work.there = 1;
         return;
     }
@@ -74,7 +84,7 @@ DEVICE void unlock(Work& work) {
 
 // Takes a node for the warp of this thread: one that waits, or else the next target. 1: taken, 0: nothing is left, -1: not
 // yet known. One thread of a warp calls it.
-DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
+DEVICE int take_node(const Level& lv, const Filter& f, Work& work, const Node* stack, Node& node) {
     if (now(work.waiting) == 0 && now(work.next) >= work.count) {
         if (now(work.busy) > 0) return -1;  // without the lock, which those with work need
     }
@@ -85,8 +95,9 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
         atomicSub(&work.waiting, 1);
     } else if (now(work.next) < work.count) {
         const int t = atomicAdd(&work.next, 1);
-        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested
-        else root(work, work.first + t, level, node);
+        if (vain(*lv.counters, f, work.launch)) atomicCAS(&work.state[t], UNDECIDED, LEFT);
+        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested, or not here
+        else root(work, work.first + t, lv.level, node);
     } else got = now(work.busy) > 0 ? -1 : 0;
     if (got > 0) atomicAdd(&work.busy, 1);
     unlock(work);
@@ -114,10 +125,9 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
         root(work, work.first + t, lv.level, h.best);
     }
     team_sync();
-    const int most = min(work.most, MOST_QUESTIONS);
-    int left = most;
+    int left = work.questions;
     const bool found = find_first<SLOTS>(row, bench, h, own, left);
-    if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
+    if (team_lane() == 0) atomicAdd(&lv.counters->nodes[work.launch], (u64)(work.questions - left));
     if (!found) return;
     if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
     if (team_lane() == 0) {
@@ -145,6 +155,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         int stop = 0;
         if (lane == 0) {
             stop = now(work.state[t]) != UNDECIDED;
+            if (!stop) atomicAdd(&lv.counters->nodes[work.launch], 1ULL);
             if (!stop && atomicAdd(&work.used[t], 1) >= work.most) {
                 atomicCAS(&work.state[t], UNDECIDED, LEFT);
                 stop = 1;
@@ -167,13 +178,13 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
 }
 
 // What became of the targets of an item. Whole block.
-DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, const int launch, Work& work) {
+DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
     const int x = work.row;
     for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {  // the first warp
         const bool in = t < work.count;
         const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
-        const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
+        const int decided = __popc(__ballot_sync(FULL, state != LEFT));
         if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
         if (state == SEPARATED) f.rank[e] = work.rank[t];
         if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
@@ -184,33 +195,27 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, con
         }
         if (t == 0) {
             atomicSub(&f.open[x], decided);
-            atomicAdd(&lv.counters->nodes[launch], (u64)nodes);
             atomicAdd(&lv.counters->certified, (u64)decided);
-            atomicAdd(&lv.counters->worth[launch], (double)decided * (double)lv.binom(work.d - 1, lv.level));
+            atomicAdd(&lv.counters->worth[work.launch], (double)decided * (double)lv.binom(work.d - 1, lv.level));
         }
     }
 }
 
-// Threads per block, and blocks per multiprocessor that registers leave room for; also in
-// pycupc/engines/gpu/pruning.py.
-constexpr int threads_of(const int slots) { return slots == 1 ? 64 : slots == 2 ? 128 : slots == 5 ? 512 : 256; }
-constexpr int blocks_of(const int slots) { return slots == 1 ? 10 : slots == 2 ? 4 : slots == 3 ? 2 : 1; }
-
 // Certifies pairs of the rows low < degree <= high.
 //   Work    item = up to 32 targets of a row; its warps share a stack of nodes
 //   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
-//           numbers the launches of a level; `inside`: the row's matrix lies in shared memory
+//           numbers the launches of a level, pass is 0 or 1; `inside`: the row's matrix lies in shared memory
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.certified, f.rank, f.open,
 //           counters
 template <int SLOTS>
-__global__ void __launch_bounds__(threads_of(SLOTS), blocks_of(SLOTS))
+__global__ void __launch_bounds__(SLOTS == 8 ? 256 : 512, 1)
     prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
-                const int inside) {
+                const int pass, const int inside) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
-    __shared__ Hand hands[threads_of(SLOTS) / 32];
-    __shared__ Held held[threads_of(SLOTS) / 32];
+    __shared__ Hand hands[MOST_WARPS];
+    __shared__ Held held[MOST_WARPS];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
@@ -230,14 +235,16 @@ __global__ void __launch_bounds__(threads_of(SLOTS), blocks_of(SLOTS))
 
     for (;;) {
         __syncthreads();
-        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, launch, work);
+        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, launch, pass, work);
         __syncthreads();
         if (!work.there) break;
         const int x = work.row, d = work.d;
         const i64 e0 = g.start[x];
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
             work.used[t] = 0;
-            work.state[t] = g.G[(i64)x * g.p + g.column[e0 + work.first + t]] == LIVE ? UNDECIDED : LEFT;
+            const i64 e = e0 + work.first + t;
+            const bool todo = g.G[(i64)x * g.p + g.column[e]] == LIVE && !f.certified[e];
+            work.state[t] = todo ? UNDECIDED : LEFT;
         }
         for (int i = warp; i <= d; i += warps) {
             const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
@@ -252,7 +259,7 @@ __global__ void __launch_bounds__(threads_of(SLOTS), blocks_of(SLOTS))
         __syncthreads();
         for (;;) {
             int got = 0;
-            if (lane == 0) got = *lv.stop ? 0 : take_node(work, stack, lv.level, hands[warp].node);
+            if (lane == 0) got = *lv.stop ? 0 : take_node(lv, f, work, stack, hands[warp].node);
             got = __shfl_sync(FULL, got, 0);
             __syncwarp();
             if (got == 0) break;
@@ -265,7 +272,7 @@ __global__ void __launch_bounds__(threads_of(SLOTS), blocks_of(SLOTS))
             if (lane == 0) atomicSub(&work.busy, 1);
         }
         __syncthreads();
-        settle_targets(g, lv, f, launch, work);
+        settle_targets(g, lv, f, work);
     }
 }
 

@@ -192,17 +192,21 @@ TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
 }
 
 // Tries to prove all sets of the problem; true if that succeeds. Otherwise `alive` and the scores say what is left, and
-// `top` belongs to them.
+// `top` belongs to them. Gives up once the rounds left, each as good as the last, would not be enough.
 template <int SLOTS>
 TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
+    double before = 1e300;
     for (int round = 0;; ++round) {
         improve(row, w, pr, round ? 1 : FIRST_STEPS);
         const bool hopeless = score(pr);
         top = top_of(pr);
-        if (pr.w * pr.zEz + top.sum < pr.budget) return true;
+        const double bound = pr.w * pr.zEz + top.sum, excess = bound - pr.budget;
+        if (excess < 0.0) return true;
         const int left = drop_candidates(pr, top);
         if (left < pr.m) return true;
         if (left == pr.m || hopeless || round == ROUNDS) return false;
+        if (round > 1 && (before - bound) * (ROUNDS - round) < excess) return false;
+        before = bound;
         move_weights(pr, top.tau, 2.0 / (round + 3.0));
     }
 }

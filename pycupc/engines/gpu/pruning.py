@@ -17,6 +17,8 @@ from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 ROWS, LIFT = ("pruning/rows", "bound_rows"), ("pruning/pairs", "lift")
 #: Launches of prove_pairs: largest degree, slots of a lane (32 candidates each), threads per block.
 CLASSES = ((32, 1, 64), (64, 2, 128), (96, 3, 256), (160, 5, 512), (256, 8, 256))
+#: At least as many threads in the second pass, whose pairs are hard.
+LATER_BLOCK = 256
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES, ROW_BLOCK = 40, 512 * 9, 128 * 9, 256
@@ -72,11 +74,12 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     found = Filter(take(8 * pairs), take(8 * p), take(4 * p), certified, take(8 * pairs), take(8 * pairs))
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
     _bound_rows(dev, graph, level, found, outlook)
-    ready = dev.stream.record()
-    for launch, stream in zip(reversed(launches(outlook)), dev.side, strict=False):  # widest rows first
-        stream.wait_event(ready)
-        _prove_pairs(dev, graph, level, found, launch, stream)
-        dev.stream.wait_event(stream.record())
+    for later in (False, True):
+        ready = dev.stream.record()
+        for launch, stream in zip(reversed(launches(outlook)), dev.side, strict=False):  # widest rows first
+            stream.wait_event(ready)
+            _prove_pairs(dev, graph, level, found, launch, later, stream)
+            dev.stream.wait_event(stream.record())
     return found
 
 
@@ -97,10 +100,12 @@ def _bound_rows(dev: Device, graph: Graph, level: Level, found: Filter, outlook:
 
 
 def _prove_pairs(
-    dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], stream: Any
+    dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], later: bool, stream: Any
 ) -> None:
     i, low, high = launch
     _, slots, block = CLASSES[i]
+    if later:
+        block = max(block, LATER_BLOCK)
     kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
     inside = pairs_shared(high, warps, True) <= dev.shared_block - 8192
     shared = pairs_shared(high, warps, inside)
@@ -110,5 +115,5 @@ def _prove_pairs(
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
     own.work_doubles += 0 if inside else (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(low), i32(high), i32(i), i32(inside))
+    args = (graph, level, own, i32(low), i32(high), i32(i + len(CLASSES) * later), i32(later), i32(inside))
     kernel((grid,), (block,), args, stream=stream.ptr, shared=shared)

@@ -34,8 +34,8 @@ class Counters(ctypes.Structure):
         ("handed_out", c_ulonglong * 6),
         ("items", c_ulonglong * 6),
         *((name, c_ulonglong) for name in ("certified", "spared")),
-        *((name, c_ulonglong * 6) for name in ("turns", "nodes")),
-        ("worth", c_double * 6),
+        *((name, c_ulonglong * 10) for name in ("turns", "nodes")),
+        ("worth", c_double * 10),
     ]
 
 

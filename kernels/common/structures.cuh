@@ -69,7 +69,7 @@ struct Classes {
 struct Filter {
     double* delta;             // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows
     double* margin;            // [p] margin of the row's bounds, 0 where no pair can be certified; bound_rows
-    int* open;                 // [p] pairs of the row that the level must test; bound_rows, prove_pairs
+    int* open;                 // [p] pairs of the row that the level must test; count_open
     unsigned char* certified;  // [E] 1: decided; prove_pairs
     u64* rank;                 // [E] of a decided pair's first separating set, or NOT_SEPARATED; prove_pairs
     u64* spares;               // [E] tests that a decided pair spares; prove_pairs

@@ -165,14 +165,12 @@ TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, co
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
-// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
+// `examine` for up to SLOTS * LANES candidates, which the list holds.
 template <int SLOTS>
-TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
+TEAM_CALL Verdict examine_listed(const RowBound& row, const Bench& w, Node& node, Node& other, const int q) {
     Problem<SLOTS> pr;
+    pr.q = q;
     pr.m = node.choose;
-    pr.q = list_members(node.kept, row.d, w.list);
-    if (pr.q < pr.m) return PROVEN;
-    if (!hold_all(row, w, node.taken)) return FAILED;
     pr.taken = w.held->count;
     const Moments given_taken = moments_of(row, w, node.target, pr);
     const double vx = given_taken.vx, vy = given_taken.vy;
@@ -198,4 +196,18 @@ TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node&
     Top top = {0.0, 1e300, 1e300};
     if (set_up(row, pr, rho, margin) && prove(row, w, pr, top)) return PROVEN;
     return split(pr, top, node, other);
+}
+
+// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
+TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
+    const int q = list_members(node.kept, row.d, w.list);
+    if (q < node.choose) return PROVEN;
+    if (!hold_all(row, w, node.taken)) return FAILED;
+#ifdef __CUDACC__
+    if (q <= 32) return examine_listed<1>(row, w, node, other, q);
+    if (q <= 64) return examine_listed<2>(row, w, node, other, q);
+    if (q <= 96) return examine_listed<3>(row, w, node, other, q);
+    if (q <= 160) return examine_listed<5>(row, w, node, other, q);
+#endif
+    return examine_listed<MOST_NEIGHBOURS / LANES>(row, w, node, other, q);
 }

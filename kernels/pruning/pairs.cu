@@ -2,14 +2,14 @@
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
-constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
+constexpr int TARGETS = 32;  // ordered pairs of a row in a work item, at most
 constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int MOST_WARPS = 16;
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
 // Nodes per pair to decide whether a set separates it, and nodes for one warp to find the first such set: in the first
 // pass, which leaves hard pairs, and in the second, in which large blocks share them.
-constexpr int EASY_NODES = 64, EASY_QUESTIONS = 128, MOST_NODES = 4096, MOST_QUESTIONS = 512;
+constexpr int EASY_NODES = 64, EASY_QUESTIONS = 128, MOST_NODES = 2048, MOST_QUESTIONS = 256;
 constexpr u64 TRIAL = 20000;  // nodes of a launch after which it must have paid
 
 // What is known of a target.
@@ -36,21 +36,22 @@ DEVICE bool vain(const Counters& total, const Filter& f, const int launch) {
 // The next work item: a row of this launch, and some of its targets. One thread.
 DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
                          const int launch, const int pass, Work& work) {
-    const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
+    const int warps = blockDim.x / 32, each = pass ? (warps + 3) / 4 : min(TARGETS, 4 * warps);
+    const u64 chunks = (u64)((high + each - 1) / each), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
     work.there = 0;
     for (;;) {
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
         if (item >= items || *lv.stop) return;
         if (vain(total, f, launch)) return;
-        const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
+        const int x = (int)(item / chunks), first = (int)(item % chunks) * each;
         const int d = (int)(g.start[x + 1] - g.start[x]);
-        if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0) || f.open[x] == 0) continue;
+        if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
         const double sets = (double)lv.binom(d - 1, lv.level);
         work.row = x;
         work.d = d;
         work.first = first;
-        work.count = min(TARGETS, d - first);
+        work.count = min(each, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
         work.most = (int)fmax(16.0, fmin((double)(pass ? MOST_NODES : EASY_NODES), 4.0 * sets / f.sets_per_node));
         work.questions = min(2 * work.most, pass ? MOST_QUESTIONS : EASY_QUESTIONS);
@@ -117,7 +118,6 @@ DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
 }
 
 // The first separating set of target t, of which h.node.taken is not surely dependent. One warp, the only one for t.
-template <int SLOTS>
 DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
                      const int t) {
     if (team_lane() == 0) {
@@ -126,7 +126,7 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
     }
     team_sync();
     int left = work.questions;
-    const bool found = find_first<SLOTS>(row, bench, h, own, left);
+    const bool found = find_first(row, bench, h, own, left);
     if (team_lane() == 0) atomicAdd(&lv.counters->nodes[work.launch], (u64)(work.questions - left));
     if (!found) return;
     if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
@@ -147,7 +147,6 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
 }
 
 // A node and all that comes from its first children; the others wait on the stack. One warp.
-template <int SLOTS>
 DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
                    Hand& h) {
     const int t = h.node.target - work.first, lane = team_lane();
@@ -162,7 +161,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
             }
         }
         if (__shfl_sync(FULL, stop, 0)) return;
-        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other);
+        const Verdict verdict = examine(row, bench, h.node, h.other);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
             if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
@@ -172,7 +171,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         }
         int first = 0;
         if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
-        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate<SLOTS>(lv, work, row, bench, own, h, t);
+        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate(lv, work, row, bench, own, h, t);
         return;
     }
 }
@@ -193,8 +192,7 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
             f.certified[e] = 1;
             g.best[e] = 0;
         }
-        if (t == 0) {
-            atomicSub(&f.open[x], decided);
+        if (t == 0 && decided) {
             atomicAdd(&lv.counters->certified, (u64)decided);
             atomicAdd(&lv.counters->worth[work.launch], (double)decided * (double)lv.binom(work.d - 1, lv.level));
         }
@@ -202,14 +200,13 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 }
 
 // Certifies pairs of the rows low < degree <= high.
-//   Work    item = up to 32 targets of a row; its warps share a stack of nodes
+//   Work    item = a few targets of a row; its warps share a stack of nodes
 //   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
 //           numbers the launches of a level, pass is 0 or 1; `inside`: the row's matrix lies in shared memory
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.certified, f.rank, f.open,
 //           counters
-template <int SLOTS>
-__global__ void __launch_bounds__(SLOTS == 8 ? 256 : 512, 1)
+extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 1)
     prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
                 const int pass, const int inside) {
     extern __shared__ double pair_memory[];
@@ -267,13 +264,25 @@ __global__ void __launch_bounds__(SLOTS == 8 ? 256 : 512, 1)
                 __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp]);
+            follow(lv, work, row, bench, stack, own, hands[warp]);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }
         __syncthreads();
         settle_targets(g, lv, f, work);
     }
+}
+
+// Pairs that the level must test, per row.
+//   Launch  grid p, block 32: one warp per row
+//   Writes  f.open
+extern "C" __global__ void count_open(const Graph g, const Filter f) {
+    const int x = blockIdx.x;
+    int open = 0;
+    for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
+        open += !f.certified[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE;
+    open = sum_over_warp(open);
+    if (threadIdx.x == 0) f.open[x] = open;
 }
 
 // After the tests: the ranks of separated pairs and of certified ones (none), and the tests that were spared.

@@ -2,7 +2,7 @@
 #pragma once
 #include "pruning/node.cuh"
 
-constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
+constexpr int FIRST_STEPS = 2, ROUNDS = 8;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
 
 // A node as a problem: slot i of lane t holds candidate t + i * LANES of the list.

@@ -129,13 +129,13 @@ DEVICE double variance_left(const Graph& g, const double* A, const int x, const 
     return g.C[(i64)x * g.p + x] + block_sum(v, mem.sum);
 }
 
-// Delta and margin of every row that is worth a filter, and the number of pairs that each row tests.
+// Delta and margin of every row that is worth a filter.
 //   delta = mu d with d_k = 1 / (R^-1)_kk, and mu just below the smallest eigenvalue of d^-1/2 R d^-1/2, so that
 //   R - diag(delta) is positive definite, which a factorisation proves.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
-//   Reads   g.C, g.G, g.start, g.column, lv.binom, f.least_sets
-//   Writes  f.delta, f.margin, f.open
+//   Reads   g.C, g.start, g.column, lv.binom, f.least_sets
+//   Writes  f.delta, f.margin
 extern "C" __global__ void __launch_bounds__(256, 1)
     bound_rows(const Graph g, const Level lv, const Filter f, const int room) {
     extern __shared__ double row_matrix[];
@@ -143,23 +143,15 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
         const i64 e0 = g.start[x];
         const int n = (int)(g.start[x + 1] - e0);
-        __syncthreads();
-        int live = 0;
-        for (int a = threadIdx.x; a < n; a += blockDim.x) {
-            const int y = g.column[e0 + a];
-            live += g.G[(i64)x * g.p + y] == LIVE;
-            if (a < MOST_NEIGHBOURS) mem.ids[a] = y;
-        }
-        const int lives = (int)block_sum((double)live, mem.sum);
-        if (threadIdx.x == 0) {
-            f.open[x] = lives;
-            f.margin[x] = 0.0;
-        }
+        if (threadIdx.x == 0) f.margin[x] = 0.0;
         if (__syncthreads_or(*lv.stop)) return;
-        if (lives == 0 || n <= lv.level || n > MOST_NEIGHBOURS) continue;
+        if (n <= lv.level || n > MOST_NEIGHBOURS) continue;
         if ((double)lv.binom(n - 1, lv.level) < f.least_sets) continue;
         double* A = n * n <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
-        for (int k = threadIdx.x; k < n; k += blockDim.x) mem.d[k] = 0.0;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            mem.ids[k] = g.column[e0 + k];
+            mem.d[k] = 0.0;
+        }
         __syncthreads();
         fill(g, mem, n, A, 0.0, 0.0);
         if (!regular(A, n) || !sweep_all(A, n, mem.b)) continue;

@@ -12,11 +12,10 @@ struct Hand {
 
 // Whether some set of h.node is not surely dependent: OPEN (h.node.taken is one), PROVEN (none), FAILED. At most `left`
 // nodes are examined, which it counts down.
-template <int SLOTS>
-TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
+TEAM_CALL Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
     for (int waiting = 0;;) {
         if (left-- <= 0) return FAILED;
-        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other);
+        const Verdict verdict = examine(row, w, h.node, h.other);
         if (verdict == OPEN || verdict == FAILED) return verdict;
         if (verdict == SPLIT_IN_TWO) {
             if (waiting == DEPTH) return FAILED;
@@ -33,13 +32,12 @@ TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack,
 
 // Narrows h.best down: drops candidates that no open set has, takes those that every one has. SPLIT: not done yet; OPEN:
 // h.best.taken is the first open set.
-template <int SLOTS>
 TEAM Verdict narrow(const RowBound& row, const Bench& w, Hand& h, int& left) {
     for (;;) {
         if (left-- <= 0) return FAILED;
         if (team_lane() == 0) h.node = h.best;
         team_sync();
-        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other);
+        const Verdict verdict = examine(row, w, h.node, h.other);
         if (verdict == PROVEN || verdict == FAILED) return FAILED;
         if (team_lane() == 0) {
             if (verdict == SPLIT_IN_TWO) {
@@ -58,12 +56,11 @@ TEAM Verdict narrow(const RowBound& row, const Bench& w, Hand& h, int& left) {
 // The lexicographically first set of h.best that is not surely dependent (open); there is one, h.witness. Asks for the
 // candidates in ascending order whether an open set has them, given the decisions before; one in the witness needs no
 // question. True: h.best.taken is the set.
-template <int SLOTS>
 TEAM bool find_first(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
     bool fresh = true;  // a member has been taken since `narrow`
     for (int k = 0; k < row.d; ++k) {
         if (fresh) {
-            const Verdict verdict = narrow<SLOTS>(row, w, h, left);
+            const Verdict verdict = narrow(row, w, h, left);
             if (verdict == OPEN) return true;
             if (verdict == FAILED) return false;
             fresh = false;
@@ -81,7 +78,7 @@ TEAM bool find_first(const RowBound& row, const Bench& w, Hand& h, Node* stack, 
         }
         team_sync();
         if (!fresh) {
-            const Verdict verdict = find_any<SLOTS>(row, w, h, stack, left);
+            const Verdict verdict = find_any(row, w, h, stack, left);
             if (verdict == FAILED) return false;
             fresh = verdict == OPEN;
             if (fresh && team_lane() == 0) h.witness = h.node.taken;

@@ -14,12 +14,13 @@ from pycupc.engines.gpu.graph import Outlook
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 
-ROWS, LIFT = ("pruning/rows", "bound_rows"), ("pruning/pairs", "lift")
-#: Launches of prove_pairs: largest degree, slots of a lane (32 candidates each), threads per block.
-CLASSES = ((32, 1, 64), (64, 2, 128), (96, 3, 256), (160, 5, 512), (256, 8, 256))
+ROWS, PROVE = ("pruning/rows", "bound_rows"), ("pruning/pairs", "prove_pairs")
+COUNT, LIFT = ("pruning/pairs", "count_open"), ("pruning/pairs", "lift")
+KERNELS: list[KernelName] = [ROWS, PROVE, COUNT, LIFT]
+#: Launches of prove_pairs: largest degree, threads per block. Rows with more neighbours are left to the tests.
+CLASSES = ((32, 128), (64, 128), (96, 256), (160, 512), (256, 512))
 #: At least as many threads in the second pass, whose pairs are hard.
 LATER_BLOCK = 256
-PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES, ROW_BLOCK = 40, 512 * 9, 128 * 9, 256
 
@@ -29,9 +30,9 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     first_level: int = 4
-    least_tests: float = 2e8  # of a level: fewer take less time than the filter
-    least_sets: float = 4000.0  # of a pair
-    sets_per_node: float = 2500.0  # sets that are tested in the time of a node, for up to 32 candidates
+    least_tests: float = 3e7  # of a level: fewer take less time than the filter
+    least_sets: float = 1000.0  # of a pair
+    sets_per_node: float = 1500.0  # sets that are tested in the time of a node, for 32 neighbours
 
 
 TUNING = Tuning()
@@ -56,14 +57,9 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
 
 def launches(outlook: Outlook) -> list[tuple[int, int, int]]:
     """(class, degrees above, degrees up to) for each launch of prove_pairs."""
-    highs = [high for high, _, _ in CLASSES]
+    highs = [high for high, _ in CLASSES]
     bounds = zip([0, *highs[:-1]], highs, strict=True)
     return [(i, low, min(high, outlook.widest)) for i, (low, high) in enumerate(bounds) if outlook.widest > low]
-
-
-def kernels(outlook: Outlook) -> list[KernelName]:
-    """Kernels that the filter of a level needs."""
-    return [ROWS, LIFT, *(PAIRS[i] for i, _, _ in launches(outlook))]
 
 
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
@@ -80,6 +76,7 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
             stream.wait_event(ready)
             _prove_pairs(dev, graph, level, found, launch, later, stream)
             dev.stream.wait_event(stream.record())
+    dev.launch(*COUNT, (graph.p,), (32,), (graph, found))
     return found
 
 
@@ -103,15 +100,15 @@ def _prove_pairs(
     dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], later: bool, stream: Any
 ) -> None:
     i, low, high = launch
-    _, slots, block = CLASSES[i]
+    block = CLASSES[i][1]
     if later:
         block = max(block, LATER_BLOCK)
-    kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
+    kernel, warps = dev.kernels.get(*PROVE), block // 32
     inside = pairs_shared(high, warps, True) <= dev.shared_block - 8192
     shared = pairs_shared(high, warps, inside)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
-    own.sets_per_node *= slots**2
+    own.sets_per_node *= (high / 32) ** 1.5
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
     own.work_doubles += 0 if inside else (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)

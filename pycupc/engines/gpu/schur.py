@@ -134,11 +134,11 @@ class SchurTests:
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:
             return [LEVEL1]
-        first = pruning.kernels(outlook) if self._pruned(level, outlook) else []
+        first = pruning.KERNELS if self._pruned(level, outlook) else []
         return first + PLAN + [c.kernel for c in self.choices(level, outlook)]
 
     def all_kernels(self) -> list[KernelName]:
-        first = [pruning.ROWS, pruning.LIFT, *pruning.PAIRS] if self._prune else []
+        first = pruning.KERNELS if self._prune else []
         return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:

@@ -143,4 +143,4 @@ def test_sizes_are_the_same_on_both_sides(host):
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
     assert pruning.CLASSES[-1][0] == 32 * words
     warps = int(re.search(r"MOST_WARPS = (\d+)", text)[1])
-    assert max(pruning.LATER_BLOCK, *(block for _, block in pruning.CLASSES)) <= 32 * warps
+    assert max(block for _, blocks in pruning.CLASSES for block in blocks) <= 32 * warps

@@ -51,7 +51,8 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
 @pytest.fixture
 def forced(monkeypatch):
     """The filter from level 2 on, however small the level, and what it certified: (level, cutoff, x, y, candidates)."""
-    tuning = dataclasses.replace(pruning.TUNING, first_level=2, least_tests=0.0, least_sets=0.0, sets_per_node=1e-3)
+    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
+    tuning = dataclasses.replace(pruning.TUNING, first_level=2, **none)
     monkeypatch.setattr(pruning, "TUNING", tuning)
     certified: list[tuple[int, float, int, int, np.ndarray]] = []
     lift = pruning.lift
@@ -63,7 +64,7 @@ def forced(monkeypatch):
             dev.cp.cuda.runtime.memcpy(out.ctypes.data, address, out.nbytes, 2)
             return out
 
-        decided, rank = fetch(found.certified, np.uint8, pairs), fetch(found.rank, np.uint64, pairs)
+        decided, rank = fetch(found.outcome, np.uint8, pairs) == 1, fetch(found.rank, np.uint64, pairs)
         start, column = fetch(graph.start, np.int64, graph.p + 1), fetch(graph.column, np.int32, pairs)
         for e in np.flatnonzero(decided * (rank == 2**64 - 1)):
             x = int(np.searchsorted(start, e, "right")) - 1

@@ -229,11 +229,11 @@ class DeviceGraph:
         dev.launch("graph/removals", "compact_rows", (p,), (32,), args)
         self._finish_records(graph, level, records, most)
         c = self._read_counters(tick)
-        if c.certified:
+        if c.decided:
             lists = self._lists[self._current]
             self._pending.append((l, self._start[self._current].copy(), lists["column"][:pairs].copy()))
         self._current, self._edges = 1 - self._current, None
-        numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, sum(c.nodes))
+        numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
         if not c.records:
             return LevelResult(l, *self._no_records(l), *numbers)
         x, y, S, r = dev.transfers.download(

@@ -17,11 +17,16 @@ from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 ROWS, PROVE = ("pruning/rows", "bound_rows"), ("pruning/pairs", "prove_pairs")
 COUNT, LIFT = ("pruning/pairs", "count_open"), ("pruning/pairs", "lift")
 KERNELS: list[KernelName] = [ROWS, PROVE, COUNT, LIFT]
-#: Launches of prove_pairs: largest degree, threads per block. Rows with more neighbours are left to the tests.
-CLASSES = ((32, 128), (64, 128), (96, 256), (160, 512), (256, 512))
-#: At least as many threads in the second pass, whose pairs are hard.
-LATER_BLOCK = 256
+#: Launches of prove_pairs: largest degree, threads per block in each pass. Wider rows are left to the tests.
+CLASSES = (
+    (32, (128, 256, 64, 64)),
+    (64, (128, 256, 64, 64)),
+    (96, (256, 256, 128, 128)),
+    (160, (512, 512, 256, 256)),
+    (256, (512, 512, 256, 256)),
+)
 #: As in kernels/common/structures.cuh and kernels/pruning/.
+PASSES = 4
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES, ROW_BLOCK = 40, 512 * 9, 128 * 9, 256
 
 
@@ -30,7 +35,8 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     first_level: int = 4
-    least_tests: float = 3e7  # of a level: fewer take less time than the filter
+    least_tests: float = 5e9  # of a level: fewer take less time than the filter
+    tests_per_pair: float = 1e5  # of a level, on average
     least_sets: float = 1000.0  # of a pair
     sets_per_node: float = 1500.0  # sets that are tested in the time of a node, for 32 neighbours
 
@@ -51,7 +57,7 @@ def pairs_shared(width: int, warps: int, inside: bool) -> int:
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
     """Whether the filter may pay at a level: prove_pairs gives up early where it then does not."""
-    enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.least_sets * outlook.pairs)
+    enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs)
     return level >= TUNING.first_level and enough and not outlook.ill_conditioned
 
 
@@ -65,16 +71,16 @@ def launches(outlook: Outlook) -> list[tuple[int, int, int]]:
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
     """Certify pairs of the level; they are no targets until `lift`."""
     take, p, pairs = dev.scratch.take, graph.p, outlook.pairs
-    certified = take(pairs)
-    dev.cp.cuda.runtime.memsetAsync(certified, 0, pairs, dev.stream.ptr)
-    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), certified, take(8 * pairs), take(8 * pairs))
+    outcome = take(pairs)
+    dev.cp.cuda.runtime.memsetAsync(outcome, 0, pairs, dev.stream.ptr)
+    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), outcome, take(8 * pairs), take(8 * pairs))
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
     _bound_rows(dev, graph, level, found, outlook)
-    for later in (False, True):
+    for turn in range(PASSES):
         ready = dev.stream.record()
         for launch, stream in zip(reversed(launches(outlook)), dev.side, strict=False):  # widest rows first
             stream.wait_event(ready)
-            _prove_pairs(dev, graph, level, found, launch, later, stream)
+            _prove_pairs(dev, graph, level, found, launch, turn, stream)
             dev.stream.wait_event(stream.record())
     dev.launch(*COUNT, (graph.p,), (32,), (graph, found))
     return found
@@ -97,12 +103,10 @@ def _bound_rows(dev: Device, graph: Graph, level: Level, found: Filter, outlook:
 
 
 def _prove_pairs(
-    dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], later: bool, stream: Any
+    dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int], turn: int, stream: Any
 ) -> None:
     i, low, high = launch
-    block = CLASSES[i][1]
-    if later:
-        block = max(block, LATER_BLOCK)
+    block = CLASSES[i][1][turn]
     kernel, warps = dev.kernels.get(*PROVE), block // 32
     inside = pairs_shared(high, warps, True) <= dev.shared_block - 8192
     shared = pairs_shared(high, warps, inside)
@@ -112,5 +116,5 @@ def _prove_pairs(
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
     own.work_doubles += 0 if inside else (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(low), i32(high), i32(i + len(CLASSES) * later), i32(later), i32(inside))
+    args = (graph, level, own, i32(low), i32(high), i32(i), i32(turn), i32(inside))
     kernel((grid,), (block,), args, stream=stream.ptr, shared=shared)

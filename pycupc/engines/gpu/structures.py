@@ -33,9 +33,10 @@ class Counters(ctypes.Structure):
         ("tests_at_most", c_double),
         ("handed_out", c_ulonglong * 6),
         ("items", c_ulonglong * 6),
-        *((name, c_ulonglong) for name in ("certified", "spared")),
-        *((name, c_ulonglong * 10) for name in ("turns", "nodes")),
-        ("worth", c_double * 10),
+        *((name, c_ulonglong) for name in ("decided", "bounds", "spared")),
+        ("turns", c_ulonglong * 20),
+        ("nodes", c_ulonglong * 5),
+        ("worth", c_double * 5),
     ]
 
 
@@ -61,7 +62,7 @@ class Filter(ctypes.Structure):
     """The filter of certificates before the tests of a level."""
 
     _fields_ = [
-        *_pointers("delta", "margin", "open", "certified", "rank", "spares", "work"),
+        *_pointers("delta", "margin", "open", "outcome", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),

@@ -36,10 +36,10 @@ int search(const double* R, const double* delta, int d, int target, int level, d
     h.node.target = target;
     h.node.choose = level;
     h.best = h.node;
-    const Verdict verdict = find_any(row, bench, h, stack.data(), left);
+    const Verdict verdict = find_any<256>(row, bench, h, stack.data(), left);
     if (verdict != OPEN) return verdict == PROVEN ? 0 : -1;
     h.witness = h.node.taken;
-    if (first && !find_first(row, bench, h, stack.data(), left)) return -1;
+    if (first && !find_first<256>(row, bench, h, stack.data(), left)) return -1;
     const Mask& found = first ? h.best.taken : h.witness;
     int n = 0;
     for (int k = 0; k < d; ++k)
@@ -101,9 +101,9 @@ def test_finds_what_enumeration_finds(host, block):
     outcomes = {"none": 0, "first": 0, "near": 0}
     for _ in range(60):
         R, delta, least = row(rng)
-        if least < 1e-5:
+        if least < 1e-4:
             continue
-        d, margin = len(delta), 1e-9 / least
+        d, margin = len(delta), 1e-7 / least
         target, level = int(rng.integers(d)), int(rng.integers(2, min(d - 1, 7) + 1))
         sets = list(itertools.combinations([k for k in range(d) if k != target], level))
         r = correlations(R, d, target, sets)
@@ -119,7 +119,7 @@ def test_finds_what_enumeration_finds(host, block):
                 outcomes["none"] += 1
                 continue
             at = sets.index(tuple(members[:n].tolist()))
-            assert r[at] - limit < 1e4 * margin
+            assert r[at] - limit < 2 * margin / least
             if first and len(open_at):
                 assert at <= open_at[0]
                 outcomes["first" if at == open_at[0] else "near"] += 1
@@ -141,6 +141,6 @@ def test_sizes_are_the_same_on_both_sides(host):
     stack, depth, words = (int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS"))
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
-    assert pruning.CLASSES[-1][0] == 32 * words
-    warps = int(re.search(r"MOST_WARPS = (\d+)", text)[1])
-    assert max(block for _, blocks in pruning.CLASSES for block in blocks) <= 32 * warps
+    for high, slots, block in pruning.CLASSES:
+        assert high <= min(32 * slots, 32 * words)
+        assert block <= 512

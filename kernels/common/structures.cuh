@@ -44,9 +44,8 @@ struct Counters {
     u64 decided;           // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
     u64 bounds;            // nodes that it has examined
     u64 spared;            // tests of the level that were not made for that reason
-    u64 turns[20];         // work items of prove_pairs that blocks have taken: 4 passes of each class of rows
-    u64 nodes[5];          // nodes of the first pass, in finished items, per class
-    double worth[5];       // conditioning sets of the pairs for which they were enough
+    double worth;          // conditioning sets of the decided pairs
+    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch
 };
 
 // One level: its size, its thresholds, its work space.
@@ -66,15 +65,13 @@ struct Classes {
     int bound[5];
 };
 
-// What prove_pairs knows of an ordered pair: which set separates it first, if any; or that some set may.
-constexpr unsigned char OUTCOME_DECIDED = 1, OUTCOME_OPEN = 2;
-
-// The filter of certificates (pruning/): no conditioning set of a certified pair separates it, so it is not tested.
+// The filter before the tests of a level (pruning/). It decides pairs without testing all their conditioning sets; a
+// decided pair is no target of the tests.
 struct Filter {
     double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows
-    double* margin;          // [p] margin of the row's bounds, 0 where no pair can be certified; bound_rows
+    double* margin;          // [p] margin of the row's bounds, 0 where none of its pairs can be decided; bound_rows
     int* open;               // [p] pairs of the row that the level must test; count_open
-    unsigned char* outcome;  // [E] 0 or OUTCOME_...; prove_pairs
+    unsigned char* decided;  // [E] 1: decided; prove_pairs
     u64* rank;               // [E] of a decided pair's first separating set, or NOT_SEPARATED; prove_pairs
     u64* spares;             // [E] tests that a decided pair spares; prove_pairs
     double* work;            // work space, work_doubles for each block

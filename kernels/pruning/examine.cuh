@@ -96,7 +96,8 @@ TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, cons
     if (rho - 0.5 * c * (t + 1.0 / t) <= margin) t = 1.0;
     pr.budget = rho - 0.5 * c * (t + 1.0 / t) - margin;
     pr.w = 0.25 * (1.0 - c);
-    pr.zEz = 0.0;
+    pr.zEz = pr.path = 0.0;
+    pr.rounding = ROUNDING + (pr.taken ? ENTRY_PER_MARGIN * row.margin : 0.0);
     if (!(pr.budget > 0.0)) return false;
     const double root = sqrt(t), over = 1.0 / root, weight = (double)pr.m / pr.q;
     UNROLL
@@ -165,12 +166,14 @@ TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, co
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
-// `examine` for up to SLOTS * LANES candidates, which the list holds.
+// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
 template <int SLOTS>
-TEAM_CALL Verdict examine_listed(const RowBound& row, const Bench& w, Node& node, Node& other, const int q) {
+TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
     Problem<SLOTS> pr;
-    pr.q = q;
     pr.m = node.choose;
+    pr.q = list_members(node.kept, row.d, w.list);
+    if (pr.q < pr.m) return PROVEN;
+    if (!hold_all(row, w, node.taken)) return FAILED;
     pr.taken = w.held->count;
     const Moments given_taken = moments_of(row, w, node.target, pr);
     const double vx = given_taken.vx, vy = given_taken.vy;
@@ -196,18 +199,4 @@ TEAM_CALL Verdict examine_listed(const RowBound& row, const Bench& w, Node& node
     Top top = {0.0, 1e300, 1e300};
     if (set_up(row, pr, rho, margin) && prove(row, w, pr, top)) return PROVEN;
     return split(pr, top, node, other);
-}
-
-// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
-TEAM Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
-    const int q = list_members(node.kept, row.d, w.list);
-    if (q < node.choose) return PROVEN;
-    if (!hold_all(row, w, node.taken)) return FAILED;
-#ifdef __CUDACC__
-    if (q <= 32) return examine_listed<1>(row, w, node, other, q);
-    if (q <= 64) return examine_listed<2>(row, w, node, other, q);
-    if (q <= 96) return examine_listed<3>(row, w, node, other, q);
-    if (q <= 160) return examine_listed<5>(row, w, node, other, q);
-#endif
-    return examine_listed<MOST_NEIGHBOURS / LANES>(row, w, node, other, q);
 }

@@ -2,71 +2,49 @@
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
-constexpr int TARGETS = 32;  // ordered pairs of a row in a work item, at most
+constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
 constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
-constexpr int MOST_WARPS = 16;
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-// Passes: most pairs are decided with a few nodes, one warp after another; then large blocks share the nodes of hard
-// pairs; then each warp looks for the first separating set of a pair that has one, on side A and, for edges that are
-// left, on side B.
-constexpr int EASY = 0, HARD = 1, FIRST_A = 2, FIRST_B = 3, PASSES = 4;
-constexpr int EASY_NODES = 48, HARD_NODES = 512, FIRST_NODES = 256;  // per pair, at most
-constexpr u64 TRIAL = 10000;                                         // nodes after which the first pass must have paid
+constexpr double MOST_NODES = 4096;  // per pair, to decide whether a set separates it
+constexpr int MOST_QUESTIONS = 512;  // nodes per pair to find the first set, by one warp
+constexpr u64 TRIAL = 20000;         // nodes after which the filter must have paid
 
-// What is known of a target. LEFT: nothing, in this pass; UNDECIDED at the end: no set separates it.
-constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2, HAS_SET = 3;
+// What is known of a target.
+constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
 
 // The block's present work, in shared memory.
 struct Work {
     int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1
     int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand
-    int most, launch, pass;           // nodes per target; class of rows; pass
+    int most;                         // nodes per target
     int used[TARGETS], state[TARGETS];
     u64 rank[TARGETS], tests[TARGETS];  // of the first separating set; tests up to it
 };
 
 DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 
-// Whether the first pass costs more time than it saves in this class of rows, as far as its items are finished.
-DEVICE bool vain(const Counters& total, const Filter& f, const int launch) {
-    const u64 nodes = *(const volatile u64*)&total.nodes[launch];
-    return nodes > TRIAL && *(const volatile double*)&total.worth[launch] < (double)nodes * f.sets_per_node;
-}
-
-// State of a pair as this pass finds it.
-DEVICE int state_of(const Graph& g, const Filter& f, const int pass, const i64 e) {
-    const int x = g.source[e], y = g.column[e];
-    const bool first = pass >= FIRST_A;
-    if (f.outcome[e] != (first ? OUTCOME_OPEN : 0) || (first && (pass == FIRST_A) != (x < y))) return LEFT;
-    if (state_now(g, x, y) != LIVE) return LEFT;
-    return first ? HAS_SET : UNDECIDED;
-}
-
-// The next work item: a row of this class, and some of its targets. One thread.
-DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high, Work& work) {
-    const int warps = blockDim.x / 32, pass = work.pass;
-    const int each = pass == EASY ? min(TARGETS, 4 * warps) : pass == HARD ? (warps + 3) / 4 : 2 * warps;
-    const u64 chunks = (u64)((high + each - 1) / each), items = chunks * (u64)g.p;
+// The next work item: a row of this launch, and some of its targets. One thread.
+DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
+                         const int launch, Work& work) {
+    const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
     work.there = 0;
     for (;;) {
-        const u64 item = atomicAdd(&total.turns[PASSES * work.launch + pass], 1ULL);
-        if (item >= items || *lv.stop || vain(total, f, work.launch)) return;
-        const int x = (int)(item / chunks), first = (int)(item % chunks) * each;
-        const i64 e0 = g.start[x];
-        const int d = (int)(g.start[x + 1] - e0);
+        const u64 item = atomicAdd(&total.turns[launch], 1ULL);
+        const u64 bounds = *(volatile u64*)&total.bounds;
+        if (item >= items || *lv.stop) return;
+        if (bounds > TRIAL && *(volatile double*)&total.worth < (double)bounds * f.sets_per_node) return;
+        const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
+        const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
+        const double sets = (double)lv.binom(d - 1, lv.level);
         work.row = x;
         work.d = d;
         work.first = first;
-        work.count = min(each, d - first);
-        bool any = pass == EASY;
-        for (int t = 0; t < work.count && !any; ++t) any = state_of(g, f, pass, e0 + first + t) != LEFT;
-        if (!any) continue;
-        const int most = pass == EASY ? EASY_NODES : pass == HARD ? HARD_NODES : FIRST_NODES;
+        work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
-        work.most = (int)fmax(16.0, fmin((double)most, 4.0 * (double)lv.binom(d - 1, lv.level) / f.sets_per_node));
+        work.most = (int)fmax(16.0, fmin(MOST_NODES, 16.0 * sets / f.sets_per_node));
         work.there = 1;
         return;
     }
@@ -96,7 +74,7 @@ DEVICE void unlock(Work& work) {
 
 // Takes a node for the warp of this thread: one that waits, or else the next target. 1: taken, 0: nothing is left, -1: not
 // yet known. One thread of a warp calls it.
-DEVICE int take_node(const Level& lv, Work& work, const Node* stack, Node& node) {
+DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
     if (now(work.waiting) == 0 && now(work.next) >= work.count) {
         if (now(work.busy) > 0) return -1;  // without the lock, which those with work need
     }
@@ -107,8 +85,8 @@ DEVICE int take_node(const Level& lv, Work& work, const Node* stack, Node& node)
         atomicSub(&work.waiting, 1);
     } else if (now(work.next) < work.count) {
         const int t = atomicAdd(&work.next, 1);
-        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested, or not here
-        else root(work, work.first + t, lv.level, node);
+        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested
+        else root(work, work.first + t, level, node);
     } else got = now(work.busy) > 0 ? -1 : 0;
     if (got > 0) atomicAdd(&work.busy, 1);
     unlock(work);
@@ -127,22 +105,19 @@ DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
     return at < STACK;
 }
 
-// The first separating set of target t. One warp, the only one for t.
+// The first separating set of target t, of which h.node.taken is not surely dependent. One warp, the only one for t.
+template <int SLOTS>
 DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
                      const int t) {
     if (team_lane() == 0) {
-        root(work, work.first + t, lv.level, h.node);
-        h.best = h.node;
+        h.witness = h.node.taken;
+        root(work, work.first + t, lv.level, h.best);
     }
     team_sync();
-    int left = work.most;
-    bool found = find_any(row, bench, h, own, left) == OPEN;
-    if (found) {
-        if (team_lane() == 0) h.witness = h.node.taken;
-        team_sync();
-        found = find_first(row, bench, h, own, left);
-    }
-    if (team_lane() == 0) work.used[t] = work.most - left;
+    const int most = min(work.most, MOST_QUESTIONS);
+    int left = most;
+    const bool found = find_first<SLOTS>(row, bench, h, own, left);
+    if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
     if (!found) return;
     if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
     if (team_lane() == 0) {
@@ -162,7 +137,9 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
 }
 
 // A node and all that comes from its first children; the others wait on the stack. One warp.
-DEVICE void follow(Work& work, const RowBound& row, const Bench& bench, Node* stack, Hand& h) {
+template <int SLOTS>
+DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
+                   Hand& h) {
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int stop = 0;
@@ -174,7 +151,7 @@ DEVICE void follow(Work& work, const RowBound& row, const Bench& bench, Node* st
             }
         }
         if (__shfl_sync(FULL, stop, 0)) return;
-        const Verdict verdict = examine(row, bench, h.node, h.other);
+        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
             if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
@@ -182,38 +159,10 @@ DEVICE void follow(Work& work, const RowBound& row, const Bench& bench, Node* st
             __syncwarp();
             continue;
         }
-        if (lane == 0) atomicCAS(&work.state[t], UNDECIDED, verdict == OPEN ? HAS_SET : LEFT);
+        int first = 0;
+        if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
+        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate<SLOTS>(lv, work, row, bench, own, h, t);
         return;
-    }
-}
-
-// Nodes until all targets of the item are decided or left. One warp.
-DEVICE void decide_all(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Hand& h) {
-    for (;;) {
-        int got = 0;
-        if (team_lane() == 0) got = *lv.stop ? 0 : take_node(lv, work, stack, h.node);
-        got = __shfl_sync(FULL, got, 0);
-        __syncwarp();
-        if (got == 0) return;
-        if (got < 0) {
-            __nanosleep(500);
-            continue;
-        }
-        follow(work, row, bench, stack, h);
-        __syncwarp();
-        if (team_lane() == 0) atomicSub(&work.busy, 1);
-    }
-}
-
-// The first sets of all targets that have one, a target at a time. One warp.
-DEVICE void separate_all(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h) {
-    for (;;) {
-        int t = 0;
-        if (team_lane() == 0) t = *lv.stop ? TARGETS : atomicAdd(&work.next, 1);
-        t = __shfl_sync(FULL, t, 0);
-        if (t >= work.count) return;
-        if (now(work.state[t]) == HAS_SET) separate(lv, work, row, bench, own, h, t);
-        __syncwarp();
     }
 }
 
@@ -224,51 +173,44 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
         const bool in = t < work.count;
         const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
-        const bool decided = state == UNDECIDED || state == SEPARATED;
-        const int good = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
-        const u64 all = lv.binom(work.d - 1, lv.level);
-        if (decided) {
-            f.rank[e] = state == SEPARATED ? work.rank[t] : NOT_SEPARATED;
-            f.spares[e] = state == SEPARATED ? work.tests[t] : all;
-            f.outcome[e] = OUTCOME_DECIDED;
+        const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
+        if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
+        if (state == SEPARATED) f.rank[e] = work.rank[t];
+        if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
+        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+        if (state != LEFT) {
+            f.decided[e] = 1;
             g.best[e] = 0;
         }
-        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
-        if (state == HAS_SET) f.outcome[e] = OUTCOME_OPEN;
-        const int number = __popc(__ballot_sync(FULL, decided));
         if (t == 0) {
-            atomicAdd(&lv.counters->decided, (u64)number);
             atomicAdd(&lv.counters->bounds, (u64)nodes);
-            if (work.pass == EASY) atomicAdd(&lv.counters->worth[work.launch], (double)good * (double)all);
-            if (work.pass == EASY) atomicAdd(&lv.counters->nodes[work.launch], (u64)nodes);
+            atomicAdd(&lv.counters->decided, (u64)decided);
+            atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
         }
     }
 }
 
 // Certifies pairs of the rows low < degree <= high.
-//   Work    item = a few targets of a row; its warps share a stack of nodes
+//   Work    item = up to 32 targets of a row; its warps share a stack of nodes
 //   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
-//           numbers the classes of rows; `inside`: the row's matrix lies in shared memory
+//           numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
-//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.outcome, f.rank, f.open,
+//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
 //           counters
-extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 1)
-    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
-                const int pass, const int inside) {
+template <int SLOTS>
+__global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS == 5 ? 1 : 2)
+    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
-    __shared__ Hand hands[MOST_WARPS];
-    __shared__ Held held[MOST_WARPS];
-    if (threadIdx.x == 0) work.launch = launch;
-    if (threadIdx.x == 0) work.pass = pass;
+    __shared__ Hand hands[16];
+    __shared__ Held held[16];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
     space += STACK * NODE_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
-    double* R = inside ? pair_memory : space + warps * bench_doubles(high, lv.level);
-    double* delta = inside ? pair_memory + (high + 1) * (high + 1) : pair_memory;
+    double *R = pair_memory, *delta = R + (high + 1) * (high + 1);
     double* vectors = delta + high;
     unsigned short* lists = (unsigned short*)(vectors + warps * high);
     Bench bench;
@@ -280,14 +222,14 @@ extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 1)
 
     for (;;) {
         __syncthreads();
-        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, work);
+        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, launch, work);
         __syncthreads();
         if (!work.there) break;
         const int x = work.row, d = work.d;
         const i64 e0 = g.start[x];
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
             work.used[t] = 0;
-            work.state[t] = state_of(g, f, pass, e0 + work.first + t);
+            work.state[t] = g.G[(i64)x * g.p + g.column[e0 + work.first + t]] == LIVE ? UNDECIDED : LEFT;
         }
         for (int i = warp; i <= d; i += warps) {
             const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
@@ -300,8 +242,20 @@ extern "C" __global__ void __launch_bounds__(32 * MOST_WARPS, 1)
         bench.x = bench.y - (high + 1);
         const RowBound row = {R, delta, d, cutoff, f.margin[x]};
         __syncthreads();
-        if (pass >= FIRST_A) separate_all(lv, work, row, bench, own, hands[warp]);
-        else decide_all(lv, work, row, bench, stack, hands[warp]);
+        for (;;) {
+            int got = 0;
+            if (lane == 0) got = *lv.stop ? 0 : take_node(work, stack, lv.level, hands[warp].node);
+            got = __shfl_sync(FULL, got, 0);
+            __syncwarp();
+            if (got == 0) break;
+            if (got < 0) {
+                __nanosleep(500);
+                continue;
+            }
+            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp]);
+            __syncwarp();
+            if (lane == 0) atomicSub(&work.busy, 1);
+        }
         __syncthreads();
         settle_targets(g, lv, f, work);
     }
@@ -314,7 +268,7 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
     const int x = blockIdx.x;
     int open = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += f.outcome[e] != OUTCOME_DECIDED && g.G[(i64)x * g.p + g.column[e]] == LIVE;
+        open += !f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE;
     open = sum_over_warp(open);
     if (threadIdx.x == 0) f.open[x] = open;
 }
@@ -324,7 +278,7 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
 extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        if (f.outcome[e] != OUTCOME_DECIDED) continue;
+        if (!f.decided[e]) continue;
         const i64 x = g.source[e], y = g.column[e];
         g.best[e] = f.rank[e];
         if (x < y || g.G[x * g.p + y] != GONE_A) spared += f.spares[e];

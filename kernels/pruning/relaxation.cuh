@@ -2,8 +2,10 @@
 #pragma once
 #include "pruning/node.cuh"
 
-constexpr int FIRST_STEPS = 2, ROUNDS = 8;  // conjugate gradient steps of the first round; rounds after it, of one step
+constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
+constexpr double ROUNDING = 5e-14;         // of a sum of products over the candidates and the members taken
+constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, over the row's margin
 
 // A node as a problem: slot i of lane t holds candidate t + i * LANES of the list.
 //   a        sqrt(t) x + y / sqrt(t), for x and y scaled to variance 1 given the members taken
@@ -11,13 +13,14 @@ constexpr double LEAST_WEIGHT = 1e-5;
 //   alive    candidates that some set that is not yet proven may have
 //   weight   of the relaxation, in [0, 1], with sum m
 //   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
+//   path     sum of |z| over all steps so far; u and Ez err by less than path * rounding
 //   s        scores: a set T is proven where w z'Ez + sum of s over T < budget
 template <int SLOTS>
 struct Problem {
     double a[SLOTS], v[SLOTS], delta[SLOTS], weight[SLOTS], z[SLOTS], u[SLOTS], s[SLOTS];
     int at[SLOTS];  // position, or 0 where there is no candidate
     bool alive[SLOTS];
-    double w, budget, zEz;
+    double w, budget, zEz, path, rounding;
     int q, m, taken;  // candidates, members to choose, members taken
 
     TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
@@ -118,15 +121,17 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
     for (int step = 0; step < steps; ++step) {
         team_sync();
         multiply(row, w, pr, product);
-        double curvature = 0.0;
+        double sums[2] = {0.0, 0.0};  // curvature along p; sum of |p|
         UNROLL
         for (int i = 0; i < SLOTS; ++i) {
             const double p = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
             product[i] = fma(-pr.delta[i], p, product[i]);  // E p
-            curvature = fma(p, fma(extra[i], p, product[i]), curvature);
+            sums[0] = fma(p, fma(extra[i], p, product[i]), sums[0]);
+            sums[1] += fabs(p);
         }
-        curvature = team_sum(curvature);
-        const double along = curvature > 0.0 ? rz / curvature : 0.0;
+        team_sums<2>(sums);
+        const double along = sums[0] > 0.0 ? rz / sums[0] : 0.0;
+        pr.path = fma(fabs(along), sums[1], pr.path);
         double next = 0.0;
         UNROLL
         for (int i = 0; i < SLOTS; ++i) {
@@ -156,15 +161,17 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
 template <int SLOTS>
 TEAM bool score(Problem<SLOTS>& pr) {
     double zEz = 0.0, reach = 0.0;
+    const double error = pr.path * pr.rounding;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        pr.s[i] = pr.w * pr.u[i] * pr.u[i] / pr.delta[i];
+        const double u = fabs(pr.u[i]) + error;
+        pr.s[i] = pr.w * u * u / pr.delta[i];
         zEz = fma(pr.z[i], pr.a[i] - pr.u[i], zEz);
         reach = fma(pr.z[i], pr.a[i] + pr.u[i] - pr.delta[i] / pr.weight[i] * pr.z[i], reach);
     }
     double sums[2] = {zEz, reach};
     team_sums<2>(sums);
-    pr.zEz = sums[0];
+    pr.zEz = fma(error, pr.path, sums[0]);
     return pr.w * sums[1] > pr.budget;
 }
 
@@ -192,21 +199,17 @@ TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
 }
 
 // Tries to prove all sets of the problem; true if that succeeds. Otherwise `alive` and the scores say what is left, and
-// `top` belongs to them. Gives up once the rounds left, each as good as the last, would not be enough.
+// `top` belongs to them.
 template <int SLOTS>
 TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
-    double before = 1e300;
     for (int round = 0;; ++round) {
         improve(row, w, pr, round ? 1 : FIRST_STEPS);
         const bool hopeless = score(pr);
         top = top_of(pr);
-        const double bound = pr.w * pr.zEz + top.sum, excess = bound - pr.budget;
-        if (excess < 0.0) return true;
+        if (pr.w * pr.zEz + top.sum < pr.budget) return true;
         const int left = drop_candidates(pr, top);
         if (left < pr.m) return true;
         if (left == pr.m || hopeless || round == ROUNDS) return false;
-        if (round > 1 && (before - bound) * (ROUNDS - round) < excess) return false;
-        before = bound;
         move_weights(pr, top.tau, 2.0 / (round + 3.0));
     }
 }

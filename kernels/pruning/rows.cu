@@ -2,9 +2,10 @@
 #include "common/warp.cuh"
 #include "pruning/node.cuh"
 
-constexpr double MARGIN = 1e-9;           // of a bound, for delta = 1; see README.md
+constexpr double MARGIN = 1e-7;           // of a bound, for delta = 1; see kernels/README.md
 constexpr double PROOF = 1e-10;           // what the factorisation that proves delta leaves for its rounding
 constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba
+constexpr double MOST_OFF_ONE = 1e-9;     // of a variance
 constexpr int ITERATIONS = 16, PROOFS = 30;
 
 // The block's shared memory besides A.
@@ -30,7 +31,7 @@ DEVICE bool regular(const double* A, const int n) {
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
         for (int j = threadIdx.x & 31; j <= i; j += 32)
             good = good && fabs(A[i * n + j] - A[j * n + i]) <= MOST_ASYMMETRY &&
-                   (i != j || fabs(A[i * n + i] - 1.0) < 1e-9);
+                   (i != j || fabs(A[i * n + i] - 1.0) < MOST_OFF_ONE);
     return __syncthreads_and(good);
 }
 
@@ -133,11 +134,12 @@ DEVICE double variance_left(const Graph& g, const double* A, const int x, const 
 //   delta = mu d with d_k = 1 / (R^-1)_kk, and mu just below the smallest eigenvalue of d^-1/2 R d^-1/2, so that
 //   R - diag(delta) is positive definite, which a factorisation proves.
 //   Work    one row at a time per block
-//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
+//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits; `widest`: largest
+//           degree of a row with bounds
 //   Reads   g.C, g.start, g.column, lv.binom, f.least_sets
 //   Writes  f.delta, f.margin
 extern "C" __global__ void __launch_bounds__(256, 1)
-    bound_rows(const Graph g, const Level lv, const Filter f, const int room) {
+    bound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
     __shared__ RowMemory mem;
     for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
@@ -145,14 +147,17 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         const int n = (int)(g.start[x + 1] - e0);
         if (threadIdx.x == 0) f.margin[x] = 0.0;
         if (__syncthreads_or(*lv.stop)) return;
-        if (n <= lv.level || n > MOST_NEIGHBOURS) continue;
+        if (n <= lv.level || n > widest) continue;
         if ((double)lv.binom(n - 1, lv.level) < f.least_sets) continue;
         double* A = n * n <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
+        bool good = fabs(g.C[(i64)x * g.p + x] - 1.0) < MOST_OFF_ONE;
         for (int k = threadIdx.x; k < n; k += blockDim.x) {
-            mem.ids[k] = g.column[e0 + k];
+            const i64 y = g.column[e0 + k];
+            good = good && fabs(g.C[x * g.p + y] - g.C[y * g.p + x]) <= MOST_ASYMMETRY;
+            mem.ids[k] = (int)y;
             mem.d[k] = 0.0;
         }
-        __syncthreads();
+        if (!__syncthreads_and(good)) continue;
         fill(g, mem, n, A, 0.0, 0.0);
         if (!regular(A, n) || !sweep_all(A, n, mem.b)) continue;
         for (int k = threadIdx.x; k < n; k += blockDim.x) mem.d[k] = -1.0 / A[k * n + k];

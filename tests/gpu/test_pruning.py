@@ -64,7 +64,7 @@ def forced(monkeypatch):
             dev.cp.cuda.runtime.memcpy(out.ctypes.data, address, out.nbytes, 2)
             return out
 
-        decided, rank = fetch(found.outcome, np.uint8, pairs) == 1, fetch(found.rank, np.uint64, pairs)
+        decided, rank = fetch(found.decided, np.uint8, pairs), fetch(found.rank, np.uint64, pairs)
         start, column = fetch(graph.start, np.int64, graph.p + 1), fetch(graph.column, np.int32, pairs)
         for e in np.flatnonzero(decided * (rank == 2**64 - 1)):
             x = int(np.searchsorted(start, e, "right")) - 1
@@ -165,12 +165,12 @@ def test_what_the_result_says(forced):
     results = []
     while not results or results[-1].more:
         results.append(engine.run_level(len(results), cutoff(alpha, n, len(results))))
-    for result in results:
+    for result in results[1:]:
         assert 0 <= result.n_made <= result.n_tests
         assert (result.n_bounds > 0) >= (result.n_made < result.n_tests)
-    assert any(result.n_made < result.n_tests for result in results)
+    assert any(result.n_made < result.n_tests for result in results[1:])
     pending = engine._graph.pending
-    assert [level.level for level in pending] == [r.level for r in results if r.n_bounds and r.n_made < r.n_tests]
+    assert [level.level for level in pending] == [r.level for r in results[1:] if r.n_bounds and r.n_made < r.n_tests]
     for level in pending:
         assert level.offsets[0] == 0
         assert level.offsets[-1] == len(level.neighbours)
@@ -183,3 +183,8 @@ def test_switched_off(forced):
     results, _ = levels(GpuEngine(pruning=False), C, n, lambda level: cutoff(alpha, n, level))
     assert not forced
     assert {(r.n_tests - r.n_made, r.n_bounds) for r in results[1:]} == {(0, 0)}
+
+
+def test_pruning_is_yes_or_no():
+    with pytest.raises(ValueError, match="pruning must be True or False, got 1"):
+        GpuEngine(pruning=1)

@@ -70,7 +70,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class PendingLevel:
-    """A level at which pairs were certified, so that not all tests of the edges that stayed were made.
+    """A level at which pairs were decided without all their tests.
 
     level : int
     offsets : int64 (p + 1,)

@@ -34,9 +34,8 @@ class Counters(ctypes.Structure):
         ("handed_out", c_ulonglong * 6),
         ("items", c_ulonglong * 6),
         *((name, c_ulonglong) for name in ("decided", "bounds", "spared")),
-        ("turns", c_ulonglong * 20),
-        ("nodes", c_ulonglong * 5),
-        ("worth", c_double * 5),
+        ("worth", c_double),
+        ("turns", c_ulonglong * 4),
     ]
 
 
@@ -59,10 +58,10 @@ class Classes(ctypes.Structure):
 
 
 class Filter(ctypes.Structure):
-    """The filter of certificates before the tests of a level."""
+    """The filter before the tests of a level."""
 
     _fields_ = [
-        *_pointers("delta", "margin", "open", "outcome", "rank", "spares", "work"),
+        *_pointers("delta", "margin", "open", "decided", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),

@@ -34,8 +34,8 @@ def test_compiles_without_a_warning(nvrtc, file, arch):
 def test_hot_loops_do_not_spill(file):
     """Spills of a hundred bytes sit around the calls of the canonical formula; more means the hot loop spills.
 
-    The kernels for ill-conditioned data live in that formula. The filter's kernels for wide rows, whose vectors take most
-    registers, spill around a call per node, not per test.
+    The kernels for ill-conditioned data live in that formula. The filter's kernels for wide rows, whose vectors take
+    most registers, spill around a call per node, not per test.
     """
     for name, registers, stores, loads, _ in resources(file):
         assert registers <= 128, name

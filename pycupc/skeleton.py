@@ -87,7 +87,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         "auto" takes the GPU when one works and the problem is large enough to gain from it; "schur" is another name
         of "gpu".
     engine_options : dict, optional
-        Arguments of the GPU engines: device; beta, gamma (cupc-e); theta, delta (cupc-s).
+        Arguments of the engine: pruning (cpu and gpu; True by default); device (every GPU engine); beta, gamma
+        (cupc-e); theta, delta (cupc-s).
     progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         Called several times per second while a level runs; must be quick.
 

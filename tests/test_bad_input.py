@@ -80,6 +80,11 @@ def test_suff_stat(stat, error, words, engine):
             "engine='reference' takes no engine_options: 'device' is an option of engine='gpu' or 'cupc-e' or 'cupc-s'",
         ),
         (
+            {"engine": "cupc-e", "engine_options": {"pruning": False}},
+            ValueError,
+            "engine='cupc-e' does not take this one: 'pruning' is an option of engine='cpu' or 'gpu' or 'auto'",
+        ),
+        (
             {"engine": ReferenceEngine(), "engine_options": {"device": 0}},
             ValueError,
             r"engine_options configure an engine given by name, got \['device'\] with an Engine",

@@ -41,6 +41,11 @@ struct Counters {
     double tests_at_most;  // its tests, if none separates an edge
     u64 handed_out[6];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
     u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
+    u64 decided;           // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
+    u64 bounds;            // nodes that it has examined
+    u64 spared;            // tests of the level that were not made for that reason
+    double worth;          // conditioning sets of the decided pairs
+    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch
 };
 
 // One level: its size, its thresholds, its work space.
@@ -60,8 +65,24 @@ struct Classes {
     int bound[5];
 };
 
+// The filter before the tests of a level (pruning/). It decides pairs without testing all their conditioning sets; a
+// decided pair is no target of the tests.
+struct Filter {
+    double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows
+    double* margin;          // [p] margin of the row's bounds, 0 where none of its pairs can be decided; bound_rows
+    int* open;               // [p] pairs of the row that the level must test; count_open
+    unsigned char* decided;  // [E] 1: decided; prove_pairs
+    u64* rank;               // [E] of a decided pair's first separating set, or NOT_SEPARATED; prove_pairs
+    u64* spares;             // [E] tests that a decided pair spares; prove_pairs
+    double* work;            // work space, work_doubles for each block
+    i64 work_doubles;
+    double least_sets;     // pairs with fewer conditioning sets are left to the tests
+    double sets_per_node;  // conditioning sets that are tested in the time that a node takes
+};
+
 // How the rows low < degree <= high of one class are cut into work items (schur).
 struct RowClass {
+    const int* open;  // [p] pairs of each row that are to be tested, or null: not known; rows without any have no items
     double sets_per_item;  // conditioning sets per item that are aimed at
     int suffix;            // members of S after the prefix
     int low, high;         // degrees of the class
@@ -112,4 +133,10 @@ HD i64 canonical_doubles(int level) {
 HD int w_pitch(int q) {
     const int even = (q + 1) & ~1;
     return q == 0 ? 0 : (even & 2 ? even : even + 2);
+}
+
+// Of a warp of prove_pairs (pruning/): rows of its factor and three vectors, in doubles; width: largest degree.
+constexpr int MOST_TAKEN = 40;  // members that a node can have taken
+HD i64 bench_doubles(int width, int level) {
+    return (i64)((level < MOST_TAKEN ? level : MOST_TAKEN) + 3) * (width + 1);
 }

@@ -2,12 +2,12 @@
 //   of suffixes.
 #include "common/warp.cuh"
 
-// Work items of row x, 0 where the row is not of this class; `chunk` receives the prefixes per item. A row of degree d
+// Work items of row x, 0 where the row is not of this class or has nothing to test; `chunk` receives the prefixes per item. A row of degree d
 // has C(d - suffix, level - suffix) prefixes, each an item per tile where there are tiles.
 DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const int x, u64& chunk) {
     const int d = (int)(g.start[x + 1] - g.start[x]);
     chunk = 1;
-    if (d <= rows.low || d > rows.high || d <= lv.level) return 0;
+    if (d <= rows.low || d > rows.high || d <= lv.level || (rows.open && rows.open[x] == 0)) return 0;
     const u64 prefixes = lv.binom(d - rows.suffix, lv.level - rows.suffix);
     if (rows.tile) return prefixes * (u64)((d + rows.tile - 1) / rows.tile);
     chunk = (u64)fmax(1.0, rows.sets_per_item / ((double)lv.binom(d, lv.level) / (double)prefixes));

@@ -127,7 +127,7 @@ class GaussianTests:
         """What finds the smallest |z| of each edge, where not all tests were made."""
         if not self._pruned_levels:
             return None
-        return SmallestZ(self._C, self._n, n_threads, self._pruned_levels, x, y, z)
+        return SmallestZ(self._C, self._pruning, self._n, n_threads, self._pruned_levels, x, y, z)
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""

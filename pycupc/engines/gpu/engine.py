@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -52,7 +53,9 @@ class GpuEngine(Engine):
         cupc-e: edges per block and threads per edge; at most 512 threads in all.
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row.
-
+    pruning : bool
+        schur: whether pairs that provably no conditioning set separates are spared their tests; see
+        `pycupc.engines.gpu.pruning`. The answer is the same.
     Raises
     ------
     EngineError
@@ -68,18 +71,24 @@ class GpuEngine(Engine):
         gamma: int = Geometry.gamma,
         theta: int = Geometry.theta,
         delta: int = Geometry.delta,
+        pruning: bool = True,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
+        if not isinstance(pruning, bool):
+            raise ValueError(f"pruning must be True or False, got {pruning!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
         self._tests: LevelTests = (
-            schur.SchurTests(self.device.processors) if algorithm == "schur" else CupcTests(algorithm, geometry)
+            schur.SchurTests(self.device.processors, prune=pruning)
+            if algorithm == "schur"
+            else CupcTests(algorithm, geometry)
         )
         self._C: Any = None
         self._C_host: Floats | None = None
+        self._problem: tuple[Floats, float] = np.empty((0, 0)), 0.0
         self._graph: DeviceGraph | None = None
         self._progress: ProgressHook | None = None
 
@@ -170,7 +179,8 @@ class GpuEngine(Engine):
         with self._session():
             self._take(C)
             self._graph = DeviceGraph(self.device, self._C, n, gaps, fixed, schur.BOUNDS)
-            self._C_host = None  # the caller may change its array from now on
+            self._C_host = None  # the caller may change its array from now on, unless `unfinished_z` is to be called
+            self._problem = np.ascontiguousarray(C, dtype=np.float64), n
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -203,3 +213,16 @@ class GpuEngine(Engine):
         """Edges left and the smallest |z| of their tests; see `Engine.edges`."""
         with self._session():
             return self._started().edges()
+
+    def unfinished_z(self) -> Callable[[], Floats] | None:
+        """What computes the smallest |z| where pairs were spared their tests, on the CPU; see `Engine.unfinished_z`."""
+        pending = self._graph.pending if self._graph is not None else []
+        if not pending:
+            return None
+        from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
+
+        C, n = self._problem
+        C = C.view()
+        C.flags.writeable = False
+        levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
+        return minimum.SmallestZ.on_all_cores(C, n, levels, *self.edges())

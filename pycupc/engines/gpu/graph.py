@@ -68,6 +68,24 @@ class Outlook:
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
 
+@dataclass(frozen=True)
+class PendingLevel:
+    """A level at which pairs were decided without all their tests.
+
+    level : int
+    cutoff : float
+        Largest |r| that was independent.
+    offsets : int64 (p + 1,)
+    neighbours : int32 (E,)
+        The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
+    """
+
+    level: int
+    cutoff: float
+    offsets: NDArray[np.int64]
+    neighbours: Ints
+
+
 class DeviceGraph:
     """State of one run.
 
@@ -97,6 +115,7 @@ class DeviceGraph:
         self._current = 0
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
         self._edges: tuple[Ints, Ints, Floats] | None = None
+        self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
         tests = float(p * (p - 1))
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
 
@@ -213,9 +232,14 @@ class DeviceGraph:
         dev.launch("graph/removals", "compact_rows", (p,), (32,), args)
         self._finish_records(graph, level, records, most)
         c = self._read_counters(tick)
+        if c.decided:
+            lists = self._lists[self._current]
+            start, column = self._start[self._current].copy(), lists["column"][:pairs].copy()
+            self._pending.append((l, level.cutoff, start, column))
         self._current, self._edges = 1 - self._current, None
+        numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
         if not c.records:
-            return LevelResult(l, *self._no_records(l), c.tests, 0, c.doubtful, bool(c.more))
+            return LevelResult(l, *self._no_records(l), *numbers)
         x, y, S, r = dev.transfers.download(
             (records.x, np.int32, (c.records,)),
             (records.y, np.int32, (c.records,)),
@@ -223,7 +247,7 @@ class DeviceGraph:
             (records.r, np.float64, (c.records,)),
         )
         dev.wait()
-        return LevelResult(l, x, y, S, r, c.tests, c.records, c.doubtful, bool(c.more))
+        return LevelResult(l, x, y, S, r, *numbers)
 
     @staticmethod
     def _no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
@@ -256,6 +280,17 @@ class DeviceGraph:
         c = Counters.from_buffer_copy(self._dev.peek(self._counters.data.ptr, self._counters.nbytes))
         done = sum(min(n, items) for n, items in zip(c.handed_out, c.items, strict=True))
         return int(self.outlook.tests_at_most * done / max(1, sum(c.items)))
+
+    @property
+    def pending(self) -> list[PendingLevel]:
+        """Levels whose tests were not all made; `edges` gives the smallest |z| of those that were."""
+        out = []
+        for level, cutoff, start, column in self._pending:
+            pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))
+            offsets, neighbours = self._dev.transfers.download(*pieces)
+            self._dev.wait()
+            out.append(PendingLevel(level, cutoff, offsets, neighbours))
+        return out
 
     # ---------------------------------------------------------------- the graph now
 

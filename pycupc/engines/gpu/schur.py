@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
+from pycupc.engines.gpu import pruning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
@@ -117,8 +118,12 @@ def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bo
 class SchurTests:
     """Tests of a level by the Schur walk; see `LevelTests`."""
 
-    def __init__(self, processors: int) -> None:
+    def __init__(self, processors: int, *, prune: bool = True) -> None:
         self._processors = processors
+        self._prune = prune
+
+    def _pruned(self, level: int, outlook: Outlook) -> bool:
+        return self._prune and pruning.worthwhile(level, outlook)
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """What runs at a level >= 2: one launch for each class that has rows."""
@@ -127,10 +132,14 @@ class SchurTests:
         return [choose(level, i, BOUNDS, widest, ill, many) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return [LEVEL1] if level == 1 else PLAN + [c.kernel for c in self.choices(level, outlook)]
+        if level == 1:
+            return [LEVEL1]
+        first = pruning.KERNELS if self._pruned(level, outlook) else []
+        return first + PLAN + [c.kernel for c in self.choices(level, outlook)]
 
     def all_kernels(self) -> list[KernelName]:
-        return [LEVEL1, *PLAN, *SETS.values(), *TILES.values()]
+        first = pruning.KERNELS if self._prune else []
+        return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         if level.level == 1:
@@ -138,19 +147,33 @@ class SchurTests:
                 args = (graph, level, i64(outlook.pairs), i32(side))
                 dev.launch(*LEVEL1, (-(-outlook.pairs // 64),), (256,), args)
             return
-        plans = [plan(dev, graph, level, c, outlook.sets) for c in self.choices(level.level, outlook)]
-        if len(plans) == 1:
-            plans[0](stream=dev.stream.ptr)
-            return
-        ready = dev.stream.record()
-        for run, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
-            stream.wait_event(ready)
-            run(stream=stream.ptr)
-            dev.stream.wait_event(stream.record())
+        found = pruning.certify(dev, graph, level, outlook) if self._pruned(level.level, outlook) else None
+        open_pairs = found.open if found else None
+        plans = [plan(dev, graph, level, c, outlook.sets, open_pairs) for c in self.choices(level.level, outlook)]
+        _launch_all(dev, plans)
+        if found:
+            pruning.lift(dev, graph, level, found, outlook.pairs)
 
 
-def plan(dev: Device, graph: Graph, level: Level, choice: Choice, sets: float) -> Callable[..., None]:
-    """Fill the queue of one class of rows; returns its launch, by stream. `sets`: those of all rows at this level."""
+def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:
+    """Launch the classes of rows side by side."""
+    if len(plans) == 1:
+        plans[0](stream=dev.stream.ptr)
+        return
+    ready = dev.stream.record()
+    for run, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
+        stream.wait_event(ready)
+        run(stream=stream.ptr)
+        dev.stream.wait_event(stream.record())
+
+
+def plan(
+    dev: Device, graph: Graph, level: Level, choice: Choice, sets: float, open_pairs: int | None
+) -> Callable[..., None]:
+    """Fill the queue of one class of rows; returns its launch, by stream.
+
+    `sets`: those of all rows at this level; `open_pairs`: address of RowClass.open.
+    """
     l, p, take = level.level, graph.p, dev.scratch.take
     kernel = dev.kernels.get(*choice.kernel)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
@@ -159,7 +182,7 @@ def plan(dev: Device, graph: Graph, level: Level, choice: Choice, sets: float) -
         sets_per_item = min(sets_per_item, sets / (2.0 * grid))
     phases = min(62, max(1, choice.items_at_most.bit_length()))
     queue = Queue(take(8 * phases * (p + 1)), take(8 * p), phases, p, choice.index)
-    rows = RowClass(sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
+    rows = RowClass(open_pairs, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
     dev.launch("schur/plan", "plan_phases", (phases,), (1024,), (graph, level, queue, rows))
     own = Level.from_buffer_copy(level)
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)

@@ -33,6 +33,9 @@ class Counters(ctypes.Structure):
         ("tests_at_most", c_double),
         ("handed_out", c_ulonglong * 6),
         ("items", c_ulonglong * 6),
+        *((name, c_ulonglong) for name in ("decided", "bounds", "spared")),
+        ("worth", c_double),
+        ("turns", c_ulonglong * 4),
     ]
 
 
@@ -54,10 +57,25 @@ class Classes(ctypes.Structure):
     _fields_ = [("bound", c_int * 5)]
 
 
+class Filter(ctypes.Structure):
+    """The filter before the tests of a level."""
+
+    _fields_ = [
+        *_pointers("delta", "margin", "open", "decided", "rank", "spares", "work"),
+        ("work_doubles", c_longlong),
+        ("least_sets", c_double),
+        ("sets_per_node", c_double),
+    ]
+
+
 class RowClass(ctypes.Structure):
     """How the rows of one class are cut into work items."""
 
-    _fields_ = [("sets_per_item", c_double), *((name, c_int) for name in ("suffix", "low", "high", "tile"))]
+    _fields_ = [
+        *_pointers("open"),
+        ("sets_per_item", c_double),
+        *((name, c_int) for name in ("suffix", "low", "high", "tile")),
+    ]
 
 
 class Queue(ctypes.Structure):
@@ -84,7 +102,7 @@ class Records(ctypes.Structure):
     _fields_ = _pointers("start", "x", "y", "rank", "S", "r")
 
 
-STRUCTURES = (Binomials, Graph, Counters, Level, Classes, RowClass, Queue, Shape, RowCounts, Records)
+STRUCTURES = (Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records)
 
 i32, u32, i64, f64 = c_int, ctypes.c_uint, c_longlong, c_double
 

@@ -15,9 +15,10 @@ import numpy as np
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Graph, Targets
-from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, rows_of_way, split
+from pycupc.engines.cpu.graph import Graph, Indices, Targets
+from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, rows_of_way, split
 from pycupc.gaussian import fisher_z
+from pycupc.machine import available_cores
 
 logger = logging.getLogger("pycupc")
 
@@ -41,6 +42,13 @@ class PrunedTests:
     graph: Graph
     pruned: Mask
 
+    @classmethod
+    def whole(cls, level: int, cutoff: float, offsets: Indices, neighbours: Ints) -> PrunedTests:
+        """A level any test of which may have been answered; `cutoff` is the largest |r| that is independent."""
+        n = len(neighbours)
+        graph = Graph(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
+        return cls(level, Cutoff.around(cutoff), graph, np.ones(n, dtype=np.bool_))
+
 
 @dataclass(frozen=True)
 class SmallestZ:
@@ -49,6 +57,7 @@ class SmallestZ:
     Attributes
     ----------
     C : float64 (p, p)
+    pruning : Pruning
     n : float
         Number of observations.
     n_threads : int
@@ -60,6 +69,7 @@ class SmallestZ:
     """
 
     C: Floats
+    pruning: Pruning
     n: float
     n_threads: int
     levels: list[PrunedTests]
@@ -67,10 +77,15 @@ class SmallestZ:
     y: Ints
     z: Floats
 
+    @classmethod
+    def on_all_cores(cls, C: Floats, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats) -> SmallestZ:
+        """For an engine whose own tests do not run here."""
+        return cls(C, Pruning(C, True), n, available_cores(), levels, x, y, z)
+
     def __call__(self) -> Floats:
         """The smallest |z| of all tests of each edge, float64 (m,)."""
         begin, z = time.perf_counter(), self.z.copy()
-        for tests in self.levels:
+        for tests in reversed(self.levels):
             for x, y in ((self.x, self.y), (self.y, self.x)):
                 self._lower(z, tests, x, y)
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
@@ -91,7 +106,8 @@ class SmallestZ:
         targets = Targets(chosen, np.bincount(x[at], minlength=len(graph.offsets) - 1), more=False)
         findings = graph.no_findings()
         for way in WAYS:
-            part, _ = split(graph, targets, rows_of_way(way, graph.degrees(), level))
+            rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
+            part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "rows" else rows)
             work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
             threads.run(work.tasks(), self.n_threads, threads.INLINE_TESTS)
         found = findings.smallest[entry]

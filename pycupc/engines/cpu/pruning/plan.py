@@ -119,9 +119,13 @@ class Pruning:
             if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
                 return np.zeros_like(rows)
         _loaded.add(way)
-        if way == "rows":
-            rows[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
-        return rows
+        return self.sound(graph, rows) if way == "rows" else rows
+
+    def sound(self, graph: Graph, rows: Mask) -> Mask:
+        """Those of the rows that are well conditioned, bool (p,)."""
+        sound = np.zeros_like(rows)
+        sound[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
+        return sound
 
     def _is_sound(self, graph: Graph, x: int) -> bool:
         """Whether no set of variables in the row has a pivot that might be doubtful."""

@@ -1,0 +1,202 @@
+// examine.cuh -- what becomes of a node: proven, open, or two smaller nodes.
+#pragma once
+#include "pruning/relaxation.cuh"
+
+enum Verdict {
+    PROVEN,        // every set of the node is surely dependent
+    OPEN,          // `taken` has become a set that is not
+    SPLIT,         // the node has become a smaller one
+    SPLIT_IN_TWO,  // the same, and left another
+    FAILED         // cannot be decided here
+};
+
+// One or two members are left to choose: tests every set, in lexicographic order, scaled as in `examine`.
+template <int SLOTS>
+TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
+                      const double margin) {
+    const double c2 = row.cutoff * row.cutoff;
+    const bool both = pr.m == 2;
+    for (int f = 0; f < (both ? pr.q - 1 : 1); ++f) {
+        const double xf = both ? w.x[f] : 0.0, yf = both ? w.y[f] : 0.0, inv = 1.0 / w.v[f];
+        const double vx = fma(-xf * inv, xf, 1.0), vy = fma(-yf * inv, yf, 1.0), cov = fma(-xf * inv, yf, rho);
+        for (int b = both ? f + 1 : 0; b < pr.q; b += LANES) {
+            const int j = b + team_lane();
+            bool doubt = false;
+            if (j < pr.q) {
+                const double e = both ? given(row, w, w.list[j], w.list[f]) * inv : 0.0;
+                const double u = 1.0 / fma(-e * w.v[f], e, w.v[j]), x = fma(-e, xf, w.x[j]), y = fma(-e, yf, w.y[j]);
+                const double num = fabs(fma(-x * u, y, cov)) - margin;
+                const double px = fma(-x * u, x, vx), py = fma(-y * u, y, vy);
+                doubt = !(num > 0.0 && num * num > c2 * px * py);
+            }
+            if (!team_any(doubt)) continue;
+            const int last = team_pick(j, doubt);
+            if (team_lane() == 0) {
+                node.taken.add(w.list[last]);
+                if (both) node.taken.add(w.list[f]);
+            }
+            team_sync();
+            return OPEN;
+        }
+    }
+    return PROVEN;
+}
+
+// The pair and the candidates given the members taken: covariance and variances of x and y, then `a` = cov(candidate, x),
+// `u` = cov(candidate, y), and v.
+struct Moments {
+    double vx, vy, cov;
+};
+template <int SLOTS>
+TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, Problem<SLOTS>& pr) {
+    const int x = row.d, y = target, pitch = row.d + 1;
+    Moments m = {row.R[x * pitch + x], row.R[y * pitch + y], row.R[x * pitch + y]};
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const int k = pr.there(i) ? w.list[team_lane() + i * LANES] : 0;
+        pr.at[i] = k;
+        pr.a[i] = row.R[x * pitch + k];
+        pr.u[i] = row.R[y * pitch + k];
+        pr.v[i] = row.R[k * pitch + k];
+    }
+    UNROLL2
+    for (int s = 0; s < pr.taken; ++s) {
+        const double* W = w.W + s * pitch;
+        const double wx = W[x], wy = W[y];
+        m.vx = fma(-wx, wx, m.vx);
+        m.vy = fma(-wy, wy, m.vy);
+        m.cov = fma(-wx, wy, m.cov);
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) {
+            const double k = W[pr.at[i]];
+            pr.a[i] = fma(-k, wx, pr.a[i]);
+            pr.u[i] = fma(-k, wy, pr.u[i]);
+            pr.v[i] = fma(-k, k, pr.v[i]);
+        }
+    }
+    return m;
+}
+
+// Weights and the budget of the relaxation, from the correlation rho > 0 of x and y, `a` and `u` = those of the
+// candidates with x and y. False where the budget is not positive; `s` then says which candidates are strong.
+template <int SLOTS>
+TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin) {
+    const double c = row.cutoff;
+    double squares[2] = {0.0, 0.0};
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const double inv = pr.there(i) ? 1.0 / pr.v[i] : 0.0;
+        squares[0] = fma(pr.a[i] * inv, pr.a[i], squares[0]);
+        squares[1] = fma(pr.u[i] * inv, pr.u[i], squares[1]);
+        pr.s[i] = fabs(pr.a[i] * pr.u[i]) * inv;
+        pr.alive[i] = pr.there(i);
+    }
+    team_sums<2>(squares);
+    double t = fmin(1.5, fmax(2.0 / 3.0, sqrt(squares[1] / fmax(1e-300, squares[0]))));
+    if (rho - 0.5 * c * (t + 1.0 / t) <= margin) t = 1.0;
+    pr.budget = rho - 0.5 * c * (t + 1.0 / t) - margin;
+    pr.w = 0.25 * (1.0 - c);
+    pr.zEz = pr.path = 0.0;
+    pr.rounding = ROUNDING + (pr.taken ? ENTRY_PER_MARGIN * row.margin : 0.0);
+    if (!(pr.budget > 0.0)) return false;
+    const double root = sqrt(t), over = 1.0 / root, weight = (double)pr.m / pr.q;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        pr.delta[i] = row.delta[pr.at[i]];
+        pr.a[i] = pr.there(i) ? fma(root, pr.a[i], over * pr.u[i]) : 0.0;
+        pr.u[i] = pr.a[i];
+        pr.z[i] = 0.0;
+        pr.weight[i] = weight;
+    }
+    return true;
+}
+
+// The node's children: the one with the most promising candidate replaces it, the one without becomes `other`. Where
+// members are known that every open set has, there is one child, with them.
+template <int SLOTS>
+TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
+    const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
+    int left = 0, known = 0;
+    double most = -1.0;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        left += team_count(pr.alive[i]);
+        if (pr.there(i) && !pr.alive[i]) node.kept.drop(pr.at[i]);
+        if (pr.alive[i]) most = fmax(most, pr.s[i]);
+    }
+    most = team_max(most);
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const bool in = pr.alive[i] && (left == pr.m || (pr.s[i] > top.tau && rest - pr.s[i] < pr.budget));
+        if (in) {
+            node.kept.drop(pr.at[i]);
+            node.taken.add(pr.at[i]);
+        }
+        known += team_count(in);
+    }
+    team_sync();
+    if (known) {
+        if (team_lane() == 0) node.choose = pr.m - known;
+        team_sync();
+        return SPLIT;
+    }
+    int best = 0;
+    bool mine = false;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i)
+        if (pr.alive[i] && pr.s[i] == most) {
+            best = pr.at[i];
+            mine = true;
+        }
+    best = team_pick(best, mine);
+    if (team_lane() == 0) {
+        node.kept.drop(best);
+        other = node;
+        node.taken.add(best);
+        node.choose = pr.m - 1;
+    }
+    team_sync();
+    return SPLIT_IN_TWO;
+}
+
+// Whether |r| of the pair given the members taken is surely below `limit`.
+TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, const double limit) {
+    if (!hold_all(row, w, node.taken)) return false;
+    const int x = row.d, y = node.target;
+    return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
+}
+
+// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
+template <int SLOTS>
+TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
+    Problem<SLOTS> pr;
+    pr.m = node.choose;
+    pr.q = list_members(node.kept, row.d, w.list);
+    if (pr.q < pr.m) return PROVEN;
+    if (!hold_all(row, w, node.taken)) return FAILED;
+    pr.taken = w.held->count;
+    const Moments given_taken = moments_of(row, w, node.target, pr);
+    const double vx = given_taken.vx, vy = given_taken.vy;
+    if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
+    const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);
+    const double rho = fabs(cov), scale_y = cov < 0.0 ? -sy : sy, margin = row.margin * (sx * sy);
+    if (pr.m == 0) return rho - margin > row.cutoff ? PROVEN : OPEN;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        pr.a[i] *= sx;
+        pr.u[i] *= scale_y;
+        const int j = team_lane() + i * LANES;
+        if (pr.m <= 2 && j < pr.q) {
+            w.x[j] = pr.a[i];
+            w.y[j] = pr.u[i];
+            w.v[j] = pr.v[i];
+        }
+    }
+    if (pr.m <= 2) {
+        team_sync();
+        return test_all(row, w, pr, node, rho, margin);
+    }
+    Top top = {0.0, 1e300, 1e300};
+    if (set_up(row, pr, rho, margin) && prove(row, w, pr, top)) return PROVEN;
+    return split(pr, top, node, other);
+}

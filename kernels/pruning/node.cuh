@@ -1,0 +1,113 @@
+// node.cuh -- a node of the search for a separating set of one ordered pair (x, y): its conditioning sets, and the
+//   covariances given the members that all of them have.
+//   Positions are those of the neighbours of x, ascending; position d stands for x itself.
+#pragma once
+#include "canonical/partial_correlation.cuh"
+#include "pruning/team.cuh"
+
+constexpr double LEAST = 1e-4;  // smallest delta, and smallest var(x | neighbours), of a row with bounds
+constexpr int WORDS = 8;        // of a mask
+constexpr int MOST_NEIGHBOURS = 32 * WORDS;
+
+// A set of positions. Lies in shared memory; a team changes it together.
+struct Mask {
+    unsigned word[WORDS];
+    TEAM bool has(const int k) const { return word[k >> 5] >> (k & 31) & 1; }
+    TEAM void add(const int k) { team_or(word[k >> 5], 1u << (k & 31)); }
+    TEAM void drop(const int k) { team_and(word[k >> 5], ~(1u << (k & 31))); }
+};
+
+// The conditioning sets that hold all of `taken` and `choose` of `kept`.
+struct Node {
+    Mask kept, taken;
+    int target, choose;  // position of y
+};
+
+// What holds for all nodes of a row.
+struct RowBound {
+    const double* R;      // [d + 1, d + 1] covariances of the neighbours and x
+    const double* delta;  // [d] R without x, less diag(delta), is positive semidefinite
+    int d;
+    double cutoff;  // |r| above it is surely dependent
+    double margin;  // that a bound must keep, for variances of 1
+};
+
+// The members whose rows of W a team has, in this order.
+struct Held {
+    int count;
+    unsigned short order[MOST_TAKEN];
+};
+
+// Work space of a team.
+struct Bench {
+    double* p;             // [d] a vector over the candidates
+    unsigned short* list;  // [d] positions of the candidates
+    Held* held;            // in shared memory
+    double* W;             // [held, d + 1] by position: cov(i, j | held) = R_ij - sum over s of W_si W_sj
+    double *x, *y, *v;     // [d] covariances of the candidates with x and y, their variances, given the members taken
+};
+
+// Lists the positions of `set`; returns their number.
+TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
+    int n = 0;
+    for (int b = 0; b < d; b += LANES) {
+        const int k = b + team_lane();
+        const bool in = k < d && set.has(k);
+        const int at = n + team_before(in);
+        if (in) list[at] = (unsigned short)k;
+        n += team_count(in);
+    }
+    team_sync();
+    return n;
+}
+
+// One more row of W, for position k. False where its variance is too small, or there is no room.
+TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
+    const int s = w.held->count, pitch = row.d + 1;
+    if (s == MOST_TAKEN) return false;
+    double pivot = row.R[k * pitch + k];
+    UNROLL4
+    for (int i = 0; i < s; ++i) pivot = fma(-w.W[i * pitch + k], w.W[i * pitch + k], pivot);
+    if (!(pivot > PIVOT_FLOOR)) return false;
+    const double scale = 1.0 / sqrt(pivot);
+    for (int c = team_lane(); c < pitch; c += LANES) {
+        double v = row.R[k * pitch + c];
+        UNROLL4
+        for (int i = 0; i < s; ++i) v = fma(-w.W[i * pitch + k], w.W[i * pitch + c], v);
+        w.W[s * pitch + c] = v * scale;
+    }
+    team_sync();
+    if (team_lane() == 0) {
+        w.held->order[s] = (unsigned short)k;
+        w.held->count = s + 1;
+    }
+    team_sync();
+    return true;
+}
+
+// Makes `taken` what is held. The rows that the node before has in common with it, from the first on, stay.
+TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
+    const int before = w.held->count;
+    int keep = 0;
+    while (keep < before && taken.has(w.held->order[keep])) ++keep;
+    team_sync();
+    if (team_lane() == 0) w.held->count = keep;
+    team_sync();
+    for (int i = 0; i < WORDS; ++i) {
+        unsigned missing = taken.word[i];
+        for (int s = 0; s < keep; ++s)
+            if (w.held->order[s] >> 5 == i) missing &= ~(1u << (w.held->order[s] & 31));
+        for (; missing; missing &= missing - 1)
+            if (!hold(row, w, 32 * i + lowest_bit(missing))) return false;
+    }
+    return true;
+}
+
+// cov(i, j | held), by positions.
+TEAM double given(const RowBound& row, const Bench& w, const int i, const int j) {
+    const int pitch = row.d + 1, n = w.held->count;
+    double v = row.R[i * pitch + j];
+    UNROLL4
+    for (int s = 0; s < n; ++s) v = fma(-w.W[s * pitch + i], w.W[s * pitch + j], v);
+    return v;
+}

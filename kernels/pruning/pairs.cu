@@ -1,0 +1,288 @@
+// pairs.cu -- prove_pairs: decides ordered pairs of a level without enumerating their conditioning sets; lift: afterwards.
+#include "common/warp.cuh"
+#include "pruning/search.cuh"
+
+constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
+constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int NODE_DOUBLES = 9;
+static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
+constexpr double MOST_NODES = 4096;  // per pair, to decide whether a set separates it
+constexpr int MOST_QUESTIONS = 512;  // nodes per pair to find the first set, by one warp
+constexpr u64 TRIAL = 20000;         // nodes after which the filter must have paid
+
+// What is known of a target.
+constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
+
+// The block's present work, in shared memory.
+struct Work {
+    int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1
+    int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand
+    int most;                         // nodes per target
+    int used[TARGETS], state[TARGETS];
+    u64 rank[TARGETS], tests[TARGETS];  // of the first separating set; tests up to it
+};
+
+DEVICE int now(const int& v) { return *(const volatile int*)&v; }
+
+// The next work item: a row of this launch, and some of its targets. One thread.
+DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
+                         const int launch, Work& work) {
+    const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
+    Counters& total = *lv.counters;
+    work.there = 0;
+    for (;;) {
+        const u64 item = atomicAdd(&total.turns[launch], 1ULL);
+        const u64 bounds = *(volatile u64*)&total.bounds;
+        if (item >= items || *lv.stop) return;
+        if (bounds > TRIAL && *(volatile double*)&total.worth < (double)bounds * f.sets_per_node) return;
+        const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
+        const int d = (int)(g.start[x + 1] - g.start[x]);
+        if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
+        const double sets = (double)lv.binom(d - 1, lv.level);
+        work.row = x;
+        work.d = d;
+        work.first = first;
+        work.count = min(TARGETS, d - first);
+        work.next = work.waiting = work.busy = work.lock = 0;
+        work.most = (int)fmax(16.0, fmin(MOST_NODES, 16.0 * sets / f.sets_per_node));
+        work.there = 1;
+        return;
+    }
+}
+
+// All sets of a pair as a node. One thread.
+DEVICE void root(const Work& work, const int target, const int level, Node& node) {
+    for (int i = 0; i < WORDS; ++i) {
+        const int left = work.d - 32 * i;
+        node.kept.word[i] = left >= 32 ? FULL : (left > 0 ? (1u << left) - 1 : 0);
+        node.taken.word[i] = 0;
+    }
+    node.target = target;
+    node.choose = level;
+    node.kept.word[target >> 5] &= ~(1u << (target & 31));
+}
+
+DEVICE void lock(Work& work) {
+    while (atomicCAS(&work.lock, 0, 1) != 0) __nanosleep(20);
+    __threadfence_block();
+}
+
+DEVICE void unlock(Work& work) {
+    __threadfence_block();
+    atomicExch(&work.lock, 0);
+}
+
+// Takes a node for the warp of this thread: one that waits, or else the next target. 1: taken, 0: nothing is left, -1: not
+// yet known. One thread of a warp calls it.
+DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
+    if (now(work.waiting) == 0 && now(work.next) >= work.count) {
+        if (now(work.busy) > 0) return -1;  // without the lock, which those with work need
+    }
+    int got = 1;
+    lock(work);
+    if (now(work.waiting) > 0) {
+        node = stack[now(work.waiting) - 1];
+        atomicSub(&work.waiting, 1);
+    } else if (now(work.next) < work.count) {
+        const int t = atomicAdd(&work.next, 1);
+        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested
+        else root(work, work.first + t, level, node);
+    } else got = now(work.busy) > 0 ? -1 : 0;
+    if (got > 0) atomicAdd(&work.busy, 1);
+    unlock(work);
+    return got;
+}
+
+// Puts a node on the stack; false where that is full. One thread.
+DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
+    lock(work);
+    const int at = now(work.waiting);
+    if (at < STACK) {
+        stack[at] = node;
+        atomicAdd(&work.waiting, 1);
+    }
+    unlock(work);
+    return at < STACK;
+}
+
+// The first separating set of target t, of which h.node.taken is not surely dependent. One warp, the only one for t.
+template <int SLOTS>
+DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
+                     const int t) {
+    if (team_lane() == 0) {
+        h.witness = h.node.taken;
+        root(work, work.first + t, lv.level, h.best);
+    }
+    team_sync();
+    const int most = min(work.most, MOST_QUESTIONS);
+    int left = most;
+    const bool found = find_first<SLOTS>(row, bench, h, own, left);
+    if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
+    if (!found) return;
+    if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
+    if (team_lane() == 0) {
+        const int d = row.d, l = lv.level, y = work.first + t;
+        u64 rank = lv.binom(d, l) - 1, tests = lv.binom(d - 1, l);
+        for (int k = 0, i = 0; k < d; ++k)
+            if (h.best.taken.has(k)) {
+                rank -= lv.binom(d - 1 - k, l - i);
+                tests -= lv.binom(d - 2 - (k - (k > y)), l - i);
+                ++i;
+            }
+        work.rank[t] = rank;
+        work.tests[t] = tests;
+        work.state[t] = SEPARATED;
+    }
+    team_sync();
+}
+
+// A node and all that comes from its first children; the others wait on the stack. One warp.
+template <int SLOTS>
+DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
+                   Hand& h) {
+    const int t = h.node.target - work.first, lane = team_lane();
+    for (;;) {
+        int stop = 0;
+        if (lane == 0) {
+            stop = now(work.state[t]) != UNDECIDED;
+            if (!stop && atomicAdd(&work.used[t], 1) >= work.most) {
+                atomicCAS(&work.state[t], UNDECIDED, LEFT);
+                stop = 1;
+            }
+        }
+        if (__shfl_sync(FULL, stop, 0)) return;
+        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other);
+        if (verdict == PROVEN) return;
+        if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
+            if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
+                atomicCAS(&work.state[t], UNDECIDED, LEFT);
+            __syncwarp();
+            continue;
+        }
+        int first = 0;
+        if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
+        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate<SLOTS>(lv, work, row, bench, own, h, t);
+        return;
+    }
+}
+
+// What became of the targets of an item. Whole block.
+DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
+    const int x = work.row;
+    for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {  // the first warp
+        const bool in = t < work.count;
+        const i64 e = g.start[x] + work.first + t;
+        const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
+        const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
+        if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
+        if (state == SEPARATED) f.rank[e] = work.rank[t];
+        if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
+        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+        if (state != LEFT) {
+            f.decided[e] = 1;
+            g.best[e] = 0;
+        }
+        if (t == 0) {
+            atomicAdd(&lv.counters->bounds, (u64)nodes);
+            atomicAdd(&lv.counters->decided, (u64)decided);
+            atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
+        }
+    }
+}
+
+// Certifies pairs of the rows low < degree <= high.
+//   Work    item = up to 32 targets of a row; its warps share a stack of nodes
+//   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
+//           numbers the launches of a level
+//   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
+//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
+//           counters
+template <int SLOTS>
+__global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS == 5 ? 1 : 2)
+    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch) {
+    extern __shared__ double pair_memory[];
+    __shared__ Work work;
+    __shared__ Hand hands[16];
+    __shared__ Held held[16];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    double* space = f.work + blockIdx.x * f.work_doubles;
+    Node* stack = (Node*)space;
+    space += STACK * NODE_DOUBLES;
+    Node* own = (Node*)space + warp * DEPTH;
+    space += warps * DEPTH * NODE_DOUBLES;
+    double *R = pair_memory, *delta = R + (high + 1) * (high + 1);
+    double* vectors = delta + high;
+    unsigned short* lists = (unsigned short*)(vectors + warps * high);
+    Bench bench;
+    bench.held = held + warp;
+    bench.p = vectors + warp * high;
+    bench.list = lists + warp * (high + 2);
+    bench.W = space + warp * bench_doubles(high, lv.level);
+    const double cutoff = sqrt(lv.sure_out + 1e-12);
+
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, launch, work);
+        __syncthreads();
+        if (!work.there) break;
+        const int x = work.row, d = work.d;
+        const i64 e0 = g.start[x];
+        for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
+            work.used[t] = 0;
+            work.state[t] = g.G[(i64)x * g.p + g.column[e0 + work.first + t]] == LIVE ? UNDECIDED : LEFT;
+        }
+        for (int i = warp; i <= d; i += warps) {
+            const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
+            for (int j = lane; j <= d; j += 32) R[i * (d + 1) + j] = from[j < d ? g.column[e0 + j] : x];
+        }
+        for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
+        if (lane == 0) held[warp].count = 0;
+        bench.v = bench.W + bench_doubles(high, lv.level) - (high + 1);
+        bench.y = bench.v - (high + 1);
+        bench.x = bench.y - (high + 1);
+        const RowBound row = {R, delta, d, cutoff, f.margin[x]};
+        __syncthreads();
+        for (;;) {
+            int got = 0;
+            if (lane == 0) got = *lv.stop ? 0 : take_node(work, stack, lv.level, hands[warp].node);
+            got = __shfl_sync(FULL, got, 0);
+            __syncwarp();
+            if (got == 0) break;
+            if (got < 0) {
+                __nanosleep(500);
+                continue;
+            }
+            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp]);
+            __syncwarp();
+            if (lane == 0) atomicSub(&work.busy, 1);
+        }
+        __syncthreads();
+        settle_targets(g, lv, f, work);
+    }
+}
+
+// Pairs that the level must test, per row.
+//   Launch  grid p, block 32: one warp per row
+//   Writes  f.open
+extern "C" __global__ void count_open(const Graph g, const Filter f) {
+    const int x = blockIdx.x;
+    int open = 0;
+    for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
+        open += !f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE;
+    open = sum_over_warp(open);
+    if (threadIdx.x == 0) f.open[x] = open;
+}
+
+// After the tests: the ranks of separated pairs and of certified ones (none), and the tests that were spared.
+//   Launch  any grid, block 256: one thread per pair
+extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
+    u64 spared = 0;
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        if (!f.decided[e]) continue;
+        const i64 x = g.source[e], y = g.column[e];
+        g.best[e] = f.rank[e];
+        if (x < y || g.G[x * g.p + y] != GONE_A) spared += f.spares[e];
+    }
+    spared = sum_over_warp(spared);
+    if ((threadIdx.x & 31) == 0 && spared) atomicAdd(&lv.counters->spared, spared);
+}

@@ -1,0 +1,215 @@
+// relaxation.cuh -- an upper bound over all conditioning sets of a node at once.
+#pragma once
+#include "pruning/node.cuh"
+
+constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
+constexpr double LEAST_WEIGHT = 1e-5;
+constexpr double ROUNDING = 5e-14;         // of a sum of products over the candidates and the members taken
+constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, over the row's margin
+
+// A node as a problem: slot i of lane t holds candidate t + i * LANES of the list.
+//   a        sqrt(t) x + y / sqrt(t), for x and y scaled to variance 1 given the members taken
+//   delta    as RowBound::delta; v: variances
+//   alive    candidates that some set that is not yet proven may have
+//   weight   of the relaxation, in [0, 1], with sum m
+//   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
+//   path     sum of |z| over all steps so far; u and Ez err by less than path * rounding
+//   s        scores: a set T is proven where w z'Ez + sum of s over T < budget
+template <int SLOTS>
+struct Problem {
+    double a[SLOTS], v[SLOTS], delta[SLOTS], weight[SLOTS], z[SLOTS], u[SLOTS], s[SLOTS];
+    int at[SLOTS];  // position, or 0 where there is no candidate
+    bool alive[SLOTS];
+    double w, budget, zEz, path, rounding;
+    int q, m, taken;  // candidates, members to choose, members taken
+
+    TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
+};
+
+// cov(candidates | taken) times w.p, a row of R per step, then the rows of W in groups, whose sums overlap.
+template <int SLOTS>
+TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
+    constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
+    const int pitch = row.d + 1;
+    double p[SLOTS];
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        out[i] = 0.0;
+        p[i] = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+    }
+    UNROLL4
+    for (int j = 0; j < pr.q; ++j) {
+        const double* r = row.R + (int)w.list[j] * pitch;
+        const double pj = w.p[j];
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) out[i] = fma(r[pr.at[i]], pj, out[i]);
+    }
+    for (int s = 0; s < pr.taken; s += GROUP) {
+        double own[GROUP][SLOTS], dot[GROUP];
+        UNROLL
+        for (int k = 0; k < GROUP; ++k) {
+            dot[k] = 0.0;
+            UNROLL
+            for (int i = 0; i < SLOTS; ++i) {
+                own[k][i] = s + k < pr.taken ? w.W[(s + k) * pitch + pr.at[i]] : 0.0;
+                dot[k] = fma(own[k][i], p[i], dot[k]);
+            }
+        }
+        team_sums<GROUP>(dot);
+        UNROLL
+        for (int k = 0; k < GROUP; ++k) {
+            UNROLL
+            for (int i = 0; i < SLOTS; ++i) out[i] = fma(-own[k][i], dot[k], out[i]);
+        }
+    }
+}
+
+// The sum of the m largest scores is at most m tau + sum of max(s - tau, 0), for every tau.
+struct Top {
+    double sum, tau;  // tau: the largest score that is not among the m largest, or little above
+    double next;      // the largest score up to tau
+};
+
+template <int SLOTS>
+TEAM double top_sum(const Problem<SLOTS>& pr, const double tau) {
+    double sum = 0.0;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i)
+        if (pr.alive[i]) sum += fmax(pr.s[i] - tau, 0.0);
+    return team_sum(sum) + pr.m * tau;
+}
+
+// tau by bisection: at most m scores are above it.
+template <int SLOTS>
+TEAM Top top_of(const Problem<SLOTS>& pr) {
+    double low = 0.0, high = 0.0;  // scores are not negative
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i)
+        if (pr.alive[i]) high = fmax(high, pr.s[i]);
+    high = team_max(high);
+    int above = 0;
+    for (int step = 0; step < 40 && above != pr.m; ++step) {
+        const double middle = 0.5 * (low + high);
+        above = 0;
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) above += team_count(pr.alive[i] && pr.s[i] > middle);
+        if (above > pr.m) low = middle;
+        else high = middle;
+    }
+    double next = 0.0;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i)
+        if (pr.alive[i] && pr.s[i] <= high) next = fmax(next, pr.s[i]);
+    return {top_sum(pr, high), high, team_max(next)};
+}
+
+// Conjugate gradients for (E + diag(delta / weight)) z = a, from the present z on, with the diagonal as preconditioner.
+template <int SLOTS>
+TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const int steps) {
+    double product[SLOTS], extra[SLOTS], diagonal[SLOTS], rz = 0.0;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        extra[i] = pr.delta[i] / pr.weight[i];
+        diagonal[i] = 1.0 / (pr.v[i] - pr.delta[i] + extra[i]);
+        const double r = pr.u[i] - extra[i] * pr.z[i], y = r * diagonal[i];
+        if (pr.there(i)) {
+            w.p[team_lane() + i * LANES] = y;
+            rz = fma(r, y, rz);
+        }
+    }
+    rz = team_sum(rz);
+    for (int step = 0; step < steps; ++step) {
+        team_sync();
+        multiply(row, w, pr, product);
+        double sums[2] = {0.0, 0.0};  // curvature along p; sum of |p|
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) {
+            const double p = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+            product[i] = fma(-pr.delta[i], p, product[i]);  // E p
+            sums[0] = fma(p, fma(extra[i], p, product[i]), sums[0]);
+            sums[1] += fabs(p);
+        }
+        team_sums<2>(sums);
+        const double along = sums[0] > 0.0 ? rz / sums[0] : 0.0;
+        pr.path = fma(fabs(along), sums[1], pr.path);
+        double next = 0.0;
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i) {
+            const double p = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+            pr.z[i] = fma(along, p, pr.z[i]);
+            pr.u[i] = fma(-along, product[i], pr.u[i]);
+            const double r = fma(-extra[i], pr.z[i], pr.u[i]);
+            product[i] = r * diagonal[i];
+            if (pr.there(i)) next = fma(r, product[i], next);
+        }
+        if (step + 1 == steps) break;
+        next = team_sum(next);
+        const double again = rz > 0.0 ? next / rz : 0.0;
+        rz = next;
+        team_sync();
+        UNROLL
+        for (int i = 0; i < SLOTS; ++i)
+            if (pr.there(i)) {
+                double& p = w.p[team_lane() + i * LANES];
+                p = fma(again, p, product[i]);
+            }
+    }
+    team_sync();
+}
+
+// Scores of the present z. Returns whether no weights can prove the node: a lower bound of what any z can reach.
+template <int SLOTS>
+TEAM bool score(Problem<SLOTS>& pr) {
+    double zEz = 0.0, reach = 0.0;
+    const double error = pr.path * pr.rounding;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const double u = fabs(pr.u[i]) + error;
+        pr.s[i] = pr.w * u * u / pr.delta[i];
+        zEz = fma(pr.z[i], pr.a[i] - pr.u[i], zEz);
+        reach = fma(pr.z[i], pr.a[i] + pr.u[i] - pr.delta[i] / pr.weight[i] * pr.z[i], reach);
+    }
+    double sums[2] = {zEz, reach};
+    team_sums<2>(sums);
+    pr.zEz = fma(error, pr.path, sums[0]);
+    return pr.w * sums[1] > pr.budget;
+}
+
+// Weights of the next round: a step towards the m largest scores (Frank and Wolfe).
+template <int SLOTS>
+TEAM void move_weights(Problem<SLOTS>& pr, const double tau, const double step) {
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        const double to = pr.alive[i] && pr.s[i] > tau ? 1.0 : 0.0;
+        pr.weight[i] = fmax(LEAST_WEIGHT, fma(step, to - pr.weight[i], pr.weight[i]));
+    }
+}
+
+// Drops the candidates that no set can have unless it is proven. Returns how many stay.
+template <int SLOTS>
+TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
+    const double rest = pr.w * pr.zEz + top.sum - top.tau;
+    int n = 0;
+    UNROLL
+    for (int i = 0; i < SLOTS; ++i) {
+        if (pr.alive[i] && pr.s[i] <= top.tau && rest + pr.s[i] < pr.budget) pr.alive[i] = false;
+        n += team_count(pr.alive[i]);
+    }
+    return n;
+}
+
+// Tries to prove all sets of the problem; true if that succeeds. Otherwise `alive` and the scores say what is left, and
+// `top` belongs to them.
+template <int SLOTS>
+TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
+    for (int round = 0;; ++round) {
+        improve(row, w, pr, round ? 1 : FIRST_STEPS);
+        const bool hopeless = score(pr);
+        top = top_of(pr);
+        if (pr.w * pr.zEz + top.sum < pr.budget) return true;
+        const int left = drop_candidates(pr, top);
+        if (left < pr.m) return true;
+        if (left == pr.m || hopeless || round == ROUNDS) return false;
+        move_weights(pr, top.tau, 2.0 / (round + 3.0));
+    }
+}

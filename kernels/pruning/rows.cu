@@ -1,0 +1,182 @@
+// rows.cu -- bound_rows: what a row's bounds rest on, and which rows can have none.
+#include "common/warp.cuh"
+#include "pruning/node.cuh"
+
+constexpr double MARGIN = 1e-7;           // of a bound, for delta = 1; see kernels/README.md
+constexpr double PROOF = 1e-10;           // what the factorisation that proves delta leaves for its rounding
+constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba
+constexpr double MOST_OFF_ONE = 1e-9;     // of a variance
+constexpr int ITERATIONS = 16, PROOFS = 30;
+
+// The block's shared memory besides A.
+struct RowMemory {
+    int ids[MOST_NEIGHBOURS + 1];
+    double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];
+    double sum;
+};
+
+// A [n, n] = C of the row's neighbours, less `mu` d and `less` on the diagonal. Whole block.
+DEVICE void fill(const Graph& g, const RowMemory& mem, const int n, double* A, const double mu, const double less) {
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j < n; j += 32) {
+            const double v = g.C[(i64)mem.ids[i] * g.p + mem.ids[j]];
+            A[i * n + j] = i == j ? v - mu * mem.d[i] - less : v;
+        }
+    __syncthreads();
+}
+
+// Whether A is symmetric, with ones on the diagonal and no NaN.
+DEVICE bool regular(const double* A, const int n) {
+    bool good = true;
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j <= i; j += 32)
+            good = good && fabs(A[i * n + j] - A[j * n + i]) <= MOST_ASYMMETRY &&
+                   (i != j || fabs(A[i * n + i] - 1.0) < MOST_OFF_ONE);
+    return __syncthreads_and(good);
+}
+
+// A = -A^-1 by sweeps; false where a pivot is too small. Whole block.
+DEVICE bool sweep_all(double* A, const int n, double* b) {
+    for (int k = 0; k < n; ++k) {
+        const double pivot = A[k * n + k];
+        if (!(pivot > LEAST)) return false;
+        const double inv = 1.0 / pivot;
+        for (int i = threadIdx.x; i < n; i += blockDim.x) b[i] = A[i * n + k];
+        __syncthreads();
+        for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5) {
+            const double f = b[i] * inv;
+            for (int j = threadIdx.x & 31; j < n; j += 32) {
+                double& v = A[i * n + j];
+                if (i == k) v = j == k ? -inv : b[j] * inv;
+                else v = j == k ? f : fma(-f, b[j], v);
+            }
+        }
+        __syncthreads();
+    }
+    return true;
+}
+
+// Whether A is positive definite: elimination of its lower triangle. Whole block; A is lost.
+DEVICE bool positive(double* A, const int n) {
+    for (int k = 0; k < n; ++k) {
+        const double pivot = A[k * n + k];
+        if (!(pivot > 1e-12)) return false;  // the same value in all threads: nobody writes it before the barrier
+        const double inv = 1.0 / pivot;
+        for (int i = k + 1 + (threadIdx.x >> 5); i < n; i += blockDim.x >> 5) {
+            const double f = A[i * n + k] * inv;
+            for (int j = k + 1 + (threadIdx.x & 31); j <= i; j += 32)
+                A[i * n + j] = fma(-f, A[j * n + k], A[i * n + j]);
+        }
+        __syncthreads();
+    }
+    return true;
+}
+
+// Sum over the block of `v`, in all threads.
+DEVICE double block_sum(double v, double& sum) {
+    __syncthreads();
+    if (threadIdx.x == 0) sum = 0.0;
+    __syncthreads();
+    v = sum_over_warp(v);
+    if ((threadIdx.x & 31) == 0) atomicAdd(&sum, v);
+    __syncthreads();
+    return sum;
+}
+
+// A = D^1/2 (-A) D^1/2: the inverse, with ones on its diagonal. Whole block; b is work space.
+DEVICE void scale_inverse(double* A, const int n, RowMemory& mem) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = sqrt(mem.d[i]);
+    __syncthreads();
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j < n; j += 32) A[i * n + j] *= -mem.b[i] * mem.b[j];
+    __syncthreads();
+}
+
+// Largest eigenvalue of A, from below, by the power method. Whole block; b is work space.
+DEVICE double largest_eigenvalue(const double* A, const int n, RowMemory& mem) {
+    double scale = 1.0 / n, value = 1.0;  // scale: 1 / |b|^2
+    for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = (i * 2654435761u >> 16) & 1 ? 1.0 : -1.0;
+    double next[(MOST_NEIGHBOURS + 7) / 8];  // entries of this warp's rows, 8 warps at least
+    for (int step = 0; step < ITERATIONS; ++step) {
+        __syncthreads();
+        double square = 0.0;
+        int r = 0;
+        for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5, ++r) {
+            double v = 0.0;
+            for (int j = threadIdx.x & 31; j < n; j += 32) v = fma(A[i * n + j], mem.b[j], v);
+            v = sum_over_warp(v);
+            next[r] = v;
+            square += v * v;
+        }
+        square = block_sum((threadIdx.x & 31) ? 0.0 : square, mem.sum);
+        value = sqrt(square * scale);
+        r = 0;
+        const double norm = rsqrt(square);
+        for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5, ++r)
+            if ((threadIdx.x & 31) == 0) mem.b[i] = next[r] * norm;
+        scale = 1.0;
+    }
+    __syncthreads();
+    return value;
+}
+
+// var(x | all neighbours), from A = -R^-1; b is work space.
+DEVICE double variance_left(const Graph& g, const double* A, const int x, const int n, RowMemory& mem) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = g.C[(i64)x * g.p + mem.ids[i]];
+    __syncthreads();
+    double v = 0.0;
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j < n; j += 32) v = fma(A[i * n + j] * mem.b[i], mem.b[j], v);
+    return g.C[(i64)x * g.p + x] + block_sum(v, mem.sum);
+}
+
+// Delta and margin of every row that is worth a filter.
+//   delta = mu d with d_k = 1 / (R^-1)_kk, and mu just below the smallest eigenvalue of d^-1/2 R d^-1/2, so that
+//   R - diag(delta) is positive definite, which a factorisation proves.
+//   Work    one row at a time per block
+//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits; `widest`: largest
+//           degree of a row with bounds
+//   Reads   g.C, g.start, g.column, lv.binom, f.least_sets
+//   Writes  f.delta, f.margin
+extern "C" __global__ void __launch_bounds__(256, 1)
+    bound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
+    extern __shared__ double row_matrix[];
+    __shared__ RowMemory mem;
+    for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
+        const i64 e0 = g.start[x];
+        const int n = (int)(g.start[x + 1] - e0);
+        if (threadIdx.x == 0) f.margin[x] = 0.0;
+        if (__syncthreads_or(*lv.stop)) return;
+        if (n <= lv.level || n > widest) continue;
+        if ((double)lv.binom(n - 1, lv.level) < f.least_sets) continue;
+        double* A = n * n <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
+        bool good = fabs(g.C[(i64)x * g.p + x] - 1.0) < MOST_OFF_ONE;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            const i64 y = g.column[e0 + k];
+            good = good && fabs(g.C[x * g.p + y] - g.C[y * g.p + x]) <= MOST_ASYMMETRY;
+            mem.ids[k] = (int)y;
+            mem.d[k] = 0.0;
+        }
+        if (!__syncthreads_and(good)) continue;
+        fill(g, mem, n, A, 0.0, 0.0);
+        if (!regular(A, n) || !sweep_all(A, n, mem.b)) continue;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) mem.d[k] = -1.0 / A[k * n + k];
+        __syncthreads();
+        const double vx = variance_left(g, A, x, n, mem);
+        if (!(vx > LEAST)) continue;
+        scale_inverse(A, n, mem);
+        double mu = 0.98 / largest_eigenvalue(A, n, mem);
+        bool proven = false;
+        for (int i = 0; i < PROOFS && !proven; ++i) {
+            if (i) mu *= 0.9;
+            __syncthreads();
+            fill(g, mem, n, A, mu, PROOF);
+            proven = positive(A, n);
+        }
+        double least = vx;
+        for (int k = 0; k < n; ++k) least = fmin(least, mu * mem.d[k]);
+        if (!proven || !(least > LEAST)) continue;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) f.delta[e0 + k] = mu * mem.d[k];
+        if (threadIdx.x == 0) f.margin[x] = MARGIN / least;
+    }
+}

@@ -1,0 +1,103 @@
+"""The filter before the tests of a level: pairs that it decides without testing all their conditioning sets.
+
+kernels/README.md explains it. Pairs that provably no set separates, and pairs whose first separating set it finds, are
+no targets of the tests; removals, separating sets and counts are those of the tests alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.graph import Outlook
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
+
+ROWS: KernelName = ("pruning/rows", "bound_rows")
+COUNT: KernelName = ("pruning/pairs", "count_open")
+LIFT: KernelName = ("pruning/pairs", "lift")
+#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. Wider rows are left to the tests.
+CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512))
+PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
+KERNELS = [ROWS, *PAIRS, COUNT, LIFT]
+#: As in kernels/common/structures.cuh and kernels/pruning/.
+MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 512 * 9, 128 * 9
+#: Threads per block of bound_rows; static shared memory of either kernel, at most.
+ROW_BLOCK, STATIC_SHARED = 256, 8192
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
+
+    first_level: int = 5
+    least_tests: float = 2e9  # of a level: fewer take less time than the filter
+    tests_per_pair: float = 1.5e5  # of a level, on average: likewise
+    least_sets: float = 4000.0  # of a pair
+    sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
+
+
+TUNING = Tuning()
+
+
+def bench_doubles(width: int, level: int) -> int:
+    """As in kernels/common/structures.cuh."""
+    return (min(level, MOST_TAKEN) + 3) * (width + 1)
+
+
+def pairs_shared(width: int, warps: int) -> int:
+    """Dynamic shared memory of prove_pairs in bytes; same layout as the kernel."""
+    return 8 * ((width + 1) ** 2 + width * (1 + warps)) + 2 * warps * (width + 2) + 16
+
+
+def worthwhile(level: int, outlook: Outlook) -> bool:
+    """Whether the filter may pay at a level; prove_pairs gives up early where it then does not."""
+    enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs)
+    return level >= TUNING.first_level and enough and not outlook.ill_conditioned
+
+
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
+    """Decide pairs of the level; they are no targets until `lift`."""
+    take, p, pairs = dev.scratch.take, graph.p, outlook.pairs
+    decided = take(pairs)
+    dev.cp.cuda.runtime.memsetAsync(decided, 0, pairs, dev.stream.ptr)
+    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+    found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
+    _bound_rows(dev, graph, level, found, outlook)
+    lows = [0, *(high for high, _, _ in CLASSES)]
+    for i, (high, _, block) in enumerate(CLASSES):
+        high = min(high, outlook.widest)
+        shared = pairs_shared(high, block // 32)
+        if high > lows[i] and shared + STATIC_SHARED <= dev.shared_block:
+            _prove_pairs(dev, graph, level, found, (i, lows[i], high, shared))
+    dev.launch(*COUNT, (p,), (32,), (graph, found))
+    return found
+
+
+def lift(dev: Device, graph: Graph, level: Level, found: Filter, pairs: int) -> None:
+    """Give decided pairs their ranks, after the tests."""
+    dev.launch(*LIFT, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
+
+
+def _bound_rows(dev: Device, graph: Graph, level: Level, found: Filter, outlook: Outlook) -> None:
+    kernel = dev.kernels.get(*ROWS)
+    cells = min(outlook.widest, CLASSES[-1][0]) ** 2
+    room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
+    grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
+    own = Filter.from_buffer_copy(found)
+    own.work_doubles = 0 if room == cells else cells
+    own.work = dev.scratch.take(8 * grid * own.work_doubles)
+    args = (graph, level, own, i32(CLASSES[-1][0]), i32(room))
+    kernel((grid,), (ROW_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)
+
+
+def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int, int]) -> None:
+    i, low, high, shared = launch
+    block = CLASSES[i][2]
+    kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
+    grid = dev.processors * kernel.blocks_per_processor(block, shared)
+    own = Filter.from_buffer_copy(found)
+    own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
+    own.work = dev.scratch.take(8 * grid * own.work_doubles)
+    args = (graph, level, own, i32(low), i32(high), i32(i))
+    kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

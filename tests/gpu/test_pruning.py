@@ -1,0 +1,190 @@
+"""The filter of certificates: everything is as without it, and every certificate is true.
+
+pytest -m gpu tests/gpu/test_pruning.py
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from pycupc.engines.gpu import GpuEngine, pruning
+from pycupc.gaussian.fisher_z import cutoff
+from pycupc.machine import gpu_works
+
+works, why = gpu_works()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+
+KINDS = ("plain", "copy", "sum", "toeplitz", "lattice", "few rows")
+
+
+def problem(seed: int) -> tuple[np.ndarray, int, float]:
+    """Correlations, number of observations and alpha; p from 5 to 150, by turns of an awkward kind."""
+    rng = np.random.default_rng(seed)
+    kind = KINDS[seed % len(KINDS)]
+    p, n = int(rng.integers(5, 151 if seed % 7 == 0 else 60)), int(rng.choice([10, 20, 60, 400, 2000, 20000]))
+    X = rng.standard_normal((n, p))
+    W = (rng.random((p, p)) < min(0.5, 6 / p)) * rng.normal(0, 0.6, (p, p))
+    for i in range(p):
+        X[:, i] += X[:, :i] @ W[i, :i]
+    if kind == "copy":
+        X[:, 1] = X[:, 0]
+    if kind == "sum":
+        X[:, 2] = X[:, 0] + X[:, 1] + 10.0 ** -rng.integers(2, 8) * X[:, 2]
+    if kind == "few rows":
+        X = X[: max(4, p // 2)]
+    C = np.corrcoef(X, rowvar=False)
+    distance = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    if kind == "toeplitz":
+        C = rng.uniform(0.3, 0.95) ** distance.astype(float)
+    if kind == "lattice":
+        C = np.eye(p) + 0.45 * (distance == 1)
+    C = np.ascontiguousarray((C + C.T) / 2)
+    np.fill_diagonal(C, 1.0)
+    return C, n, float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """The filter from level 2 on, however small the level, and what it certified: (level, cutoff, x, y, candidates)."""
+    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
+    tuning = dataclasses.replace(pruning.TUNING, first_level=2, **none)
+    monkeypatch.setattr(pruning, "TUNING", tuning)
+    certified: list[tuple[int, float, int, int, np.ndarray]] = []
+    lift = pruning.lift
+
+    def noting(dev, graph, level, found, pairs):
+        def fetch(address, dtype, count):
+            out = np.empty(count, dtype)
+            dev.stream.synchronize()
+            dev.cp.cuda.runtime.memcpy(out.ctypes.data, address, out.nbytes, 2)
+            return out
+
+        decided, rank = fetch(found.decided, np.uint8, pairs), fetch(found.rank, np.uint64, pairs)
+        start, column = fetch(graph.start, np.int64, graph.p + 1), fetch(graph.column, np.int32, pairs)
+        for e in np.flatnonzero(decided * (rank == 2**64 - 1)):
+            x = int(np.searchsorted(start, e, "right")) - 1
+            row = column[start[x] : start[x + 1]]
+            certified.append((level.level, level.cutoff, x, int(column[e]), row[row != column[e]]))
+        lift(dev, graph, level, found, pairs)
+
+    monkeypatch.setattr(pruning, "lift", noting)
+    return certified
+
+
+def levels(engine: GpuEngine, C: np.ndarray, n: int, cutoffs, at_most: int = 9):
+    """The results of all levels, and the edges at the end."""
+    engine.start(C, float(n))
+    out = []
+    for level in range(at_most + 1):
+        engine.compile(level)
+        out.append(engine.run_level(level, cutoffs(level)))
+        if not out[-1].more:
+            break
+    edges = engine.edges()
+    engine.close()
+    return out, edges
+
+
+def same(a, b) -> None:
+    """Removals, separating sets, their correlations, counts and edges are equal, bit for bit."""
+    assert len(a[0]) == len(b[0])
+    for one, other in zip(a[0], b[0], strict=True):
+        for field in ("x", "y", "S", "r"):
+            np.testing.assert_array_equal(getattr(one, field), getattr(other, field), err_msg=f"{one.level} {field}")
+        for field in ("level", "n_tests", "n_removed", "more"):
+            assert getattr(one, field) == getattr(other, field), (one.level, field)
+    np.testing.assert_array_equal(a[1][:2], b[1][:2])
+
+
+def smallest(C: np.ndarray, x: int, y: int, sets: np.ndarray) -> float:
+    """The smallest |r| of x and y given any of `sets`."""
+    at = np.concatenate([np.tile([x, y], (len(sets), 1)), sets], axis=1)
+    K = np.linalg.inv(C[at[:, :, None], at[:, None, :]])
+    return float(np.min(np.abs(K[:, 0, 1]) / np.sqrt(K[:, 0, 0] * K[:, 1, 1])))
+
+
+def sample(rng, candidates: np.ndarray, level: int, most: int = 400) -> np.ndarray:
+    """All subsets of that size where there are at most `most`, else some."""
+    if math.comb(len(candidates), level) <= most:
+        return np.array(list(itertools.combinations(candidates, level)))
+    return np.array([rng.choice(candidates, level, replace=False) for _ in range(most)])
+
+
+@pytest.mark.parametrize("block", range(12))
+def test_same_answer_and_true_certificates(forced, block):
+    rng = np.random.default_rng(block)
+    on, off = GpuEngine(), GpuEngine(pruning=False)
+    proven = 0
+    for seed in range(25 * block, 25 * (block + 1)):
+        forced.clear()
+        C, n, alpha = problem(seed)
+        cutoffs = [cutoff(alpha, n, level) for level in range(10)]
+        same(levels(on, C, n, cutoffs.__getitem__), levels(off, C, n, cutoffs.__getitem__))
+        proven += len(forced)
+        for i in rng.permutation(len(forced))[:30]:
+            level, limit, x, y, candidates = forced[i]
+            assert smallest(C, x, y, sample(rng, candidates, level)) > limit, (seed, level, x, y)
+    assert proven > 100
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cutoffs_next_to_a_correlation(forced, seed):
+    """The cutoff of a level lies within 1e-12 to 1e-6 of the smallest |r| of an edge."""
+    rng = np.random.default_rng(seed)
+    C, n, _ = problem(6 * seed)
+    C = C[:24, :24].copy()
+    on, off = GpuEngine(), GpuEngine(pruning=False)
+    level = 2 + seed % 3
+    cutoffs = [cutoff(0.2, n, k) for k in range(10)]
+    off.start(C, float(n))
+    for k in range(level):
+        off.run_level(k, cutoffs[k])
+    x, y, _ = off.edges()
+    near = np.zeros(C.shape, dtype=bool)
+    near[x, y] = near[y, x] = True
+    for e in rng.permutation(len(x))[:3]:
+        candidates = np.flatnonzero(near[x[e]] & (np.arange(len(C)) != y[e]))
+        if len(candidates) < level:
+            continue
+        least = smallest(C, x[e], y[e], sample(rng, candidates, level, 20000))
+        for power in (-12, -9, -7, -6):
+            for sign in (-1, 1):
+                at = [*cutoffs[:level], least + sign * 10.0**power, *cutoffs[level + 1 :]]
+                same(levels(on, C, n, at.__getitem__, level), levels(off, C, n, at.__getitem__, level))
+
+
+def test_what_the_result_says(forced):
+    C, n, alpha = problem(0)
+    engine = GpuEngine()
+    engine.start(C, float(n))
+    results = []
+    while not results or results[-1].more:
+        results.append(engine.run_level(len(results), cutoff(alpha, n, len(results))))
+    for result in results[1:]:
+        assert 0 <= result.n_made <= result.n_tests
+        assert (result.n_bounds > 0) >= (result.n_made < result.n_tests)
+    assert any(result.n_made < result.n_tests for result in results[1:])
+    pending = engine._graph.pending
+    assert [level.level for level in pending] == [r.level for r in results[1:] if r.n_bounds and r.n_made < r.n_tests]
+    for level in pending:
+        assert level.offsets[0] == 0
+        assert level.offsets[-1] == len(level.neighbours)
+        assert len(level.offsets) == len(C) + 1
+    engine.close()
+
+
+def test_switched_off(forced):
+    C, n, alpha = problem(0)
+    results, _ = levels(GpuEngine(pruning=False), C, n, lambda level: cutoff(alpha, n, level))
+    assert not forced
+    assert {(r.n_tests - r.n_made, r.n_bounds) for r in results[1:]} == {(0, 0)}
+
+
+def test_pruning_is_yes_or_no():
+    with pytest.raises(ValueError, match="pruning must be True or False, got 1"):
+        GpuEngine(pruning=1)

@@ -6,6 +6,7 @@ compute-sanitizer --tool racecheck --error-exitcode 9 python tests/gpu/sanitize.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, graph, schur
+from pycupc.engines.gpu import GpuEngine, graph, pruning, schur
 
 CASES = (  # seed, variables, observations, alpha, identical columns
     (1, 30, 500, 0.05, False),
@@ -62,6 +63,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     correlate()
     compare(("gpu", "cupc-e", "cupc-s"), "")
+    tuned = pruning.TUNING
+    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
+    pruning.TUNING = dataclasses.replace(tuned, first_level=2, **none)
+    compare(("gpu",), ", pairs filtered")
+    pruning.TUNING = tuned
     schur.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", wide rows")
     graph.ILL_SHARE = -1.0

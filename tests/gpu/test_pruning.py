@@ -1,4 +1,4 @@
-"""The filter of certificates: everything is as without it, and every certificate is true.
+"""The filter of pairs: everything is as without it, and every certificate is true.
 
 pytest -m gpu tests/gpu/test_pruning.py
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import os
 
 import numpy as np
 import pytest
 
+from pycupc import skeleton
 from pycupc.engines.gpu import GpuEngine, pruning
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import gpu_works
@@ -19,6 +21,8 @@ from pycupc.machine import gpu_works
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
 
+#: Blocks of 25 random problems; 200 of them, 5,000 problems, are run once per change of a kernel.
+BLOCKS = int(os.environ.get("PYCUPC_PRUNING_BLOCKS", "12"))
 KINDS = ("plain", "copy", "sum", "toeplitz", "lattice", "few rows")
 
 
@@ -115,7 +119,7 @@ def sample(rng, candidates: np.ndarray, level: int, most: int = 400) -> np.ndarr
     return np.array([rng.choice(candidates, level, replace=False) for _ in range(most)])
 
 
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_same_answer_and_true_certificates(forced, block):
     rng = np.random.default_rng(block)
     on, off = GpuEngine(), GpuEngine(pruning=False)
@@ -176,6 +180,17 @@ def test_what_the_result_says(forced):
         assert level.offsets[-1] == len(level.neighbours)
         assert len(level.offsets) == len(C) + 1
     engine.close()
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 7))
+def test_p_values(forced, seed):
+    C, n, alpha = problem(seed)
+    stat = {"C": C, "n": n}
+    on, off = (
+        skeleton(stat, alpha=alpha, engine="gpu", engine_options={"pruning": pruned}) for pruned in (True, False)
+    )
+    assert on.n_edgetests == off.n_edgetests
+    np.testing.assert_allclose(on.pMax, off.pMax, rtol=1e-6, atol=1e-300)
 
 
 def test_switched_off(forced):

@@ -53,7 +53,7 @@ def pairs_shared(width: int, warps: int) -> int:
 def worthwhile(level: int, outlook: Outlook) -> bool:
     """Whether the filter may pay at a level; prove_pairs gives up early where it then does not."""
     enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs)
-    return level >= TUNING.first_level and enough and not outlook.ill_conditioned
+    return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:

@@ -131,7 +131,7 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
             }
         work.rank[t] = rank;
         work.tests[t] = tests;
-        work.state[t] = SEPARATED;
+        atomicExch(&work.state[t], SEPARATED);  // warps read it at any time
     }
     team_sync();
 }

@@ -42,7 +42,7 @@ class Kernel:
         self._raw = function  # keeps the module loaded
         self._address = function.kernel.ptr
         self._driver = driver
-        self._shared_limit = 48 * 1024
+        self._shared_limit = 48 * 1024 - int(function.shared_size_bytes)  # what needs no permission
         self._blocks: dict[tuple[int, int], int] = {}
 
     def allow_shared(self, nbytes: int) -> None:

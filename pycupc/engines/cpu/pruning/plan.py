@@ -57,10 +57,10 @@ _loaded: set[Way] = set()
 
 def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     """The rows that go this way if they are pruned, bool (p,)."""
-    wide = degrees >= (ROW_DEGREE if level <= ROW_LEVEL else WIDE_ROW)
-    if way == "rows":
-        return wide & (2 <= level <= ROW_LEVEL + 1)  # a test of level 1 costs no more than a bound
-    return ~wide & (level == ROW_LEVEL + 1) | (level > ROW_LEVEL + 1)
+    if level < 2:  # a test of level 1 costs no more than a bound
+        return np.zeros(len(degrees), dtype=np.bool_)
+    wide = (level <= ROW_LEVEL) | (level == ROW_LEVEL + 1) & (degrees >= WIDE_ROW)
+    return wide if way == "rows" else ~wide
 
 
 @functools.cache
@@ -110,6 +110,8 @@ class Pruning:
         """The rows to prune this way, bool (p,)."""
         degrees, per_row = graph.degrees(), targets.per_row
         rows = (per_row > 0) & rows_of_way(way, degrees, level) & (degrees <= MOST_NEIGHBOURS[way])
+        if way == "rows":
+            rows &= degrees >= ROW_DEGREE
         if not self.mode or not rows.any():
             return np.zeros_like(rows)
         walk = walk_seconds(degrees, per_row, level)

@@ -31,7 +31,9 @@ class Toolkit:
         if "no CUDA" in code:
             raise CompileException("expected a declaration")
         assert f"-I{kernels.KERNEL_DIR}" in options
-        return SimpleNamespace(get_function=lambda name: SimpleNamespace(kernel=SimpleNamespace(ptr=1)))
+        return SimpleNamespace(
+            get_function=lambda name: SimpleNamespace(kernel=SimpleNamespace(ptr=1), shared_size_bytes=0)
+        )
 
 
 WANTED = [("graph/inspect", "inspect"), ("schur/sets", "schur_sets<2, false>")]

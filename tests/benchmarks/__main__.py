@@ -28,6 +28,7 @@ ABOUT = """experiments
   scaling-large   the engine gpu up to p = 20,000
   sharing         how many rows share a conditioning set of level 2 (no GPU)
   accuracy        TDR and SHD relative to the true CPDAG (no GPU)
+  pruning         the cpu engine with and without pruning: tests made, times, the picture of tests/PRUNING.md
   gpu-all         gpu, baselines, configurations, scaling-large, scaling, as far as --deadline allows
   cpu-all         sharing, accuracy, cpu; with --quick in minutes on 2 cores
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
@@ -67,11 +68,12 @@ def main(argv: list[str] | None = None) -> int:
 def _measure(args: argparse.Namespace) -> None:
     """Run an experiment that records a raw file."""
     from . import peers
-    from .experiments import cpu, gpu, in_r, scaling, small
+    from .experiments import cpu, gpu, in_r, pruning, scaling, small
 
     if args.install_peers or args.cache is not None:
         args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
     on_cpu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
+    on_cpu["pruning"] = [pruning.pruning]
     on_cpu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
     for experiment in on_cpu.get(args.experiment, []):
         experiment(args)

@@ -2,59 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
 
-from pycupc import skeleton
-from pycupc.results.pcalgo import PcAlgo
+import pycupc
 
-from .. import record, runs, workloads
+from .. import record, workloads
 
 #: The sets on which pruning has most to do.
 SETS = ("stock_logret", "std_1000_100_2000")
 
 
-def run(args: argparse.Namespace) -> None:
-    """Time both, check that their answers are equal, and record the levels."""
-    rows: list[dict[str, Any]] = []
-    for name in args.sets or SETS:
-        work = workloads.load(name, args.data)
-        skeleton({"C": work.C, "n": work.n}, alpha=work.alpha, engine="cpu", m_max=6)  # loads the code
+def pruning(args: Any) -> None:
+    """Experiment "pruning": time both, after checking that their answers are equal, and draw the tests of each level."""
+    from ..report import pruning as report
+
+    result = record.new("pruning", args)
+    names = ("std_150_6_300",) if args.quick else SETS
+    for name in workloads.available(args.sets or names, args.data):
+        w = workloads.load(name, args.data)
+        _run(w, True, args)  # loads the code
         seconds: dict[bool, list[float]] = {True: [], False: []}
-        fits: dict[bool, PcAlgo] = {}
+        fits: dict[bool, pycupc.PcAlgo] = {}
         for _ in range(1 if args.quick else 3):
-            for pruning in (True, False):
-                begin = time.perf_counter()
-                options = {"pruning": pruning}
-                fits[pruning] = skeleton(
-                    {"C": work.C, "n": work.n}, alpha=work.alpha, engine="cpu", engine_options=options
-                )
-                seconds[pruning].append(time.perf_counter() - begin)
-        _check(fits[True], fits[False])
+            for pruned in (True, False):
+                fits[pruned], taken = _run(w, pruned, args)
+                seconds[pruned].append(taken)
         begin = time.perf_counter()
-        smallest = fits[True].p_values.of_edges(fits[True].sparse_graph)
+        p = fits[True].p_values.of_edges(fits[True].sparse_graph)
         finding_p = time.perf_counter() - begin
-        np.testing.assert_allclose(smallest, fits[False].p_values.of_edges(fits[False].sparse_graph), rtol=1e-6)
-        rows.append(
+        _check(fits[True], fits[False])
+        np.testing.assert_allclose(p, fits[False].p_values.of_edges(fits[False].sparse_graph), rtol=1e-6)
+        row = record.row_of(result, w)
+        row.update(pruned=seconds[True], plain=seconds[False], p_values=finding_p)
+        row["levels"] = [
             {
-                "set": name,
-                "pruned_s": seconds[True],
-                "plain_s": seconds[False],
-                "pmax_s": finding_p,
-                "levels": [
-                    {"level": a.level, "tests": a.n_tests, "made": a.n_made, "bounds": a.n_bounds,
-                     "pruned_s": a.seconds, "plain_s": b.seconds}
-                    for a, b in zip(fits[True].levels, fits[False].levels, strict=True)
-                ],
+                "level": a.level,
+                "tests": a.n_tests,
+                "made": a.n_tests if a.n_made < 0 else a.n_made,
+                "bounds": a.n_bounds,
             }
-        )  # fmt: skip
-        print(f"{name}: {np.median(seconds[True]):.2f} s with pruning, {np.median(seconds[False]):.2f} s without")
-    record.write(args.out / "pruning.json", record.environment(args), rows)
+            | {"pruned": a.seconds, "plain": b.seconds}
+            for a, b in zip(fits[True].levels, fits[False].levels, strict=True)
+        ]
+        record.write(result, args.out)
+    print(report.table(result["rows"]))
+    report.picture(result["rows"], f"{result['machine']['cpu']}, {result['machine']['cores']} cores", args.out)
 
 
-def _check(pruned: PcAlgo, plain: PcAlgo) -> None:
-    """Equal answers, separating sets included."""
-    runs.same_answer(pruned, plain)
+def _run(w: workloads.Workload, pruned: bool, args: Any) -> tuple[pycupc.PcAlgo, float]:
+    begin = time.perf_counter()
+    options = {"pruning": pruned}
+    fit = pycupc.skeleton(
+        {"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=args.threads, engine_options=options
+    )
+    return fit, time.perf_counter() - begin
+
+
+def _check(pruned: pycupc.PcAlgo, plain: pycupc.PcAlgo) -> None:
+    """Equal answers, separating sets and counts included."""
+    assert pruned.n_edgetests == plain.n_edgetests
+    assert pruned.sepset == plain.sepset
+    for name in ("x", "y", "level", "r"):
+        np.testing.assert_array_equal(getattr(pruned.removals, name), getattr(plain.removals, name))

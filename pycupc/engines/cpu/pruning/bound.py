@@ -15,8 +15,10 @@ from pycupc.engines.cpu.pruning.row_work import BOUNDS
 
 #: Steps of the relaxation at most.
 STEPS = 8
-#: A node is certified only if its bound is below the budget by this and more where delta is small: `margin`.
-MARGIN = 1e-9
+#: Terms of `margin`.
+LEAST_MARGIN, PER_DELTA, PER_SUM = 1e-9, 1e-12, 3e-14
+#: Sets with more members to be chosen are not bounded: `PER_SUM` holds up to here.
+MOST_MEMBERS = 40
 #: Smallest weight of a candidate in the relaxation.
 LEAST_WEIGHT = 1e-5
 
@@ -102,13 +104,13 @@ def _scores(node, slot, f, q, w1):
 
 @part
 def excess(node, slot, f, q, m, rho, c):
-    """How far the best bound found is above its budget: below -`margin`, every |rho_T| exceeds c.
+    """How far the best bound found is above its budget: below -f.margin[0], every |rho_T| exceeds c.
 
     Writes the scores that belong to it to f.best; inf where rho itself is not above c.
     """
     slot, sign = slot, 1.0 if rho > 0.0 else -1.0
     rho *= sign
-    if not rho > c:
+    if not rho > c or m > MOST_MEMBERS:
         return math.inf
     xx, yy, least = 0.0, 0.0, 1.0
     for k in range(q):
@@ -125,6 +127,7 @@ def excess(node, slot, f, q, m, rho, c):
     for k in range(q):
         x, y = t * node.x[slot, k], sign * node.y[slot, k] / t
         f.a[k], f.b[k] = x + y, x - y
+    f.margin[0] = margin(least, q, m)
     _linear_part(node, slot, f, q, m, w2)
     best = math.inf
     for step in range(STEPS):
@@ -137,16 +140,18 @@ def excess(node, slot, f, q, m, rho, c):
             best = over
             for k in range(q):
                 f.best[k] = f.s[k]
-        if best < -margin(least) or relaxed > budget:
+        if best < -f.margin[0] or relaxed > budget:
             break
         for k in range(q):
             step_to = 1.0 if f.s[k] >= f.top[m - 1] else 0.0
             node.weight[slot, k] += 2.0 / (step + 3.0) * (step_to - node.weight[slot, k])
-    f.margin[0] = margin(least)
     return best
 
 
 @part
-def margin(least):
-    """More than rounding can move a bound, where the smallest delta is `least`: tests/PRUNING.md, section 4."""
-    return MARGIN * (1e-3 / least if least < 1e-3 else 1.0)
+def margin(least, q, m):
+    """More than rounding can move a bound on m of q candidates whose smallest delta is `least`.
+
+    tests/PRUNING.md, section 4, derives it.
+    """
+    return LEAST_MARGIN + (PER_DELTA + PER_SUM * m * q * math.sqrt(q)) / least

@@ -43,7 +43,7 @@ ROW_DEGREE = 32
 #: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB.
 MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
-LEAST_EIGENVALUE = 1e-5
+LEAST_EIGENVALUE = 1e-4
 #: What a search may spend, in the arithmetic of one second.
 SPEED = 1e10
 #: A check takes about so many pairs, of at most so many conditioning sets each.

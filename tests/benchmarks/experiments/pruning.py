@@ -16,7 +16,7 @@ SETS = ("stock_logret", "std_1000_100_2000")
 
 
 def pruning(args: Any) -> None:
-    """Experiment "pruning": time both, after checking that their answers are equal, and draw the tests of each level."""
+    """Experiment "pruning": check that the answers are equal, time both, and draw the tests of each level."""
     from ..report import pruning as report
 
     result = record.new("pruning", args)

@@ -25,5 +25,7 @@ Glossary, for the code, the tables and the prose:
     cutoff              largest |r| that a test calls independent
     canonical formula   the one definition of a partial correlation (`pycupc.gaussian.partial_correlation`)
     doubtful            of a test: the fast formula cannot decide it with certainty, and the canonical formula does
+    bound               what shows that no set of a family (some members taken, others to be chosen from candidates)
+                        separates a pair; tests that a bound answers are not made: they are pruned
     ill-conditioned     of a correlation matrix: with a pivot below the floor; a matrix that is not is sound
 """

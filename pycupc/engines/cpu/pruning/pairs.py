@@ -1,4 +1,4 @@
-"""Levels from 6 on, pair by pair: whether a set separates it, and the first that does."""
+"""Levels from 5 on, pair by pair: whether a set separates it, and the first that does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels from 6 on: for one pair, is there a conditioning set that separates it? By bounds, without trying them all.
+"""Levels from 5 on: for one pair, is there a conditioning set that separates it? By bounds, without trying them all.
 
 A node is a family of conditioning sets: the members taken, and m more to be chosen from q candidates. A bound dismisses
 the whole family (`bound.excess`), or shows that some candidates are in none or in all of the sets that are left; what

@@ -187,6 +187,12 @@ def test_levels_say_what_was_done(everywhere):
     assert plain.levels[3].n_made in (-1, plain.levels[3].n_tests)
 
 
+def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():
+    seconds = plan.walk_seconds(np.array([3, 5000]), np.array([2, 10]), 1500)
+    assert seconds[0] == 0.0
+    assert seconds[1] > 1e200
+
+
 @pytest.mark.parametrize("pruning", [1, "yes", None])
 def test_pruning_is_one_of_four(pruning):
     with pytest.raises(ValueError, match="pruning must be True, False, 'always' or 'checked', got"):

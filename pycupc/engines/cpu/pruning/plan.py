@@ -76,12 +76,15 @@ def load(way: Way) -> None:
         task(np.zeros(2, dtype=np.int64))
 
 
+def _sets(n: int, size: int) -> float:
+    """C(n, size), as far as floating-point numbers go."""
+    return float(min(comb(max(n, 0), size), 10**300))
+
+
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
     kinds, row = np.unique(degrees, return_inverse=True)
-    prefixes, sets = (
-        np.array([comb(max(d - 1, 0), k) for d in kinds.tolist()], dtype=np.float64) for k in (level - 1, level)
-    )
+    prefixes, sets = (np.array([_sets(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
     seconds: Floats = 0.3e-6 * (level + 1) * prefixes[row] + 1.2e-9 * sets[row] * targets
     return seconds
 
@@ -192,9 +195,7 @@ class PrunedSide:
     def sample(self, row: Ints) -> Targets:
         """Targets that were decided, of rows where that takes few tests: all, or some of them."""
         degree = self._degree[row]
-        sets = np.array(
-            [comb(max(d - 1, 0), self._level) for d in range(int(self._degree.max()) + 1)], dtype=np.float64
-        )
+        sets = np.array([_sets(d - 1, self._level) for d in range(int(self._degree.max()) + 1)])
         decided = np.flatnonzero(self._side.chosen & ~self.left & (sets[degree] <= CHECK_SETS))
         decided = decided[:: max(1, len(decided) // CHECK_PAIRS)]
         chosen = np.zeros_like(self.left)

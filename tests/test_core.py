@@ -33,6 +33,12 @@ def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
     assert fisher_z.p_value_of(cut, df) >= alpha > fisher_z.p_value_of(math.nextafter(cut, 1), df)
 
 
+def test_a_signalling_nan_as_of_r_gives_no_warning(recwarn):
+    missing = np.array([0x7FF00000000007A2], dtype=np.uint64).view(np.float64)
+    assert fisher_z.p_value(missing, 100, 0) == 1
+    assert not recwarn.list
+
+
 def test_cutoff_without_degrees_of_freedom_calls_everything_independent():
     assert fisher_z.cutoff(0.05, 5, 2) == fisher_z.cutoff(0.05, 4, 2) == fisher_z.cutoff(0.0, 1000, 0) == math.inf
 

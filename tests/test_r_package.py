@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
+from pycupc.r.transport import in_r
 from pycupc.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -116,6 +117,19 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
     if outcome == "skipped":
         pytest.skip(text)
     assert outcome == "passed", text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C[0, 2] = 0.5 and C[2, 0] = 0.1 (a, c)", "C[1, 3] = 0.5 and C[3, 1] = 0.1 (a, c)"),
+        ("variable 1 has 9 neighbours; set m_max to 0", "variable 2 (b) has 9 neighbours; set m.max to 0"),
+        ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
+        ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
+    ],
+)
+def test_messages_reach_r_in_its_terms(text: str, expected: str) -> None:
+    assert in_r(text, ["a", "b", "c"]) == expected
 
 
 def exported() -> set[str]:

@@ -19,6 +19,10 @@
 #' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. `cu_pc()`
 #' follows pcalg in this.
 #'
+#' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA or
+#' NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says so in
+#' a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
+#'
 #' Ctrl-C stops the computation with an R error; the R session continues.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. For an `indepTest` other

@@ -55,9 +55,10 @@ test_for_python <- function(test, suffStat) {
   function(x, y, S) as.double(test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat))
 }
 
-# An exception in Python becomes an R error with its text, a warning an R warning.
+# An exception in Python becomes an R error with its text. A warning becomes a message: pcalg computes with NaN in
+# silence, and options(warn = 2) must not end a call that pcalg would finish.
 checked <- function(reply) {
-  for (text in unlist(reply$warnings)) warning(text, call. = FALSE)
+  for (text in unlist(reply$notices)) message(text)
   if (!is.null(reply$error)) {
     text <- if (reply$error == "KeyboardInterrupt") {
       during <- if (startsWith(reply$message, "interrupted")) sub(";.*", "", reply$message) else "interrupted"

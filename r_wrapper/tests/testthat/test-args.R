@@ -51,6 +51,19 @@ test_that("errors have pcalg's text", {
   }
 })
 
+test_that("fixed pairs of a type that is neither logical nor numeric are pcalg's error", {
+  skip_if_no_pcalg()
+  for (name in c("fixedGaps", "fixedEdges")) {
+    for (value in c("TRUE", "0", "a")) {
+      args <- list(S, pcalg::gaussCItest, 0.05, p = 8)
+      args[[name]] <- matrix(value, 8, 8)
+      expect_error(do.call(pcalg::skeleton, args), "^invalid argument type")
+      expect_error(do.call(cu_skeleton, args), paste0("^invalid argument type: `", name, "`.*not character"))
+      expect_error(do.call(cu_pc, args), "^invalid argument type")
+    }
+  }
+})
+
 test_that("giving both labels and p prints a message, as in pcalg", {
   expect_message(expect_identical(check_labels(letters[1:3], 3), letters[1:3]), "No need to specify 'p'")
 })

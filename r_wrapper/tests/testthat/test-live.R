@@ -65,6 +65,24 @@ test_that("gaps and fixed edges, an empty graph, a complete graph", {
   }
 })
 
+test_that("constant columns and single missing correlations give pcalg's object, with warn = 2 as well", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  old <- options(warn = 2)
+  on.exit(options(old))
+  d <- simulated(8, 200, 4, 1)
+  constant <- single <- d$suffStat
+  constant$C[2, ] <- constant$C[, 2] <- NA
+  single$C[1, 3] <- single$C[3, 1] <- NaN
+  for (suffStat in list(constant, single)) {
+    for (extra in list(list(), list(NAdelete = FALSE), list(maj.rule = TRUE))) {
+      args <- c(list(suffStat, pcalg::gaussCItest, 0.05, p = 8), extra)
+      expect_message(ours <- do.call(cu_pc, args), "C has NaN")
+      same_object(ours, do.call(pcalg::pc, args))
+    }
+  }
+})
+
 test_that("the call is the user's", {
   skip_if_no_pcalg()
   skip_if_no_python()

@@ -47,8 +47,8 @@ def cutoff(alpha: float, n: float, level: int) -> float:
     ----------
     alpha : float in [0, 1]
         Significance level; a pair is independent when p >= alpha.
-    n : int
-        Number of observations.
+    n : float
+        Number of observations; an effective sample size need not be a whole number.
     level : int
         Size of the conditioning set, from 0.
 

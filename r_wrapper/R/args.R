@@ -81,7 +81,8 @@ check_gauss <- function(suffStat, p) {
   }
   n <- suffStat$n
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
-    stop("`suffStat$n` must be one positive number, the number of observations; got ", describe(n), call. = FALSE)
+    stop("`suffStat$n` must be one finite number from 1 on, the number of observations; got ", describe(n),
+      call. = FALSE)
   }
   storage.mode(C) <- "double"
   list(C = C, n = as.double(n))

@@ -25,8 +25,9 @@
 #'
 #' Ctrl-C stops the computation with an R error; the R session continues.
 #'
-#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. For an `indepTest` other
-#'   than [pcalg::gaussCItest()], whatever that function expects.
+#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
+#'   number (an effective sample size). For an `indepTest` other than [pcalg::gaussCItest()], whatever that function
+#'   expects.
 #' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any
 #'   other function `indepTest(x, y, S, suffStat)` is called once per test: the answer is right, the speed that of R.
 #' @param alpha Significance level of each test.

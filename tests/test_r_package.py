@@ -164,7 +164,7 @@ def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:
     assert lines["edges"].strip() == "1 2 2 3 2 1 3 2"
     assert lines["set"].split() == ["2"]
     assert "a printed comparison" in done.stdout
-    assert set(lines["local"].split()) == exported()
+    assert set(lines["local"].split()) == set(lines["relative chdir"].split()) == exported()
 
 
 SMALL = """

@@ -19,9 +19,9 @@
 #' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. `cu_pc()`
 #' follows pcalg in this.
 #'
-#' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA or
-#' NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says so in
-#' a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
+#' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA
+#' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
+#' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
 #'
 #' Ctrl-C stops the computation with an R error; the R session continues.
 #'
@@ -133,7 +133,7 @@ local({
   file <- if (!is.null(frame)) frame$ofile
   reading <- isNamespace(target) || isTRUE(attr(target, "pycupc"))
   if (!reading && is.character(file) && basename(file) == "cu_pc.R") {
-    folder <- dirname(normalizePath(file))
+    folder <- if (isTRUE(frame$chdir)) getwd() else dirname(normalizePath(file))
     checkout <- dirname(dirname(folder))
     package <- structure(new.env(parent = baseenv()), pycupc = TRUE)
     for (part in list.files(folder, "\\.R$", full.names = TRUE)) sys.source(part, package)

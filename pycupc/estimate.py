@@ -69,8 +69,10 @@ class Estimate:
 
     Attributes
     ----------
-    p, n : int
-        Number of variables and of observations.
+    p : int
+        Number of variables.
+    n : float
+        Number of observations.
     alpha : float
         Significance level.
     engine : str
@@ -82,7 +84,7 @@ class Estimate:
     """
 
     p: int
-    n: int
+    n: float
     alpha: float
     engine: str
     memory_needed: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -37,10 +38,11 @@ def changed(i, j, value, both=True):
         ({"C": changed(0, 2, 1.5), "n": 50}, ValueError, r"correlations in \[-1, 1\], but C\[0, 2\] = 1.5 \(1, 3\)"),
         ({"C": changed(1, 1, 4.0), "n": 50}, ValueError, r"diagonal of 1, but C\[1, 1\] = 4.0 \(2\).*covariance"),
         ({"C": C3}, ValueError, "suffStat must have the entries 'C' and 'n'; missing: n"),
-        ({"C": C3, "n": 0}, ValueError, "n must be the number of observations, a positive whole number, got 0"),
-        ({"C": C3, "n": -5}, ValueError, "n must be .* positive whole number, got -5"),
-        ({"C": C3, "n": 10.5}, ValueError, "n must be .* positive whole number, got 10.5"),
-        ({"C": C3, "n": "many"}, TypeError, "n must be .* positive whole number, got 'many'"),
+        ({"C": C3, "n": 0}, ValueError, "n must be the number of observations, a finite number from 1 on, got 0"),
+        ({"C": C3, "n": -5}, ValueError, "n must be .* finite number from 1 on, got -5"),
+        ({"C": C3, "n": 0.5}, ValueError, "n must be .* finite number from 1 on, got 0.5"),
+        ({"C": C3, "n": math.inf}, ValueError, "n must be .* finite number from 1 on, got inf"),
+        ({"C": C3, "n": "many"}, TypeError, "n must be .* finite number from 1 on, got 'many'"),
         (C3, TypeError, r"suffStat must be a SuffStat, a mapping .* got ndarray.*SuffStat.from_data"),
     ],
 )

@@ -33,6 +33,30 @@ def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
     assert fisher_z.p_value_of(cut, df) >= alpha > fisher_z.p_value_of(math.nextafter(cut, 1), df)
 
 
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_an_effective_sample_size_decides_and_is_saved(engine, tmp_path):
+    case = next(Case(path) for path in GOLDEN if path.stem == "er_p10_n100")
+    C, x, y = np.eye(2), 0, 1
+    C[x, y] = C[y, x] = r = 0.3
+    n_at = (1.959963984540054 / math.atanh(r)) ** 2 + 3  # where p is 0.05
+    fits = [pycupc.skeleton({"C": C, "n": n}, alpha=0.05, engine=engine) for n in (n_at - 0.01, n_at + 0.01)]
+    kept = [len(fit.sparse_graph) for fit in fits]
+    assert kept == [0, 1]
+    fit = pycupc.pc(pycupc.SuffStat(case.C, 57.25), alpha=0.05, engine=engine)
+    fit.save(tmp_path / "fit.npz")
+    loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+    assert loaded.n == fit.n == 57.25
+    assert "57.25 observations" in loaded.summary()
+    np.testing.assert_array_equal(loaded.pMax, fit.pMax)
+    assert pycupc.SuffStat(case.C, 57.0).n == 57
+
+
+def test_a_signalling_nan_as_of_r_gives_no_warning(recwarn):
+    missing = np.array([0x7FF00000000007A2], dtype=np.uint64).view(np.float64)
+    assert fisher_z.p_value(missing, 100, 0) == 1
+    assert not recwarn.list
+
+
 def test_cutoff_without_degrees_of_freedom_calls_everything_independent():
     assert fisher_z.cutoff(0.05, 5, 2) == fisher_z.cutoff(0.05, 4, 2) == fisher_z.cutoff(0.0, 1000, 0) == math.inf
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
+from pycupc.r.transport import in_r
 from pycupc.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,6 +119,19 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
     assert outcome == "passed", text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C[0, 2] = 0.5 and C[2, 0] = 0.1 (a, c)", "C[1, 3] = 0.5 and C[3, 1] = 0.1 (a, c)"),
+        ("variable 1 has 9 neighbours; set m_max to 0", "variable 2 (b) has 9 neighbours; set m.max to 0"),
+        ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
+        ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
+    ],
+)
+def test_messages_reach_r_in_its_terms(text: str, expected: str) -> None:
+    assert in_r(text, ["a", "b", "c"]) == expected
+
+
 def exported() -> set[str]:
     return set(re.findall(r"^export\((\w+)\)$", (PACKAGE / "NAMESPACE").read_text(encoding="utf-8"), re.MULTILINE))
 
@@ -150,7 +164,7 @@ def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:
     assert lines["edges"].strip() == "1 2 2 3 2 1 3 2"
     assert lines["set"].split() == ["2"]
     assert "a printed comparison" in done.stdout
-    assert set(lines["local"].split()) == exported()
+    assert set(lines["local"].split()) == set(lines["relative chdir"].split()) == exported()
 
 
 SMALL = """
@@ -217,10 +231,10 @@ def test_no_python_at_all_is_an_error(r_library: Path) -> None:
     assert "alive" in done.stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
-def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
+def interrupted_run(r_library: Path, how: str) -> tuple[str, int]:
+    """Output and exit status of tests/R/interrupt.R, to which SIGINT was sent during its first long call."""
     process = subprocess.Popen(
-        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R")],
+        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R"), how],
         env=r_environment(R_LIBS=libraries(r_library)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -231,7 +245,7 @@ def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if line.startswith("level 2:"):
+            if line.startswith(("level 2:", "now")):
                 break
         time.sleep(0.2)
         assert process.poll() is None, lines
@@ -239,9 +253,26 @@ def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
         rest, _ = process.communicate(timeout=60)
     finally:
         process.kill()
-    text = "".join(lines) + rest
-    assert "R error: interrupted during level 3" in text, text
+    return "".join(lines) + rest, process.returncode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@pytest.mark.parametrize("how", ["engine", "test"])
+def test_interrupting_is_an_r_interrupt_and_the_next_call_works(r_library: Path, how: str) -> None:
+    text, status = interrupted_run(r_library, how)
+    assert "R interrupt: interrupted" in text, text
     assert "alive: 8 variables" in text, text
+    assert status == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+def test_an_interrupt_ends_a_loop_of_calls_inside_try(r_library: Path) -> None:
+    text, status = interrupted_run(r_library, "loop")
+    assert "call 1" in text
+    assert "the loop went on" not in text, text
+    assert "call 2" not in text
+    assert "alive" not in text  # Rscript ends at an interrupt that nobody handles, also one of R's own
+    assert status == 1
 
 
 @pytest.mark.slow

@@ -125,11 +125,11 @@ def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:
     raise ValueError(f"{names[0]} and {names[1]} have their variables {order}: number {k + 1} is {a[k]!r} and {b[k]!r}")
 
 
-def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, int]:
+def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, float]:
     if suffStat is None:
         return None, 0
     C, n = (suffStat["C"], suffStat["n"]) if isinstance(suffStat, dict) else (suffStat.C, suffStat.n)
     C = np.asarray(C, dtype=np.float64)
     if C.shape != (p, p):
         raise ValueError(f"suffStat C must have shape ({p}, {p}) to match the results, got {C.shape}")
-    return C, int(n)
+    return C, float(n)

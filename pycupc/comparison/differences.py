@@ -117,7 +117,7 @@ class Side:
         return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
 
 
-def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: int = 0) -> tuple[Difference, ...]:
+def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: float = 0) -> tuple[Difference, ...]:
     """Pairs that the two removed at different levels, or that one kept; by level, then by variables."""
     differ = np.triu(one.level != two.level, 1)
     found = []
@@ -136,7 +136,7 @@ def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: int =
     return tuple(sorted(found, key=lambda f: (f.level, min(f.x, f.y), max(f.x, f.y))))
 
 
-def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: int) -> dict[str, Any]:
+def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: float) -> dict[str, Any]:
     """The same test, literally as pcalg makes it, and the matrix that it inverts."""
     if C is None:
         return {}

@@ -47,8 +47,8 @@ def cutoff(alpha: float, n: float, level: int) -> float:
     ----------
     alpha : float in [0, 1]
         Significance level; a pair is independent when p >= alpha.
-    n : int
-        Number of observations.
+    n : float
+        Number of observations; an effective sample size need not be a whole number.
     level : int
         Size of the conditioning set, from 0.
 
@@ -92,7 +92,8 @@ def z_score(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
     r = np.abs(np.asarray(r, dtype=np.float64))
     if df <= 0:
         return np.zeros_like(r)
-    z = math.sqrt(df) * np.arctanh(np.minimum(r, R_MAX))
+    with np.errstate(invalid="ignore"):  # some builds of NumPy warn of NaN
+        z = math.sqrt(df) * np.arctanh(np.minimum(r, R_MAX))
     return np.where(np.isnan(z), 0.0, z)
 
 

@@ -68,7 +68,7 @@ def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: SuffStat | Mapping[s
     `pc` and `skeleton` recognise this function as their `indepTest`: the engines then run their own form of the test.
     """
     if isinstance(suffStat, Mapping):
-        C, n = np.asarray(suffStat["C"], dtype=np.float64), int(suffStat["n"])
+        C, n = np.asarray(suffStat["C"], dtype=np.float64), float(suffStat["n"])
     else:
         C, n = suffStat.C, suffStat.n
     return p_value_of(partial_correlation(C, x, y, S), n - len(S) - 3)

@@ -62,19 +62,19 @@ class SuffStat:
     C : array_like of shape (p, p)
         Correlation matrix; float64 in C order is taken without a copy. NaN is allowed off the diagonal and in the
         rows of constant variables: a pair with a NaN counts as independent, and a warning names the variables.
-    n : int
-        Number of observations, at least 1.
+    n : float
+        Number of observations, at least 1. An effective sample size need not be a whole number.
     labels : sequence of str, optional
         Names of the variables.
 
     Raises
     ------
     TypeError, ValueError
-        If `C` is not a numeric square matrix with p >= 2, `n` is not a positive whole number, or `labels` do not fit.
+        If `C` is not a numeric square matrix with p >= 2, `n` is not a finite number from 1 on, or `labels` do not fit.
         Symmetry, range and diagonal are checked when a run starts, on the engine that runs it.
     """
 
-    def __init__(self, C: Any, n: int, labels: Sequence[str] | None = None) -> None:
+    def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
         try:
             matrix = np.asarray(C)
         except ValueError as error:  # rows of different lengths
@@ -224,13 +224,13 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
         warnings.warn(text, stacklevel=3)
 
 
-def check_n(n: Any) -> int:
-    """A positive whole number of observations."""
+def check_n(n: Any) -> float:
+    """A finite number of observations from 1 on; an int if it is whole."""
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be the number of observations, a positive whole number, got {n!r}")
-    if not np.isfinite(n) or n < 1 or n != int(n):
-        raise ValueError(f"n must be the number of observations, a positive whole number, got {n!r}")
-    return int(n)
+        raise TypeError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+    if not np.isfinite(n) or n < 1:
+        raise ValueError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+    return int(n) if n == int(n) else float(n)
 
 
 def check_labels(labels: Any, p: int) -> tuple[str, ...]:

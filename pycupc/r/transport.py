@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 import platform
+import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.comparison import compare
-from pycupc.engines.base import ProgressHook
+from pycupc.engines.base import EngineError, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
@@ -40,7 +41,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 2
+PROTOCOL = 3
 
 RFunction = Callable[..., Any]
 
@@ -97,7 +98,7 @@ class Job:
             ``test(x, y, [s, ...])`` with indices from 0, in place of the Gaussian test.
         """
         start = time.perf_counter()
-        with _failures_in_reply() as reply, nullcontext() if on_line is None else lines_to(on_line):
+        with _failures_in_reply(options["labels"]) as reply, nullcontext() if on_line is None else lines_to(on_line):
             arguments = self._arguments(options, on_progress, test)
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
@@ -135,7 +136,7 @@ class Job:
 
     def compare(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compare the results put as "a_..." and "b_..."; returns plain values and never raises."""
-        with _failures_in_reply() as reply:
+        with _failures_in_reply(options["a_labels"]) as reply:
             a, b = self._result("a_", options), self._result("b_", options)
             data = {"C": self._square("C", a.p), "n": options["n"]} if "C" in self._in else None
             found = compare(a, b, suffStat=data, alpha=options["alpha"], names=options["names"])
@@ -186,9 +187,12 @@ def _r_test(test: RFunction) -> IndepTest:
 
 
 @contextmanager
-def _failures_in_reply() -> Iterator[dict[str, Any]]:
-    """Yield a reply, into which exceptions and warnings go: R shows them as its own."""
-    reply: dict[str, Any] = {"error": None, "message": "", "warnings": []}
+def _failures_in_reply(labels: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a reply, into which exceptions and the package's own warnings go: R shows them as its own.
+
+    Warnings of NumPy are left out: R's NA is a signalling NaN, of which NumPy warns wherever it computes.
+    """
+    reply: dict[str, Any] = {"error": None, "message": "", "notices": []}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
@@ -196,8 +200,26 @@ def _failures_in_reply() -> Iterator[dict[str, Any]]:
         except (Exception, KeyboardInterrupt) as error:
             # Subclasses of KeyboardInterrupt name the level; for R they are all one condition.
             name = "KeyboardInterrupt" if isinstance(error, KeyboardInterrupt) else type(error).__name__
-            reply |= {"error": name, "message": str(error)}
-    reply["warnings"] = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, RuntimeWarning))]
+            ours = isinstance(error, (ValueError, TypeError, EngineError))  # not what a user's indepTest raised
+            reply |= {"error": name, "message": in_r(str(error), labels) if ours else str(error)}
+    reply["notices"] = [in_r(str(w.message), labels) for w in caught if issubclass(w.category, UserWarning)]
+
+
+def in_r(text: str, labels: Sequence[str]) -> str:
+    """A message of the package in R's terms: R's names of the arguments, and positions from 1 with labels."""
+
+    def variable(match: re.Match[str]) -> str:
+        k = int(match[2])
+        return f"{match[1]} {k + 1}" + ("" if labels[k] == str(k + 1) else f" ({labels[k]})")
+
+    def triple(match: re.Match[str]) -> str:
+        return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
+
+    text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
+    text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
+    text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
+    text = re.sub(r"\btriple \((\d+, \d+, \d+)\)", triple, text)
+    return re.sub(r"\b(variable|node) (\d+)\b", variable, text)
 
 
 def situation() -> dict[str, str]:

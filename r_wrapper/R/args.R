@@ -45,7 +45,8 @@ check_cores <- function(numCores) {
   as.integer(numCores)
 }
 
-# `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1.
+# `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`,
+# whose text for any other type this is.
 check_fixed <- function(fixed, name, p) {
   if (is.null(fixed)) {
     return(NULL)
@@ -53,7 +54,11 @@ check_fixed <- function(fixed, name, p) {
   if (!identical(as.integer(dim(fixed)), c(p, p))) {
     stop("Dimensions of the dataset and ", name, " do not agree.", call. = FALSE)
   }
-  fixed <- unname(as.matrix(fixed)) != 0
+  fixed <- unname(as.matrix(fixed))
+  if (!is.logical(fixed) && !is.numeric(fixed)) {
+    stop("invalid argument type: `", name, "` must hold TRUE and FALSE, not ", typeof(fixed), call. = FALSE)
+  }
+  fixed <- fixed != 0
   if (anyNA(fixed)) {
     stop("`", name, "` must not hold NA", call. = FALSE)
   }
@@ -76,7 +81,8 @@ check_gauss <- function(suffStat, p) {
   }
   n <- suffStat$n
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
-    stop("`suffStat$n` must be one positive number, the number of observations; got ", describe(n), call. = FALSE)
+    stop("`suffStat$n` must be one finite number from 1 on, the number of observations; got ", describe(n),
+      call. = FALSE)
   }
   storage.mode(C) <- "double"
   list(C = C, n = as.double(n))

@@ -19,10 +19,16 @@
 #' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. `cu_pc()`
 #' follows pcalg in this.
 #'
-#' Ctrl-C stops the computation with an R error; the R session continues.
+#' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA
+#' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
+#' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
 #'
-#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations. For an `indepTest` other
-#'   than [pcalg::gaussCItest()], whatever that function expects.
+#' Ctrl-C is R's interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not stop it,
+#' and the R session continues.
+#'
+#' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
+#'   number (an effective sample size). For an `indepTest` other than [pcalg::gaussCItest()], whatever that function
+#'   expects.
 #' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any
 #'   other function `indepTest(x, y, S, suffStat)` is called once per test: the answer is right, the speed that of R.
 #' @param alpha Significance level of each test.
@@ -128,7 +134,7 @@ local({
   file <- if (!is.null(frame)) frame$ofile
   reading <- isNamespace(target) || isTRUE(attr(target, "pycupc"))
   if (!reading && is.character(file) && basename(file) == "cu_pc.R") {
-    folder <- dirname(normalizePath(file))
+    folder <- if (isTRUE(frame$chdir)) getwd() else dirname(normalizePath(file))
     checkout <- dirname(dirname(folder))
     package <- structure(new.env(parent = baseenv()), pycupc = TRUE)
     for (part in list.files(folder, "\\.R$", full.names = TRUE)) sys.source(part, package)

@@ -1,7 +1,7 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 2L
+protocol <- 3L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source().
 state <- new.env(parent = emptyenv())

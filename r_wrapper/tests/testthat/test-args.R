@@ -51,6 +51,19 @@ test_that("errors have pcalg's text", {
   }
 })
 
+test_that("fixed pairs of a type that is neither logical nor numeric are pcalg's error", {
+  skip_if_no_pcalg()
+  for (name in c("fixedGaps", "fixedEdges")) {
+    for (value in c("TRUE", "0", "a")) {
+      args <- list(S, pcalg::gaussCItest, 0.05, p = 8)
+      args[[name]] <- matrix(value, 8, 8)
+      expect_error(do.call(pcalg::skeleton, args), "^invalid argument type")
+      expect_error(do.call(cu_skeleton, args), paste0("^invalid argument type: `", name, "`.*not character"))
+      expect_error(do.call(cu_pc, args), "^invalid argument type")
+    }
+  }
+})
+
 test_that("giving both labels and p prints a message, as in pcalg", {
   expect_message(expect_identical(check_labels(letters[1:3], 3), letters[1:3]), "No need to specify 'p'")
 })
@@ -74,7 +87,7 @@ test_that("an unusable suffStat is an error that describes the value", {
   expect_error(plain(list(C = diag(8))), "`n`, the number of observations; got a list with `C`")
   expect_error(plain(list(C = diag(7), n = 100)), "must be a numeric matrix of 8 x 8.*not 7 x 7 matrix")
   expect_error(plain(list(C = matrix("a", 8, 8), n = 100)), "must be a numeric matrix")
-  expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one positive number.*got NA")
+  expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one finite number from 1 on.*got NA")
   expect_error(plain(list(C = diag(8), n = 1:2)), "got integer of length 2")
   expect_error(cu_plain("pc", S, alpha = "a", p = 8), "`alpha` must be one number in \\[0, 1\\]; got \"a\"")
   expect_error(cu_plain("pc", S, alpha = 0.05, labels = rep("a", 8)), "\"a\" occurs more than once")

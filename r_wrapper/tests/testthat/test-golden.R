@@ -3,7 +3,7 @@
 test_that("the plain answer of every recorded case is pcalg's", {
   skip_if_no_python()
   for (case in golden_cases()) {
-    plain <- suppressWarnings(do.call(cu_plain, c("skeleton", case_arguments(case))))
+    plain <- suppressMessages(do.call(cu_plain, c("skeleton", case_arguments(case))))
     expect_identical(graph_cells(plain) == 1L, case$skeleton, label = paste(case$name, "skeleton"))
     expect_identical(plain$max.ord, case$max_ord, label = paste(case$name, "max.ord"))
     expect_identical(plain$n.edgetests, case$n_edgetests, label = paste(case$name, "n.edgetests"))
@@ -18,7 +18,7 @@ test_that("the CPDAG of every recorded variant is pcalg's", {
     for (variant in names(variants)) {
       recorded <- case[[paste0("cpdag_", variant)]]
       if (is.null(recorded)) next
-      plain <- suppressWarnings(do.call(cu_plain, c("pc", case_arguments(case), variants[[variant]])))
+      plain <- suppressMessages(do.call(cu_plain, c("pc", case_arguments(case), variants[[variant]])))
       if (endsWith(plain$orientation, "random")) next # recorded from one draw of R's generator; see test-live.R
       expect_identical(graph_cells(plain), recorded, label = paste(case$name, variant))
     }
@@ -29,7 +29,7 @@ test_that("the S4 object of a recorded case holds the recorded answer in pcalg's
   skip_if_no_python()
   skip_if_no_pcalg()
   for (case in golden_cases()) {
-    fit <- suppressWarnings(do.call(cu_pc, case_arguments(case)))
+    fit <- suppressMessages(do.call(cu_pc, case_arguments(case)))
     expect_s4_class(fit, "pcAlgo")
     amat <- methods::as(fit@graph, "matrix")
     expect_identical(unname(amat) + 0, case$cpdag_relaxed + 0, label = paste(case$name, "graph"))

@@ -65,6 +65,48 @@ test_that("gaps and fixed edges, an empty graph, a complete graph", {
   }
 })
 
+test_that("constant columns and single missing correlations give pcalg's object, with warn = 2 as well", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  old <- options(warn = 2)
+  on.exit(options(old))
+  d <- simulated(8, 200, 4, 1)
+  constant <- single <- d$suffStat
+  constant$C[2, ] <- constant$C[, 2] <- NA
+  single$C[1, 3] <- single$C[3, 1] <- NaN
+  for (suffStat in list(constant, single)) {
+    for (extra in list(list(), list(NAdelete = FALSE), list(maj.rule = TRUE))) {
+      args <- c(list(suffStat, pcalg::gaussCItest, 0.05, p = 8), extra)
+      expect_message(ours <- do.call(cu_pc, args), "C has NaN")
+      same_object(ours, do.call(pcalg::pc, args))
+    }
+  }
+})
+
+test_that("an effective sample size and correlations that rounding put beyond 1 give pcalg's object", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  d <- simulated(10, 60, 4, 5)
+  for (n in c(1.5, 3.25, 5.5, 20.3, 59.999)) {
+    args <- list(list(C = d$suffStat$C, n = n), pcalg::gaussCItest, 0.05, p = 10)
+    ours <- do.call(cu_pc, args)
+    same_object(ours, suppressWarnings(do.call(pcalg::pc, args))) # pcalg warns of sqrt(n - l - 3) below 0
+    expect_true(cu_compare("pycupc", "pcalg-stable", args[[1]], 0.05, p = 10)$equal)
+  }
+  twin <- d$suffStat
+  twin$C[2, ] <- twin$C[, 2] <- twin$C[, 1] # the same column twice
+  twin$C[2, 2] <- 1
+  for (beyond in c(.Machine$double.eps, 1e-12, 9e-9)) {
+    twin$C[1, 2] <- twin$C[2, 1] <- 1 + beyond
+    for (variant in variants[c("relaxed", "majority")]) {
+      args <- c(list(twin, pcalg::gaussCItest, 0.05, p = 10), variant)
+      same_object(do.call(cu_pc, args), suppressWarnings(do.call(pcalg::pc, args)))
+    }
+  }
+  twin$C[1, 2] <- twin$C[2, 1] <- 1.5
+  expect_error(cu_pc(twin, pcalg::gaussCItest, 0.05, p = 10), "but C\\[1, 2\\] = 1.5")
+})
+
 test_that("the call is the user's", {
   skip_if_no_pcalg()
   skip_if_no_python()

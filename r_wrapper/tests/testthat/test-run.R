@@ -21,16 +21,35 @@ test_that("errors of Python have their class in R", {
   skip_if_no_python()
   S <- small_problem()
   S$C[1, 2] <- 0.99
-  expect_error(cu_plain("pc", S, alpha = 0.05, p = 8), "symmetric", class = "pycupc_ValueError")
+  expect_error(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8]),
+    "but C\\[1, 2\\] = 0.99 and C\\[2, 1\\] = .* \\(a, b\\)", class = "pycupc_ValueError")
   covariance <- list(C = 4 * small_problem()$C, n = 400)
-  expect_error(cu_plain("pc", covariance, alpha = 0.05, p = 8), "diagonal of 1", class = "pycupc_error")
+  expect_error(cu_plain("pc", covariance, alpha = 0.05, p = 8), "diagonal of 1, but C\\[1, 1\\]",
+    class = "pycupc_error")
+  expect_error(cu_plain("pc", small_problem(), function(x, y, S, suffStat) 1, 0.05, p = 8, engine = "cpu"),
+    "engine = \"reference\" only")
+  dense <- list(C = 0.5 + diag(0.5, 40), n = 1e6) # the subsets of 38 neighbours cannot all be tested
+  gap <- matrix(FALSE, 40, 40)
+  gap[2, 5] <- gap[5, 2] <- TRUE
+  labels <- paste0("v", 1:40)
+  expect_error(
+    cu_plain("pc", dense, alpha = 1e-9, labels = labels, fixedGaps = gap, m.max = 0, maj.rule = TRUE),
+    "maj.rule test all subsets.*triple \\(v2, v1, v5\\) alone.*node 2 \\(v2\\) has 38 neighbours"
+  )
 })
 
-test_that("warnings of Python are R warnings", {
+test_that("NaN and NA in C give a message that names the variables, and no warning, even with warn = 2", {
   skip_if_no_python()
-  S <- small_problem()
-  S$C[3, -3] <- S$C[-3, 3] <- NaN
-  expect_warning(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8]), "NaN.*c")
+  old <- options(warn = 2)
+  on.exit(options(old))
+  for (missing in c(NaN, NA)) {
+    S <- small_problem()
+    S$C[3, ] <- S$C[, 3] <- missing
+    expect_message(plain <- cu_plain("pc", S, alpha = 0.05, labels = letters[1:8]), "C has NaN.*: c\n")
+    expect_false(3 %in% c(plain$graph$from, plain$graph$to))
+    expect_identical(plain$pMax[3, 1], 1)
+    expect_message(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8], engine = "reference"), "C has NaN")
+  }
 })
 
 test_that("verbose prints a line per level, progress a bar", {

@@ -1,6 +1,6 @@
 """The filter of pairs: everything is as without it, and every certificate is true.
 
-pytest -m gpu tests/gpu/test_pruning.py
+pytest -m gpu tests/gpu/test_gpu_pruning.py
 """
 
 from __future__ import annotations

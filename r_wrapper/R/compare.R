@@ -8,7 +8,10 @@
 #' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
 #'   difference.
 #' @param ... Further arguments for the methods, of those that [cu_pc()] shares with [pcalg::pc()].
-#' @param skeleton Should the methods stop before they orient the edges?
+#' @param indepTest As in [cu_pc()]. For another test than [pcalg::gaussCItest()], no test is computed once more to
+#'   explain a difference.
+#' @param skeleton Should the methods stop before they orient the edges? They also do if the other result is one of
+#'   [cu_skeleton()] or [pcalg::skeleton()].
 #' @return A list of class `cu_comparison`, which prints as its `text`, with the elements
 #'   * `equal`: TRUE or FALSE;
 #'   * `parts`: which parts of the results are equal;
@@ -22,17 +25,20 @@
 #'   cu_compare("pycupc", "pcalg-stable", S, alpha = 0.05, p = 10)
 #' }
 #' @export
-cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skeleton = FALSE) {
+cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., indepTest = "gaussCItest",
+                       skeleton = FALSE) {
   need_pcalg("cu_compare()")
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
+  gaussian <- is.null(other_test(indepTest))
+  skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")
   for (side in c("a", "b")) {
     x <- sides[[side]]
     if (is.character(x)) {
-      sides[[side]] <- run_method(x, suffStat, alpha, labels, skeleton, ...)
+      sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
     } else if (!methods::is(x, "pcAlgo")) {
       stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
@@ -45,7 +51,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skel
   on.exit(job$close())
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
   for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]]))
-  if (!is.null(suffStat)) {
+  if (!is.null(suffStat) && gaussian) {
     gauss <- check_gauss(suffStat, length(options$a_labels))
     options$n <- gauss$n
     send(job, "C", gauss$C)
@@ -71,14 +77,18 @@ compare_methods <- c("pycupc", "pcalg-stable", "pcalg-stable.fast")
 
 quoted <- function(x) paste0("\"", x, "\"", collapse = ", ")
 
-run_method <- function(method, suffStat, alpha, labels, skeleton, ...) {
+# skeleton() stores edge weights as integers, pc() as doubles.
+is_skeleton <- function(x) methods::is(x, "pcAlgo") && is.integer(x@graph@edgeData@defaults$weight)
+
+run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...) {
   if (!(length(method) == 1L && method %in% compare_methods)) {
     stop("a method must be one of ", quoted(compare_methods), "; got ", describe(method), call. = FALSE)
   }
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
   }
-  args <- list(suffStat = suffStat, indepTest = pcalg::gaussCItest, alpha = alpha, labels = labels, ...)
+  if (is.character(indepTest)) indepTest <- pcalg::gaussCItest # other_test() has refused any other name
+  args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))
   }

@@ -95,7 +95,8 @@ class Report:
             lines.append(f"  the same test by pcalg's formula: p = {f.recomputed_p:.6g}")
             lines.append(f"  condition number of its correlation matrix: {f.condition:.3g}")
         for i, j in f.collinear:
-            lines.append(f"  {self._name(i)} and {self._name(j)} are collinear up to rounding (1 - |r| < {COLLINEAR:g})")
+            pair = f"{self._name(i)} and {self._name(j)}"
+            lines.append(f"  {pair} are collinear up to rounding (1 - |r| < {COLLINEAR:g})")
         return lines
 
     def _row(self, f: Difference) -> str:

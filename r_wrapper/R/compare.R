@@ -3,6 +3,9 @@
 #' Shows whether two results are equal and, if not, where they begin to differ: the level, the edge, the test with both
 #' p-values and the condition number of its correlation matrix, the separating set, the triple or the orientation rule.
 #'
+#' With the conservative or the majority rule, the first difference is explained by the separating sets that the tests
+#' found, before the rule changed some. An object that [pcalg::pc()] made does not hold them; give the method's name.
+#'
 #' @param a,b Objects of class [pcalg::pcAlgo-class], or the names of methods, which are then run: `"pycupc"`,
 #'   `"pcalg-stable"`, `"pcalg-stable.fast"`.
 #' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
@@ -50,7 +53,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   job <- python_side()$Job("compare")
   on.exit(job$close())
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
-  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]]))
+  found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, attr, "cu_found")
+  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
   if (!is.null(suffStat) && gaussian) {
     gauss <- check_gauss(suffStat, length(options$a_labels))
     options$n <- gauss$n
@@ -93,11 +97,26 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))
   }
   args[[if (skeleton) "method" else "skel.method"]] <- sub("pcalg-", "", method, fixed = TRUE)
-  do.call(if (skeleton) pcalg::skeleton else pcalg::pc, args)
+  fit <- do.call(if (skeleton) pcalg::skeleton else pcalg::pc, args)
+  if (!skeleton && uses_rule(args)) {
+    args <- args[!names(args) %in% c("conservative", "maj.rule", "solve.confl", "u2pd", "skel.method")]
+    args$method <- sub("pcalg-", "", method, fixed = TRUE)
+    attr(fit, "cu_found") <- sepset_cells(do.call(pcalg::skeleton, args)@sepset)
+  }
+  fit
 }
 
+# Do the arguments name the conservative or the majority rule, which change separating sets?
+uses_rule <- function(args) {
+  any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
+}
+
+# A pcAlgo of pcalg's own does not hold the sets that its tests found.
+only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(attr(fit, "cu_found"))
+
 # Sends a pcAlgo as flat arrays with indices from 0, and returns the options that describe it.
-send_fit <- function(job, side, fit) {
+# `found`: its sets as the tests found them, if they are known to differ.
+send_fit <- function(job, side, fit, found) {
   plain <- as_plain(fit)
   arrays <- list(
     graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark,
@@ -105,8 +124,15 @@ send_fit <- function(job, side, fit) {
     sepset_members = plain$sepset$members - 1L, gap_x = plain$sepset$gap_x - 1L, gap_y = plain$sepset$gap_y - 1L,
     n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax
   )
+  if (!is.null(found)) {
+    arrays <- c(arrays, list(
+      found_sepset_x = found$x - 1L, found_sepset_y = found$y - 1L, found_sepset_len = found$length,
+      found_sepset_members = found$members - 1L, found_gap_x = found$gap_x - 1L, found_gap_y = found$gap_y - 1L
+    ))
+  }
   for (name in names(arrays)) send(job, paste0(side, name), arrays[[name]])
-  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell)
+  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
+    found = !is.null(found), found_every_cell = is.null(found$p))
   names(options) <- paste0(side, names(options))
   options
 }

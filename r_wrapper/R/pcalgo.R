@@ -7,6 +7,7 @@
 #   sepset$x, $y, $length         stored cells, and the size of the set in each
 #   sepset$members                the members of these sets, one set after the other
 #   sepset$gap_x, $gap_y          pairs x < y that have neither an edge nor a set (fixedGaps)
+#   found                         as sepset: the sets before the conservative or majority rule changed some, or NULL
 #   n.edgetests, max.ord, pMax    as in the object
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
 
@@ -21,6 +22,7 @@ as_pcalgo <- function(plain, call, weight, sepset = "list") {
     n.edgetests = plain$n.edgetests, sepset = if (sparse) list() else expand_sepset(plain), pMax = plain$pMax,
     zMin = matrix(NA, 1, 1)
   )
+  attr(fit, "cu_found") <- plain$found # for cu_compare()
   if (sparse) {
     attr(fit, "cu_sepset") <- c(plain$sepset, list(adjacent = adjacent_cells(plain)))
   }

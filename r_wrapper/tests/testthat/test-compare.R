@@ -30,6 +30,46 @@ test_that("a skeleton is compared with a method's skeleton", {
   expect_true(cu_compare(oriented, "pcalg-stable", S, 0.05, p = 8)$equal)
 })
 
+test_that("a difference under the conservative or majority rule is explained by the sets that the tests found", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- small_problem(p = 12, n = 100, seed = 3)
+  labels <- paste0("v", 1:12)
+  gauss <- pcalg::gaussCItest
+  gaps <- abs(outer(1:12, 1:12, "-")) == 7
+  expected <- cu_compare(cu_skeleton(S, gauss, 0.05, labels, fixedGaps = gaps),
+    cu_skeleton(S, gauss, 0.2, labels, fixedGaps = gaps), S)$differences
+  expect_gt(sum(expected$level > 0), 3)
+  expected$removed_by <- NULL
+  changed <- 0
+  for (rule in c("conservative", "maj.rule")) {
+    run <- function(f, alpha, ...) {
+      args <- list(S, gauss, alpha, labels = labels, fixedGaps = gaps, ...)
+      args[[rule]] <- TRUE
+      fit <- do.call(f, args)
+      fit@call <- as.call(c(quote(pc), args[rule])) # without the data
+      fit
+    }
+    compare <- function(...) {
+      args <- list(..., suffStat = S, labels = labels, fixedGaps = gaps)
+      args[[rule]] <- TRUE
+      found <- do.call(cu_compare, args)$differences
+      found$removed_by <- NULL
+      found
+    }
+    fit <- run(cu_pc, 0.05)
+    other <- run(cu_pc, 0.2)
+    expect_identical(compare(fit, other), expected)
+    expect_identical(compare(fit, run(cu_pc, 0.2, sepset = "sparse")), expected)
+    expect_equal(compare(fit, "pcalg-stable", alpha = 0.2), expected, tolerance = 1e-6)
+    expect_equal(compare("pycupc", run(cu_pc, 0.2), alpha = 0.05), expected, tolerance = 1e-6)
+    theirs <- run(pcalg::pc, 0.05)
+    expect_true(cu_compare(fit, theirs)$equal)
+    changed <- changed + !identical(compare(theirs, other), expected) # pcalg's object holds the changed sets only
+  }
+  expect_gt(changed, 0) # else no set was changed, and nothing was tested
+})
+
 test_that("the methods are given another indepTest", {
   skip_if_no_pcalg()
   skip_if_no_python()

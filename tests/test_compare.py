@@ -103,8 +103,8 @@ def test_identical_columns_are_led_to():
     assert found.differences[0].singular
     assert found.differences[0].collinear == ((3, 11),)
     assert found.collinear == ((3, 11),)
-    assert "4 and 12 are exactly collinear" in found.text
-    assert "Exactly collinear columns of the data: 4 = 12" in found.text
+    assert "4 and 12 are collinear up to rounding (1 - |r| < 1e-12)" in found.text
+    assert "Columns collinear up to rounding: 4 with 12." in found.text
     assert "singular" in found.text
 
 

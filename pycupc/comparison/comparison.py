@@ -2,7 +2,7 @@
 
 Two results begin to differ at the first level at which one removed an edge that the other kept. Later differences may
 merely follow from that one, so it is explained in full: the test, both p-values, the condition number of its matrix,
-and the exactly collinear columns among its variables, which are the usual reason.
+and the collinear columns among its variables, which are the usual reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Comparison:
     edge : tuple of (x, y) or None
         The first edge whose direction differs, in results with equal skeletons.
     collinear : tuple of (int, int)
-        All exactly collinear pairs of columns, where `suffStat` was given.
+        All pairs of columns that are collinear up to rounding, where `suffStat` was given.
     text : str
         The report.
     """

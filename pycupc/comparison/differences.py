@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: A test is called singular when the condition number of the correlation matrix of its variables is above this.
 SINGULAR = 1e12
 
-#: Two columns are called exactly collinear when 1 - |r| is below this.
+#: Two columns are called collinear up to rounding, whether |r| is 1 or only nearly, when 1 - |r| is below this.
 COLLINEAR = 1e-12
 
 #: Values of `Side.level` for pairs that no test removed.
@@ -49,7 +49,7 @@ class Difference:
     condition : float
         Condition number of the correlation matrix of x, y, S; NaN without the data.
     collinear : tuple of (int, int)
-        Pairs among x, y, S that are exactly collinear.
+        Pairs among x, y, S that are collinear up to rounding.
     """
 
     x: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.comparison.differences import GAP, KEPT, Difference, Side
+from pycupc.comparison.differences import COLLINEAR, GAP, KEPT, Difference, Side
 
 #: How many pairs a report lists.
 LISTED = 20
@@ -71,9 +71,9 @@ class Report:
                 "its outcome depends on how a program inverts such a matrix, not on the data.",
             ]
         if collinear:
-            shown = ", ".join(f"{self._name(i)} = {self._name(j)}" for i, j in collinear[:LISTED])
+            shown = ", ".join(f"{self._name(i)} with {self._name(j)}" for i, j in collinear[:LISTED])
             more = f" and {len(collinear) - LISTED} more" if len(collinear) > LISTED else ""
-            lines.append(f"Exactly collinear columns of the data: {shown}{more}. Leave out one of each pair.")
+            lines.append(f"Columns collinear up to rounding: {shown}{more}. Leave out one of each pair.")
         final = [f for f in differences if f.other_level == KEPT]
         lines += ["", f"The edges that differ, by the level at which they were removed{_limited(final)}:"]
         lines += [self._row(f) for f in final[:LISTED]]
@@ -95,7 +95,8 @@ class Report:
             lines.append(f"  the same test by pcalg's formula: p = {f.recomputed_p:.6g}")
             lines.append(f"  condition number of its correlation matrix: {f.condition:.3g}")
         for i, j in f.collinear:
-            lines.append(f"  {self._name(i)} and {self._name(j)} are exactly collinear (|r| = 1)")
+            pair = f"{self._name(i)} and {self._name(j)}"
+            lines.append(f"  {pair} are collinear up to rounding (1 - |r| < {COLLINEAR:g})")
         return lines
 
     def _row(self, f: Difference) -> str:

@@ -33,7 +33,7 @@ from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
 from pycupc.pc import pc
-from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import skeleton
 from pycupc.version import __version__ as VERSION
@@ -41,9 +41,14 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 3
+PROTOCOL = 4
 
 RFunction = Callable[..., Any]
+
+#: Arrays of the sets as the tests found them, in `pycupc.results.arrays`, and those of the final sets.
+_FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
+    f"found_{name}": name for name in ("gap_x", "gap_y")
+}
 
 
 class Job:
@@ -105,6 +110,9 @@ class Job:
             reply["engine"] = fit.engine
             reply["orientation"] = str(fit.notes.get("orientation", ""))
             arrays = fit.to_arrays("matrix" if options["pMax"] else None)
+            reply["found"] = fit.found_sepset is not fit.sepset
+            if reply["found"]:
+                arrays |= sepset_arrays(fit.found_sepset, "found_", "found_gap_")
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
         reply["seconds"] = time.perf_counter() - start
         return reply
@@ -159,6 +167,13 @@ class Job:
         labels = options[side + "labels"]
         if options[side + "every_cell"]:
             arrays = only_stored_cells(arrays, len(labels))
+        if options[side + "found"]:
+            found = dict(arrays)
+            for name in _FOUND.values():
+                found[name] = np.frombuffer(self._in.get(f"{side}found_{name}", b""), dtype=np.int32)
+            if options[side + "found_every_cell"]:
+                found = only_stored_cells(found, len(labels))
+            arrays |= {name: found[as_found] for name, as_found in _FOUND.items()}
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]))
 
 

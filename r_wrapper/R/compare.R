@@ -3,12 +3,18 @@
 #' Shows whether two results are equal and, if not, where they begin to differ: the level, the edge, the test with both
 #' p-values and the condition number of its correlation matrix, the separating set, the triple or the orientation rule.
 #'
+#' With the conservative or the majority rule, the first difference is explained by the separating sets that the tests
+#' found, before the rule changed some. An object that [pcalg::pc()] made does not hold them; give the method's name.
+#'
 #' @param a,b Objects of class [pcalg::pcAlgo-class], or the names of methods, which are then run: `"pycupc"`,
 #'   `"pcalg-stable"`, `"pcalg-stable.fast"`.
 #' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
 #'   difference.
 #' @param ... Further arguments for the methods, of those that [cu_pc()] shares with [pcalg::pc()].
-#' @param skeleton Should the methods stop before they orient the edges?
+#' @param indepTest As in [cu_pc()]. For another test than [pcalg::gaussCItest()], no test is computed once more to
+#'   explain a difference.
+#' @param skeleton Should the methods stop before they orient the edges? They also do if the other result is one of
+#'   [cu_skeleton()] or [pcalg::skeleton()].
 #' @return A list of class `cu_comparison`, which prints as its `text`, with the elements
 #'   * `equal`: TRUE or FALSE;
 #'   * `parts`: which parts of the results are equal;
@@ -22,17 +28,20 @@
 #'   cu_compare("pycupc", "pcalg-stable", S, alpha = 0.05, p = 10)
 #' }
 #' @export
-cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skeleton = FALSE) {
+cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., indepTest = "gaussCItest",
+                       skeleton = FALSE) {
   need_pcalg("cu_compare()")
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
+  gaussian <- is.null(other_test(indepTest))
+  skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")
   for (side in c("a", "b")) {
     x <- sides[[side]]
     if (is.character(x)) {
-      sides[[side]] <- run_method(x, suffStat, alpha, labels, skeleton, ...)
+      sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
     } else if (!methods::is(x, "pcAlgo")) {
       stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
@@ -44,8 +53,9 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., skel
   job <- python_side()$Job("compare")
   on.exit(job$close())
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
-  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]]))
-  if (!is.null(suffStat)) {
+  found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, attr, "cu_found")
+  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
+  if (!is.null(suffStat) && gaussian) {
     gauss <- check_gauss(suffStat, length(options$a_labels))
     options$n <- gauss$n
     send(job, "C", gauss$C)
@@ -71,23 +81,42 @@ compare_methods <- c("pycupc", "pcalg-stable", "pcalg-stable.fast")
 
 quoted <- function(x) paste0("\"", x, "\"", collapse = ", ")
 
-run_method <- function(method, suffStat, alpha, labels, skeleton, ...) {
+# skeleton() stores edge weights as integers, pc() as doubles.
+is_skeleton <- function(x) methods::is(x, "pcAlgo") && is.integer(x@graph@edgeData@defaults$weight)
+
+run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...) {
   if (!(length(method) == 1L && method %in% compare_methods)) {
     stop("a method must be one of ", quoted(compare_methods), "; got ", describe(method), call. = FALSE)
   }
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
   }
-  args <- list(suffStat = suffStat, indepTest = pcalg::gaussCItest, alpha = alpha, labels = labels, ...)
+  if (is.character(indepTest)) indepTest <- pcalg::gaussCItest # other_test() has refused any other name
+  args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))
   }
   args[[if (skeleton) "method" else "skel.method"]] <- sub("pcalg-", "", method, fixed = TRUE)
-  do.call(if (skeleton) pcalg::skeleton else pcalg::pc, args)
+  fit <- do.call(if (skeleton) pcalg::skeleton else pcalg::pc, args)
+  if (!skeleton && uses_rule(args)) {
+    args <- args[!names(args) %in% c("conservative", "maj.rule", "solve.confl", "u2pd", "skel.method")]
+    args$method <- sub("pcalg-", "", method, fixed = TRUE)
+    attr(fit, "cu_found") <- sepset_cells(do.call(pcalg::skeleton, args)@sepset)
+  }
+  fit
 }
 
+# Do the arguments name the conservative or the majority rule, which change separating sets?
+uses_rule <- function(args) {
+  any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
+}
+
+# A pcAlgo of pcalg's own does not hold the sets that its tests found.
+only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(attr(fit, "cu_found"))
+
 # Sends a pcAlgo as flat arrays with indices from 0, and returns the options that describe it.
-send_fit <- function(job, side, fit) {
+# `found`: its sets as the tests found them, if they are known to differ.
+send_fit <- function(job, side, fit, found) {
   plain <- as_plain(fit)
   arrays <- list(
     graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark,
@@ -95,8 +124,15 @@ send_fit <- function(job, side, fit) {
     sepset_members = plain$sepset$members - 1L, gap_x = plain$sepset$gap_x - 1L, gap_y = plain$sepset$gap_y - 1L,
     n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax
   )
+  if (!is.null(found)) {
+    arrays <- c(arrays, list(
+      found_sepset_x = found$x - 1L, found_sepset_y = found$y - 1L, found_sepset_len = found$length,
+      found_sepset_members = found$members - 1L, found_gap_x = found$gap_x - 1L, found_gap_y = found$gap_y - 1L
+    ))
+  }
   for (name in names(arrays)) send(job, paste0(side, name), arrays[[name]])
-  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell)
+  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
+    found = !is.null(found), found_every_cell = is.null(found$p))
   names(options) <- paste0(side, names(options))
   options
 }

@@ -3,7 +3,7 @@
 #   cu_pc.R      cu_pc(), cu_skeleton()                    args.R     checks of the arguments, with pcalg's messages
 #   transport.R  plain R values to Python and back         python.R   finds and starts Python
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
-#   sepset.R     looks up one separating set               compare.R  compares two results
+#   sepset.R     separating sets, one or all               compare.R  compares two results
 #   sitrep.R     what is installed and what is missing
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
@@ -49,8 +49,8 @@
 #'   published GPU algorithms.
 #' @param progress Show a text progress bar? By default only in interactive sessions.
 #' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
-#'   empty and [cu_sepset()] looks the sets up; for many variables, where p^2 list cells are slow and large. `"auto"`:
-#'   `"list"` for up to 5,000 variables.
+#'   empty, [cu_sepset()] looks the sets up, and [cu_expand()] fills the slot; for many variables, where p^2 list cells
+#'   are slow and large. `"auto"`: `"list"` for up to 5,000 variables, else `"sparse"` with a message once per session.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
@@ -80,6 +80,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   sepset <- match.arg(sepset)
   threads <- if (!missing(numCores)) check_cores(numCores)
   need_pcalg("cu_pc()")
+  say_sparse(sepset, length(labels))
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
@@ -119,6 +120,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   sepset <- match.arg(sepset)
   threads <- if (!missing(numCores)) check_cores(numCores)
   need_pcalg("cu_skeleton()")
+  say_sparse(sepset, length(labels))
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress

@@ -7,18 +7,22 @@
 #   sepset$x, $y, $length         stored cells, and the size of the set in each
 #   sepset$members                the members of these sets, one set after the other
 #   sepset$gap_x, $gap_y          pairs x < y that have neither an edge nor a set (fixedGaps)
+#   found                         as sepset: the sets before the conservative or majority rule changed some, or NULL
 #   n.edgetests, max.ord, pMax    as in the object
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
+
+list_at_most <- 5000L # variables, up to which sepset = "auto" is "list"
 
 # `weight`: type of the edge weights. pcalg::pc() stores "double", pcalg::skeleton() "integer"; u2pd = "retry" stores
 # "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".
 as_pcalgo <- function(plain, call, weight, sepset = "list") {
-  sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > 5000L
+  sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > list_at_most
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
     graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
     n.edgetests = plain$n.edgetests, sepset = if (sparse) list() else expand_sepset(plain), pMax = plain$pMax,
     zMin = matrix(NA, 1, 1)
   )
+  attr(fit, "cu_found") <- plain$found # for cu_compare()
   if (sparse) {
     attr(fit, "cu_sepset") <- c(plain$sepset, list(adjacent = adjacent_cells(plain)))
   }
@@ -37,6 +41,14 @@ as_graph <- function(labels, cells, weight) {
   graph
 }
 
+# The list of lists in place of the sparse form: the object that `sepset = "list"` gives.
+expanded <- function(fit) {
+  sparse <- attr(fit, "cu_sepset")
+  fit@sepset <- expand_sepset(list(labels = graph::nodes(fit@graph), sepset = sparse), sparse$adjacent)
+  attr(fit, "cu_sepset") <- NULL
+  fit
+}
+
 # Positions, column by column, of the cells of adjacent pairs in both directions.
 adjacent_cells <- function(plain) {
   p <- length(plain$labels)
@@ -46,11 +58,11 @@ adjacent_cells <- function(plain) {
 }
 
 # The list of p lists of length p.
-expand_sepset <- function(plain) {
+expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   s <- plain$sepset
   p <- length(plain$labels)
   implied <- lower.tri(matrix(FALSE, p, p)) # columns are the rows of the list: R stores columns together
-  implied[adjacent_cells(plain)] <- FALSE
+  implied[adjacent] <- FALSE
   implied[(c(s$x, s$y, s$gap_x) - 1) * p + c(s$y, s$x, s$gap_y)] <- FALSE
   sets <- as_sets(s$length, s$members)
   last <- cumsum(tabulate(s$x, p)) # the cells are in row order

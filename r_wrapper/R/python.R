@@ -1,9 +1,9 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 3L
+protocol <- 4L
 
-# `module`, once Python runs; `checkout`, where cu_pc.R was read by source().
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `said_sparse`, once it was said.
 state <- new.env(parent = emptyenv())
 
 # The Python module pycupc.r.transport.

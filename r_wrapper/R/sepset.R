@@ -13,6 +13,7 @@
 #'   answer <- cu_plain("skeleton", list(C = C, n = 100), alpha = 0.05, p = 3)
 #'   cu_sepset(answer, 1, 3)
 #' }
+#' @seealso [cu_expand()]
 #' @export
 cu_sepset <- function(fit, x, y) {
   s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
@@ -33,4 +34,34 @@ cu_sepset <- function(fit, x, y) {
   adjacent <- if (is.list(fit)) adjacent_cells(fit) else s$adjacent
   other <- any(s$x == y & s$y == x) || any(s$gap_x == x & s$gap_y == y) || ((y - 1) * p + x) %in% adjacent
   if (x < y && !other) integer(0)
+}
+
+#' The separating sets of a sparse result as pcalg's list of lists
+#'
+#' Functions of pcalg that read the slot `sepset`, such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()],
+#' need it filled. For p variables the list has p^2 cells of 8 bytes.
+#'
+#' @param fit A result of [cu_pc()] or [cu_skeleton()].
+#' @return The object that `sepset = "list"` gives; `fit` itself, if its slot is filled.
+#' @examples
+#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
+#'   S <- list(C = matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3), n = 100)
+#'   fit <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.05, p = 3, sepset = "sparse")
+#'   cu_expand(fit)@sepset[[1]][[3]]
+#' }
+#' @export
+cu_expand <- function(fit) {
+  if (!methods::is(fit, "pcAlgo")) {
+    stop("`fit` must be a result of cu_pc() or cu_skeleton(); got ", describe(fit), call. = FALSE)
+  }
+  if (is.null(attr(fit, "cu_sepset"))) fit else expanded(fit)
+}
+
+# Says once per session that sepset = "auto" is "sparse" for this number of variables.
+say_sparse <- function(sepset, p) {
+  if (sepset == "auto" && p > list_at_most && is.null(state$said_sparse)) {
+    state$said_sparse <- TRUE
+    message("more than ", list_at_most, " variables: the slot `sepset` is empty, and cu_sepset() looks a set up. ",
+      "cu_expand() fills the slot; `sepset = \"list\"` does so at once, `sepset = \"sparse\"` is silent")
+  }
 }

@@ -92,17 +92,20 @@ interrupt <- function(text) {
 receive <- function(job, reply, labels, pMax = TRUE) {
   p <- length(labels)
   ints <- function(name) take(job, name, "integer", 4)
+  sets <- function(name, gap) {
+    part <- function(what) ints(paste0(name, what))
+    list(
+      p = p, x = part("x") + 1L, y = part("y") + 1L, length = part("len"), members = part("members") + 1L,
+      gap_x = ints(paste0(gap, "x")) + 1L, gap_y = ints(paste0(gap, "y")) + 1L
+    )
+  }
   list(
     labels = labels,
     graph = list(from = ints("graph_from") + 1L, to = ints("graph_to") + 1L, mark = ints("graph_mark")),
     n.edgetests = take(job, "n_edgetests", "double", 8),
     max.ord = as.integer(reply$max_ord),
-    sepset = list(
-      p = p,
-      x = ints("sepset_x") + 1L, y = ints("sepset_y") + 1L,
-      length = ints("sepset_len"), members = ints("sepset_members") + 1L,
-      gap_x = ints("gap_x") + 1L, gap_y = ints("gap_y") + 1L
-    ),
+    sepset = sets("sepset_", "gap_"),
+    found = if (reply$found) sets("found_", "found_gap_"),
     pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric, so the order of the cells is no matter
     engine = reply$engine,
     orientation = reply$orientation,
@@ -155,6 +158,7 @@ take <- function(job, name, what, size) {
 #'     `[from, to]` (1 in one direction: from -> to; 1 in both: undirected; 2 in both: bidirected);
 #'   * `n.edgetests`, `max.ord`, `pMax`: as in [pcalg::pcAlgo-class];
 #'   * `sepset`: the separating sets in sparse form, for [cu_sepset()];
+#'   * `found`: these sets before the conservative or majority rule changed some; else NULL;
 #'   * `engine`: which engine ran, and why;
 #'   * `orientation`: how `u2pd = "retry"` ended;
 #'   * `seconds`: duration of the Python part.

@@ -28,6 +28,47 @@ test_that("the sparse object answers as the full one", {
   }
 })
 
+test_that("an expanded fit is the full one, and pcalg's functions take it", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- small_problem(p = 12, n = 100)
+  gaps <- abs(outer(1:12, 1:12, "-")) == 3
+  for (how in list(list(), list(fixedGaps = gaps), list(m.max = 0))) {
+    args <- c(list(S, pcalg::gaussCItest, 0.05, p = 12), how)
+    for (f in list(cu_skeleton, cu_pc)) {
+      full <- do.call(f, args)
+      expanded <- cu_expand(do.call(f, c(args, sepset = "sparse")))
+      expanded@call <- full@call
+      expect_true(identical(expanded, full))
+      expect_true(identical(cu_expand(full), full))
+    }
+    sparse <- cu_expand(do.call(cu_skeleton, c(args, sepset = "sparse")))
+    theirs <- do.call(pcalg::skeleton, args)
+    for (orient in list(pcalg::udag2pdag, pcalg::udag2pdagRelaxed, pcalg::udag2pdagSpecial)) {
+      graph <- function(answer) if (is.list(answer)) answer$pcObj@graph else answer@graph
+      set.seed(1)
+      ours <- graph(orient(sparse))
+      set.seed(1)
+      expect_true(identical(ours, graph(orient(theirs))))
+    }
+    checked <- lapply(list(sparse, theirs), pcalg::pc.cons.intern, suffStat = S, indepTest = pcalg::gaussCItest,
+      alpha = 0.05, version.unf = c(2, 1))
+    expect_true(identical(checked[[1]]$unfTripl, checked[[2]]$unfTripl))
+    expect_true(identical(checked[[1]]$sk@sepset, checked[[2]]$sk@sepset))
+  }
+  expect_error(cu_expand(3), "must be a result of cu_pc")
+})
+
+test_that("that the sparse form was chosen is said once", {
+  old <- state$said_sparse
+  on.exit(state$said_sparse <- old)
+  state$said_sparse <- NULL
+  expect_silent(say_sparse("auto", 5000))
+  expect_silent(say_sparse("sparse", 5001))
+  expect_message(say_sparse("auto", 5001), "cu_expand\\(\\) fills the slot")
+  expect_silent(say_sparse("auto", 5001))
+})
+
 test_that("an object is taken apart into what it was built from", {
   skip_if_no_pcalg()
   skip_if_no_python()

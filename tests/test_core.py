@@ -252,10 +252,11 @@ def test_ctrl_c_stops_within_a_second():
     code = """
 import numpy as np, pycupc
 s = {"C": np.full((80, 80), 0.9) + 0.1 * np.eye(80), "n": 10**7}  # no edge ever goes: it would take for ever
-pycupc.skeleton(s, m_max=2, engine="cpu")  # compiled
+options = {"engine": "cpu", "engine_options": {"pruning": False}}
+pycupc.skeleton(s, m_max=2, **options)  # compiled
 print("ready", flush=True)
 try:
-    pycupc.skeleton(s, engine="cpu")
+    pycupc.skeleton(s, **options)
 except KeyboardInterrupt as error:
     print("stopped", error.partial.max_ord, flush=True)
 print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)

@@ -245,7 +245,7 @@ def interrupted_run(r_library: Path, how: str) -> tuple[str, int]:
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if line.startswith(("level 2:", "now")):
+            if line.startswith(("level 3:", "now")):  # all code is compiled by then
                 break
         time.sleep(0.2)
         assert process.poll() is None, lines

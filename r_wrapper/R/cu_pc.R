@@ -23,8 +23,7 @@
 #' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
 #' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
 #'
-#' Ctrl-C is R's interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not stop it,
-#' and the R session continues.
+#' Ctrl-C stops the computation with an R error; the R session continues.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
 #'   number (an effective sample size). For an `indepTest` other than [pcalg::gaussCItest()], whatever that function

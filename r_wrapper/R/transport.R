@@ -39,8 +39,11 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
   }
   reporter <- make_reporter(verbose, progress)
-  on.exit(reporter$close(), add = TRUE)
-  reply <- checked(job$run(options, reporter$on_progress, reporter$on_line, test_for_python(test, suffStat)))
+  reply <- tryCatch(
+    job$run(options, reporter$on_progress, reporter$on_line, test_for_python(test, suffStat)),
+    finally = reporter$close()
+  )
+  reply <- checked(reply)
   receive(job, reply, labels, pMax)
 }
 
@@ -54,38 +57,21 @@ test_for_python <- function(test, suffStat) {
 
 # An exception in Python becomes an R error with its text. A warning becomes a message: pcalg computes with NaN in
 # silence, and options(warn = 2) must not end a call that pcalg would finish.
-#
-# Python or R may notice Ctrl-C. In Python it is a KeyboardInterrupt. R notices it in a function that Python calls, of
-# the user's or of reticulate's own; then reticulate tells Python of an unknown error, and only a handler knows better.
 checked <- function(reply) {
-  interrupted <- FALSE
-  reply <- withCallingHandlers(
-    tryCatch(reply, error = function(e) {
-      if (!grepl("KeyboardInterrupt", conditionMessage(e), fixed = TRUE)) stop(e)
-      list(error = "KeyboardInterrupt", message = "")
-    }),
-    interrupt = function(i) interrupted <<- TRUE
-  )
-  if (interrupted || identical(reply$error, "KeyboardInterrupt")) {
-    during <- regmatches(reply$message, regexpr("^interrupted during level [0-9]+", reply$message))
-    interrupt(c(during, "interrupted")[[1]])
-  }
   for (text in unlist(reply$notices)) message(text)
   if (!is.null(reply$error)) {
+    text <- if (reply$error == "KeyboardInterrupt") {
+      during <- if (startsWith(reply$message, "interrupted")) sub(";.*", "", reply$message) else "interrupted"
+      paste0(during, ": no result. A smaller `alpha` or `m.max` makes the computation shorter")
+    } else {
+      reply$message
+    }
     stop(structure(
       class = c(paste0("pycupc_", reply$error), "pycupc_error", "error", "condition"),
-      list(message = reply$message, call = NULL)
+      list(message = text, call = NULL)
     ))
   }
   reply
-}
-
-# What R itself does at Ctrl-C, which Python has caught: handlers of interrupts first, then back to the top level.
-# try() does not stop it, so that it ends a loop of calls.
-interrupt <- function(text) {
-  signalCondition(structure(class = c("interrupt", "condition"), list(message = text, call = NULL)))
-  message(text)
-  invokeRestart("abort")
 }
 
 # The answer as R values, with indices from 1.

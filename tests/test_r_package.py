@@ -254,7 +254,7 @@ def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
     finally:
         process.kill()
     text = "".join(lines) + rest
-    assert "R error: interrupted during level 3" in text, text
+    assert "R error: interrupted during level 4" in text, text
     assert "alive: 8 variables" in text, text
 
 

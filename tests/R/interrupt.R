@@ -1,5 +1,5 @@
 # Ctrl-C while Python computes must give an R error, and the R process must continue. The parent sends SIGINT once level
-# 2 is done; level 3 takes minutes.
+# 3 is done; later levels take minutes.
 
 library(pycupc)
 p <- 150

@@ -7,6 +7,7 @@ set.seed(1)
 X <- matrix(rnorm(4000 * p), 4000)
 X <- X + rowSums(X[, 1:30]) / 3 # a dense graph
 S <- list(C = cor(X), n = 4000)
+invisible(cu_plain("skeleton", S, alpha = 0.01, p = p, m.max = 3)) # starts Python and compiles
 answer <- tryCatch(
   {
     cu_plain("skeleton", S, alpha = 0.01, p = p, verbose = TRUE)

@@ -16,7 +16,7 @@ SETS = ("stock_logret", "std_1000_100_2000")
 
 
 def pruning(args: Any) -> None:
-    """Experiment "pruning": check that the answers are equal, time both, and draw the tests of each level."""
+    """Experiment "pruning": check that the answers are equal, and time both."""
     from ..report import pruning as report
 
     result = record.new("pruning", args)
@@ -49,7 +49,6 @@ def pruning(args: Any) -> None:
         ]
         record.write(result, args.out)
     print(report.table(result["rows"]))
-    report.picture(result["rows"], f"{result['machine']['cpu']}, {result['machine']['cores']} cores", args.out)
 
 
 def _run(w: workloads.Workload, pruned: bool, args: Any) -> tuple[pycupc.PcAlgo, float]:

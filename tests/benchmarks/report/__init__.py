@@ -3,7 +3,7 @@
 raw, names, tables               reading raw files; names of implementations; tables and their cells
 style, bars, curves, heat_maps   pictures
 prose                            sentences
-all_sets, gpu, sweeps, answers   sections
+all_sets, gpu, sweeps, answers, pruning   sections
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import record
-from . import all_sets, answers, gpu, prose, sweeps
+from . import all_sets, answers, gpu, prose, pruning, sweeps
 
 RAW = (
     "cpu",
@@ -25,6 +25,7 @@ RAW = (
     "scaling-large",
     "accuracy",
     "r",
+    "pruning",
 )
 SECTIONS = (
     all_sets.section,
@@ -37,6 +38,7 @@ SECTIONS = (
     sweeps.scaling_large,
     answers.accuracy,
     answers.in_r,
+    pruning.section,
 )
 
 

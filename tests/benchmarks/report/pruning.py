@@ -1,4 +1,4 @@
-"""The picture and the table of tests made against tests answered."""
+"""Section 10: tests made against tests answered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from .raw import machine
 from .style import figure, save
+
+
+def section(raw: dict[str, Any], folder: Path) -> str:
+    """Section 10."""
+    result = raw.get("pruning")
+    if result is None:
+        return ""
+    where = machine(result)
+    picture(result["rows"], where, folder)
+    text = (
+        "## 10. Pruning\n\nThe cpu engine with pruning and without it, in turns; medians. The answers were compared "
+        "cell by cell first. [PRUNING.md](../PRUNING.md) explains the idea. " + where + ".\n"
+    )
+    return "\n".join([text, table(result["rows"]), "\n![tests made and answered](results/pruning.png)\n"])
 
 
 def picture(rows: list[dict[str, Any]], where: str, folder: Path) -> str:

@@ -57,6 +57,8 @@ class GaussianTests:
 
     def load(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
+        if not self._pruning.may_pay(graph.degrees(), level):
+            return
         targets = graph.targets(level, False, graph.no_findings())
         for way in WAYS:
             if self._pruning.choose(graph, targets, level, way).any():

@@ -112,11 +112,13 @@ class Pruning:
     def choose(self, graph: Graph, targets: Targets, level: int, way: Way) -> Mask:
         """The rows to prune this way, bool (p,)."""
         degrees, per_row = graph.degrees(), targets.per_row
+        if not self.may_pay(degrees, level):
+            return np.zeros(len(degrees), dtype=np.bool_)
         rows = (per_row > 0) & rows_of_way(way, degrees, level) & (degrees <= MOST_NEIGHBOURS[way])
         if way == "rows":
             rows &= degrees >= ROW_DEGREE
-        if not self.mode or not rows.any():
-            return np.zeros_like(rows)
+        if not rows.any():
+            return rows
         walk = walk_seconds(degrees, per_row, level)
         saved = walk - _pruned_seconds(degrees, per_row, walk, way)
         if self.mode is True or self.mode == "checked":
@@ -125,6 +127,14 @@ class Pruning:
                 return np.zeros_like(rows)
         _loaded.add(way)
         return self.sound(graph, rows) if way == "rows" else rows
+
+    def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
+        """False where a level is surely too small: quicker than to look at every row."""
+        if self.mode is not True and self.mode != "checked":
+            return bool(self.mode)
+        d = int(degrees.max(initial=0))
+        at_most = len(degrees) * (0.3e-6 * (level + 1) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))
+        return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
         """Those of the rows that are well conditioned, bool (p,)."""

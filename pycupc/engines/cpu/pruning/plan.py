@@ -76,6 +76,11 @@ def load(way: Way) -> None:
         task(np.zeros(2, dtype=np.int64))
 
 
+def _prefix_seconds(level: int) -> float:
+    """About what the walk takes per prefix; at low levels neighbouring prefixes share most of the work."""
+    return min(5e-6, 3.5e-10 * float(level) ** 4)
+
+
 def _sets(n: int, size: int) -> float:
     """C(n, size), as far as floating-point numbers go."""
     return float(min(comb(max(n, 0), size), 10**300))
@@ -85,7 +90,7 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
     """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
     kinds, row = np.unique(degrees, return_inverse=True)
     prefixes, sets = (np.array([_sets(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
-    seconds: Floats = 0.3e-6 * (level + 1) * prefixes[row] + 1.2e-9 * sets[row] * targets
+    seconds: Floats = _prefix_seconds(level) * prefixes[row] + 1.2e-9 * sets[row] * targets
     return seconds
 
 
@@ -133,7 +138,7 @@ class Pruning:
         if self.mode is not True and self.mode != "checked":
             return bool(self.mode)
         d = int(degrees.max(initial=0))
-        at_most = len(degrees) * (0.3e-6 * (level + 1) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))
+        at_most = len(degrees) * (_prefix_seconds(level) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))
         return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:

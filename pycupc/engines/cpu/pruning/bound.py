@@ -87,7 +87,7 @@ def _solve(f, q):
 @fused_part
 def _scores(node, slot, f, q, w1):
     """s of each candidate for this z, and z' E z; also the value of the relaxation."""
-    slot, zEz, relaxed = slot, 0.0, 0.0
+    zEz, relaxed = 0.0, 0.0
     for k in range(q):
         f.Ez[k] = -node.delta[slot, k] * f.z[k]
     for r in range(q):
@@ -108,7 +108,7 @@ def excess(node, slot, f, q, m, rho, c):
 
     Writes the scores that belong to it to f.best; inf where rho itself is not above c.
     """
-    slot, sign = slot, 1.0 if rho > 0.0 else -1.0
+    sign = 1.0 if rho > 0.0 else -1.0
     rho *= sign
     if not rho > c or m > MOST_MEMBERS:
         return math.inf

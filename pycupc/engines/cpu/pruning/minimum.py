@@ -6,7 +6,6 @@ smallest value known so far in place of the cutoff.
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
 
@@ -18,9 +17,8 @@ from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, rows_of_way, split
 from pycupc.gaussian import fisher_z
+from pycupc.log import logger
 from pycupc.machine import available_cores
-
-logger = logging.getLogger("pycupc")
 
 
 @dataclass(frozen=True)

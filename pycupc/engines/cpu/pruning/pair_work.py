@@ -8,6 +8,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.row_work import floats, integers
 
 #: A family is enumerated if it has at most this many sets for each pair of candidates.
 SETS_PER_PAIR = 3.0
@@ -158,12 +159,6 @@ class Frame(NamedTuple):
 def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
     """Arrays for rows of up to d neighbours."""
     slots, n = level + 2, d + 1
-
-    def floats(*shape: int) -> Floats:
-        return np.empty(shape)
-
-    def integers(*shape: int) -> Indices:
-        return np.empty(shape, dtype=np.int64)
 
     row = Row(floats(n, n), floats(n, n), floats(n), floats(n), floats(n))
     base = Base(floats(n, n), floats(n), floats(n), floats(n), floats(1), integers(n), integers(level), integers(level))

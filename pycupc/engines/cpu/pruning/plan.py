@@ -111,6 +111,7 @@ class Pruning:
 
     def __init__(self, C: Floats, mode: PruningMode) -> None:
         self._C, self.mode = C, mode
+        self._by_cost = mode in (True, "checked")  # else everywhere or nowhere
         self._all_sound: bool | None = None
         self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
 
@@ -126,7 +127,7 @@ class Pruning:
             return rows
         walk = walk_seconds(degrees, per_row, level)
         saved = walk - _pruned_seconds(degrees, per_row, walk, way)
-        if self.mode is True or self.mode == "checked":
+        if self._by_cost:
             rows &= saved > 0.2 * walk
             if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
                 return np.zeros_like(rows)
@@ -135,7 +136,7 @@ class Pruning:
 
     def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
         """False where a level is surely too small: quicker than to look at every row."""
-        if self.mode is not True and self.mode != "checked":
+        if not self._by_cost:
             return bool(self.mode)
         d = int(degrees.max(initial=0))
         at_most = len(degrees) * (_prefix_seconds(level) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))

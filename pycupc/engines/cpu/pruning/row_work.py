@@ -139,15 +139,19 @@ class RowWork(NamedTuple):
     counts: Indices
 
 
+def floats(*shape: int) -> Floats:
+    """Work space of that shape, float64."""
+    return np.empty(shape)
+
+
+def integers(*shape: int) -> Indices:
+    """Work space of that shape, int64."""
+    return np.empty(shape, dtype=np.int64)
+
+
 def row_work(level: int, d: int) -> RowWork:
     """Arrays for walks over rows of up to d neighbours."""
     u = level - 1
-
-    def floats(*shape: int) -> Floats:
-        return np.empty(shape)
-
-    def integers(*shape: int) -> Indices:
-        return np.empty(shape, dtype=np.int64)
 
     return RowWork(
         B=floats(u, d, d),

@@ -15,7 +15,7 @@ The maxima are shared by all targets. The bound therefore costs a few operations
 would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k
 ascend, so each target meets its conditioning sets in pcalg's order and stops at its first separating set.
 
-Only rows whose correlation matrix is well conditioned come here (`row_matrix.is_sound`), so no pivot is doubtful.
+Only rows whose correlation matrix is well conditioned come here (`plan.Pruning.sound`), so no pivot is doubtful.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def _divide(nodes, slot, f, n, forced):
 def search(side, nodes, leaf, f, allowance, state):
     """Is there a set in the family of slot 0 that separates the pair? If so it is written to leaf.set.
 
-    `allowance` is how much arithmetic the search may spend, in tests.
+    `allowance` is how much arithmetic the search may spend: q^3 for a bound, 3 q^2 for a family that is enumerated.
     """
     slot, spent, found = 0, 0.0, NONE
     while slot >= 0 and found == NONE and state[STOP] == 0:

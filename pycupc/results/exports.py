@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     import networkx
@@ -159,7 +160,8 @@ def _comment(text: str) -> str:
 def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
     """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges."""
     names = _names(graph, labels)
-    quoted = ['"' + label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"' for label in names]
+    escaped = (label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names)
+    quoted = [f'"{printable(label)}"' for label in escaped]
     style = {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
     lines = [f"// {EDGE_LIST}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
     lines += [f"  {name};" for name in quoted]

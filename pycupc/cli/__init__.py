@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+import pycupc
 from pycupc.cli import compare, doctor, estimate, run
 from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE
 from pycupc.cli.folder import FolderError
-from pycupc.cli.interrupts import sigterm_interrupts
-from pycupc.engines.base import EngineError
+from pycupc.cli.interrupts import interrupting
 from pycupc.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
@@ -61,23 +61,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(args: argparse.Namespace) -> int:
     """Run a command; errors of the user or of the machine become a message and an exit code, bugs keep a traceback."""
-    with sigterm_interrupts():
-        try:
+    try:
+        with interrupting():
             return int(args.main(args))
-        except KeyboardInterrupt as interrupt:
-            return _fail(INTERRUPTED, str(interrupt) or "interrupted; nothing was written")
-        except BrokenPipeError:  # the program that reads this output has ended, for example `head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return OK
-        except MemoryError as error:
-            detail = f": {error}" if str(error) else ""
-            return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
-        except (EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
-            return _fail(DEVICE, str(error))
-        except FolderError as error:
-            return _fail(USAGE, str(error))
-        except (ValueError, OSError) as error:
-            return _fail(DATA, str(error))
+    except KeyboardInterrupt as interrupt:
+        return _fail(INTERRUPTED, str(interrupt) or "interrupted; nothing was written")
+    except BrokenPipeError:  # the program that reads this output has ended, for example `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except MemoryError as error:
+        detail = f": {error}" if str(error) else ""
+        return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
+    except (pycupc.EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
+        return _fail(DEVICE, str(error))
+    except FolderError as error:
+        return _fail(USAGE, str(error))
+    except (ValueError, OSError) as error:
+        return _fail(DATA, str(error))
 
 
 def _fail(code: int, text: str) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pycupc.results import exports
-from pycupc.results.evidence_table import SEPSETS, sepsets
+from pycupc.results.evidence_table import SEPSETS, sepset_columns
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
@@ -73,6 +73,10 @@ def _write_text(content: str, path: Path) -> None:
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
+def _edges(fit: PcAlgo) -> str:
+    return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
+
+
 def _draw(content: tuple[Any, Sequence[str]], path: Path) -> None:
     from pycupc import plotting
 
@@ -117,9 +121,9 @@ FILES = (
         content=lambda fit, request: (fit, request.evidence),
         write=lambda content, path: content[0].save(path, evidence=content[1] or None),
     ),
-    _text("edges.csv", exports.EDGE_LIST, lambda fit: fit.edges().to_csv(index=False, lineterminator="\n")),
-    _text("sepsets.csv", SEPSETS, lambda fit: sepsets(fit).to_csv(index=False, lineterminator="\n"), _no_sepsets),
-    _text("amat.csv", exports.PCALG_AMAT, lambda fit: fit.amat().to_csv(lineterminator="\n"), _no_amat),
+    _text("edges.csv", exports.EDGE_LIST, _edges),
+    _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), _no_sepsets),
+    _text("amat.csv", exports.PCALG_AMAT, lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels), _no_amat),
     _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
     _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),

@@ -11,13 +11,13 @@ from typing import Any
 
 
 @contextmanager
-def sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, so that no half-written folder remains."""
+def interrupting() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with _handled((signal.SIGTERM,), interrupt):
+    with _handled(interrupt):
         yield
 
 
@@ -37,17 +37,17 @@ def only_once(answer: str) -> Iterator[Callable[[], None]]:
         no_more()
         raise KeyboardInterrupt
 
-    with _handled((signal.SIGINT, signal.SIGTERM), interrupt):
+    with _handled(interrupt):
         yield no_more
 
 
 @contextmanager
-def _handled(numbers: tuple[int, ...], handler: Callable[..., Any]) -> Iterator[None]:
+def _handled(handler: Callable[..., Any]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
         yield
         return
     # A signal that is ignored, as SIGINT of a job in the background, stays ignored.
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
     for number in before:
         signal.signal(number, handler)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.gaussian import fisher_z
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pycupc.results.pcalgo import PcAlgo
 
 SEPSETS = (
@@ -20,16 +19,14 @@ SEPSETS = (
 )
 
 
-def sepsets(fit: PcAlgo) -> pd.DataFrame:
-    """Table of the separating sets found at level 1 and above by the Gaussian test; `SEPSETS` describes its columns.
+def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
+    """Columns of the table of the separating sets found at level 1 and above by the Gaussian test: see `SEPSETS`.
 
     Raises
     ------
     ValueError
         If the result is not of the Gaussian test, or was loaded without its partial correlations.
     """
-    import pandas as pd
-
     if fit.n is None or fit.alpha is None:
         raise ValueError("the table of separating sets needs a result of the Gaussian test, with n and alpha")
     removals, names = fit.removals, np.array(fit.labels, dtype=object)
@@ -43,5 +40,5 @@ def sepsets(fit: PcAlgo) -> pd.DataFrame:
         cutoff[at] = fisher_z.cutoff(fit.alpha, fit.n, level)
     flat, ends = names[members].tolist(), np.cumsum(length, dtype=np.int64).tolist()
     sets = [" | ".join(flat[end - size : end]) for size, end in zip(length.tolist(), ends, strict=True)]
-    columns = {"x": names[x], "y": names[y], "level": length, "set": sets}
-    return pd.DataFrame({**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)})
+    columns = {"x": names[x], "y": names[y], "level": length, "set": np.array(sets, dtype=object)}
+    return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}

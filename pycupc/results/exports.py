@@ -6,7 +6,9 @@ point.
 
 from __future__ import annotations
 
+import csv as csv_format
 import html
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,10 +75,41 @@ def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | No
     """
     import pandas as pd
 
+    return pd.DataFrame(edge_columns(graph, labels, attributes))
+
+
+def edge_columns(
+    graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of `edges`."""
     tail, head, kind = graph.edge_list()
     names = np.array(_names(graph, labels), dtype=object)
     table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}
-    return pd.DataFrame({**table, **_aligned(attributes, len(tail))})
+    return {**table, **_aligned(attributes, len(tail))}
+
+
+def csv(columns: Mapping[str, NDArray[Any]]) -> str:
+    """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
+    text = io.StringIO()
+    writer = csv_format.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    cells = [
+        ["" if value != value else value for value in values.tolist()] if values.dtype.kind == "f" else values.tolist()
+        for values in columns.values()
+    ]
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def amat_csv(graph: SparseGraph, labels: Sequence[str]) -> str:
+    """`amat` as CSV text."""
+    names = _names(graph, labels)
+    dense = graph.dense()
+    columns = {"": np.array(names, dtype=object), **{str(k): dense[k] for k in range(len(names))}}
+    _, _, body = csv(columns).partition("\n")
+    header = io.StringIO()
+    csv_format.writer(header, lineterminator="\n").writerow(["", *names])
+    return header.getvalue() + body
 
 
 def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pycupc.caches import set_environment
+
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve(sys.argv[2:])"
 )
@@ -92,6 +94,7 @@ def serve(modules: Sequence[str]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints must not get between the replies
+    set_environment()
     for module in modules:
         importlib.import_module(module)
     while True:

@@ -6,6 +6,8 @@ import importlib.util
 import os
 from typing import Any
 
+from pycupc.caches import set_environment
+
 #: Distributions of CuPy, of which a machine needs exactly one.
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 
@@ -82,6 +84,7 @@ class _Unusable(Exception):
 def _import_cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
         raise _Unusable(f"CuPy is not installed; {_INSTALL}")
+    set_environment()
     try:
         import cupy
     except Exception as error:

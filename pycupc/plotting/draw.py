@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pycupc.caches import set_environment
 from pycupc.plotting.labelled import draw_labelled
 from pycupc.plotting.overview import draw_overview
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
@@ -119,6 +120,7 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
 
 
 def _require_matplotlib() -> None:
+    set_environment()
     try:
         import matplotlib  # noqa: F401 - only whether it can be imported
     except ImportError as error:

@@ -146,9 +146,9 @@ class GaussianPValues(PValues):
     removals : Removals
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
-    C : float64 (p, p), optional
+    matrix : float64 (p, p), or function that returns it, optional
         The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
-        removed at later levels are known.
+        removed at later levels are known. A function is called when somebody asks first.
     """
 
     graph: SparseGraph
@@ -156,7 +156,12 @@ class GaussianPValues(PValues):
     n: float
     removals: Removals
     gaps: Ints
-    C: Floats | None = None
+    matrix: Floats | Callable[[], Floats] | None = None
+
+    @cached_property
+    def C(self) -> Floats | None:
+        """The correlations, float64 (p, p), where they are known."""
+        return self.matrix() if callable(self.matrix) else self.matrix
 
     @cached_property
     def edges(self) -> Floats:

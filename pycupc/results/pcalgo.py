@@ -210,10 +210,10 @@ class PcAlgo:
     def _separating_r(self, i: int, j: int, level: int) -> float | None:
         """Partial correlation of the separating test, None where only its p-value is known."""
         match self.p_values:
+            case GaussianPValues() if level:
+                found = self.removals.find(i, j)
+                return None if found is None else float(self.removals.r[found])
             case GaussianPValues(C=C):
-                if level:
-                    found = self.removals.find(i, j)
-                    return None if found is None else float(self.removals.r[found])
                 return None if C is None else float(C[i, j])
             case _:
                 return None

@@ -194,7 +194,7 @@ class SepSets:
         sizes = [block.members.shape[1] for block in self.blocks]
         length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
         members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
-        order = np.lexsort((y, x))
+        order = np.argsort(self._keys(x, y), kind="stable")  # a merge: each block is sorted
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
         before = np.cumsum(sorted_length, dtype=np.int64) - sorted_length

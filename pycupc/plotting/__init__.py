@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pycupc.plotting.draw import plot, save
+from pycupc.plotting.draw import plot, save, small_picture
 
-__all__ = ["plot", "save"]
+__all__ = ["plot", "save", "small_picture"]

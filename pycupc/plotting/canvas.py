@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,5 +93,5 @@ def filled_figure(ax: Axes) -> Figure | None:
 
 def short(label: str) -> str:
     """A label on one line of bounded length."""
-    label = " ".join(label.split())
+    label = printable(" ".join(label.split()))
     return label if len(label) <= 28 else label[:13] + "\u2026" + label[-13:]

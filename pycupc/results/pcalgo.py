@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc import plotting
 from pycupc.gaussian import fisher_z
 from pycupc.results import arrays as flat
-from pycupc.results import exports, npz
+from pycupc.results import explored, exports, npz
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph, read_only
@@ -258,8 +259,29 @@ class PcAlgo:
         return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
 
     def plot(self, **options: Any) -> Axes:
-        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
+        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+
+        `options` are those of `pycupc.plotting.plot`.
+        """
         return plotting.plot(self.sparse_graph, self.labels, **options)
+
+    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+        """Write a page to explore the graph and its evidence, one self-contained HTML file, and open it in the browser.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file to write; by default a new one in a temporary folder.
+        show : bool
+            Whether to open it.
+        **options
+            ``around`` (a label or position, or several), ``radius`` and ``stability`` of `pycupc.results.explored`.
+
+        Returns
+        -------
+        pathlib.Path
+        """
+        return explored.explore(self, path, show=show, **options)
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 

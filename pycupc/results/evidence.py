@@ -162,6 +162,10 @@ class PValues(ABC):
         """Whether those of all pairs are known."""
         return True
 
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        """Correlations of pairs, float64 (k,); None where they are not known."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class RecordedPValues(PValues):
@@ -266,6 +270,10 @@ class GaussianPValues(PValues):
         if ((self.gaps == (min(x, y), max(x, y))).all(axis=1)).any():
             return -math.inf
         return math.nan if self.C is None else float(fisher_z.p_value(self.C[min(x, y), max(x, y)], self.n, 0))
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+        return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
 
 
 def _set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:

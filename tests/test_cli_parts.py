@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from pycupc import estimate
-from pycupc.cli import folder, progress
+from pycupc import estimate, progress
+from pycupc.cli import folder
 
 
 def files(path):

@@ -15,8 +15,9 @@ import pycupc
 from pycupc.cli import inputs, output
 from pycupc.cli.command import INTERRUPTED, OK, add_command
 from pycupc.cli.folder import refuse_existing, whole_folder
-from pycupc.cli.progress import level_bar, shown_warnings
+from pycupc.cli.messages import shown_warnings
 from pycupc.estimate import labels_of
+from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
@@ -144,8 +145,8 @@ def _fit(args: argparse.Namespace, suff_stat: pycupc.SuffStat) -> tuple[pycupc.P
 
 
 def _stem(path: Path) -> str:
-    """File name without its endings: data for data.csv.gz."""
-    return path.name.split(".")[0] or "data"
+    """File name without its endings: data for data.csv.gz, and for standard input."""
+    return path.name.split(".")[0].strip("-") or "data"
 
 
 def _recorded(args: argparse.Namespace) -> dict[str, object]:

@@ -101,7 +101,7 @@ def _explained(
         hint = "; write it without separators"
     elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
         hint = "; write it with the characters 0 to 9 and -"
-    elif len(text) <= 3 and not text.isalnum():
+    elif len(text) <= 3 and not any(c.isalnum() for c in text):
         hint = f"; if it means a missing value: --na '{text}'"
     else:
         hint = next((f"; is the delimiter '{c}'? (--delimiter '{c}')" for c in ";|\t" if c in text), "")

@@ -152,12 +152,12 @@ def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
         data, labels = getattr(data, "X", None), [str(name) for name in data.var_names]
     if isinstance(data, SparseMatrix):
         data = data.toarray()
-    elif isinstance(data, ArrowStream):
-        return _from_arrow_stream(data, what)
-    elif isinstance(data, LabelledArray):
+    elif isinstance(data, LabelledArray):  # whose Arrow stream would be in long form
         if data.dims and data.dims[-1] in data.coords:
             labels = [str(label) for label in np.asarray(data.coords[data.dims[-1]])]
         data = np.asarray(data)
+    elif isinstance(data, ArrowStream):
+        return _from_arrow_stream(data, what)
     return _from_array(data, what), labels
 
 
@@ -255,8 +255,11 @@ def _from_dlpack(data: Any) -> NDArray[Any]:
     """An array of another library, copied to the CPU if it lies elsewhere."""
     try:
         return np.from_dlpack(data, device="cpu")
-    except (TypeError, RuntimeError, BufferError, ValueError):  # NumPy before 2.1, or an older version of the protocol
-        return np.asarray(data)
+    except (TypeError, RuntimeError, BufferError, ValueError) as error:  # NumPy before 2.1, or an older protocol
+        X = np.asarray(data)
+        if X.dtype == object:
+            raise TypeError(str(error)) from error
+        return X
 
 
 def _no_table(data: Any, what: str) -> TypeError:

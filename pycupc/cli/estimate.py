@@ -7,7 +7,8 @@ import json
 
 from pycupc.cli import inputs
 from pycupc.cli.command import OK, add_command
-from pycupc.cli.progress import level_bar, shown_warnings
+from pycupc.cli.messages import shown_warnings
+from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
 Estimate how many tests a run makes and how much memory it needs, level by level: before any test,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Colours of text, of notes and outlines.
-INK, GREY = "#10202e", "#33424f"
+#: Colours of text, of notes and outlines, of what is highlighted.
+INK, GREY, CHOSEN = "#10202e", "#33424f", "#f2c14e"
 
 
 class EdgeStyle(NamedTuple):
@@ -79,7 +79,7 @@ class Canvas:
         style, scale = EDGE_STYLES[kind], self.scale
         options.update(color=style.color, linewidth=style.width * scale, linestyle=style.dashes)
         ends = (start[0], start[1]), (end[0], end[1])
-        self.ax.add_patch(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
+        self.ax.add_artist(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
 
 
 def filled_figure(ax: Axes) -> Figure | None:

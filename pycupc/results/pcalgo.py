@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pycupc import plotting
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results import arrays as flat
-from pycupc.results import npz
+from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
 from pycupc.results.named_graph import NamedGraph
@@ -191,10 +192,10 @@ class PcAlgo(NamedGraph):
     def _separating_r(self, i: int, j: int, level: int) -> float | None:
         """Partial correlation of the separating test, None where only its p-value is known."""
         match self.p_values:
+            case GaussianPValues() if level:
+                found = self.removals.find(i, j)
+                return None if found is None else self.removals.r_at(found)
             case GaussianPValues(C=C):
-                if level:
-                    found = self.removals.find(i, j)
-                    return None if found is None else self.removals.r_at(found)
                 return None if C is None else float(C[i, j])
             case _:
                 return None
@@ -209,8 +210,29 @@ class PcAlgo(NamedGraph):
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
     def plot(self, **options: Any) -> Axes:
-        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
+        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+
+        `options` are those of `pycupc.plotting.plot`.
+        """
         return plotting.plot(self.sparse_graph, self.labels, **options)
+
+    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+        """Write a page to explore the graph and its evidence, one self-contained HTML file, and open it in the browser.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file to write; by default a new one in a temporary folder.
+        show : bool
+            Whether to open it.
+        **options
+            ``around`` (a label or position, or several), ``radius`` and ``stability`` of `pycupc.results.explored`.
+
+        Returns
+        -------
+        pathlib.Path
+        """
+        return explored.explore(self, path, show=show, **options)
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 

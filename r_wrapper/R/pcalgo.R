@@ -163,3 +163,10 @@ draw_orientation <- function(plain, call, u2pd, sepset) {
   fit@graph <- drawn@graph
   fit
 }
+
+# With u2pd = "retry", pcalg draws a permutation, which it does not use, for each graph that it cannot extend to a DAG.
+# The same draws leave R's generator in the same state.
+draw_as_retry <- function(plain) {
+  failed <- if (endsWith(plain$orientation, "forced")) plain$tries + 1 else plain$tries
+  for (i in seq_len(failed)) sample.int(length(plain$labels))
+}

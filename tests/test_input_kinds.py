@@ -470,7 +470,7 @@ REFUSED_FILES = {
         lambda: excel("one", "two"),
         "has the sheets 'one', 'two'; choose one with --sheet",
     ),
-    "no Excel": ("d.xlsx", lambda: b"PK\3\4 and no more", "not a readable Excel file"),
+    "no Excel": ("d.xlsx", lambda: library("openpyxl") and b"PK\3\4 and no more", "not a readable Excel file"),
     "no Parquet": ("d.parquet", lambda: library("pyarrow") and b"PAR1 no", "not a readable Parquet file"),
     "no Feather": ("d.feather", lambda: library("pyarrow") and b"ARROW1 no", "not a readable Feather file"),
     "Parquet, text": ("d.parquet", lambda: parquet(FRAME.assign(who="x")), "'who' is not numeric: row 1 holds 'x'"),

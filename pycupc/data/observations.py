@@ -198,15 +198,15 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
         )
 
 
-def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str]]:
+def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] | None]:
     try:
         import pyarrow
     except ImportError as error:
         raise TypeError(f"{what} of type {_type(data)} needs pyarrow: pip install 'pycupc[parquet]'") from error
     try:
         table = pyarrow.table(data)
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise TypeError(f"{what} must be a table, but pyarrow.table({_type(data)}) fails: {error}") from error
+    except (pyarrow.ArrowException, TypeError, ValueError):  # a single column, for example
+        return _from_array(data, what), None
     names = [str(name) for name in table.column_names]
     _check_numeric(names, table.schema.types, what)
     return arrow_values(table), names

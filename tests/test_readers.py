@@ -46,7 +46,7 @@ def write(path, content):
         ("d.csv", '"","a","b","c"\n' + "".join(f'"r{i}",{line}\n' for i, line in enumerate(PLAIN.split()[1:]))),
         (
             "d.txt",
-            "a b c\n" + "".join(f"{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
+            "a b c\n" + "".join(f"r{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
         ),
     ],
 )

@@ -143,13 +143,11 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     summaries: list[LevelSummary] = []
     results: list[LevelResult] = []
     try:
-        if problem.suff_stat is not None:
-            problem.suff_stat.check(engine.inspect(problem.C), problem.labels)
         _check_memory(problem)
         logger.info(
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
-        engine.start(problem.C, problem.n, gaps=problem.gaps, fixed=problem.fixed, progress=problem.progress)
+        _start(problem)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -180,6 +178,14 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         raise Interrupted(len(results), finished) from None
     finally:
         engine.close()
+
+
+def _start(problem: Problem) -> None:
+    masks = {"gaps": problem.gaps, "fixed": problem.fixed}
+    if problem.suff_stat is None:
+        problem.engine.start(problem.C, problem.n, **masks, progress=problem.progress)
+    else:
+        problem.engine.take(problem.suff_stat, problem.labels, **masks, progress=problem.progress)
 
 
 def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
@@ -229,7 +235,8 @@ def _p_values(problem: Problem, graph: SparseGraph, z: Any, removals: Removals, 
         return RecordedPValues(problem.engine.largest_p_values())
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
-    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), problem.C)
+    C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it
+    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C)
 
 
 def _largest_p(z: Any) -> Any:

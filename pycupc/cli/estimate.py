@@ -47,7 +47,6 @@ def main(args: argparse.Namespace) -> int:
         labels = estimate.labels_of(suff_stat)
         masks = inputs.fixed_pairs(args, labels)
         engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)
-        suff_stat.check(engine.inspect(suff_stat.C), labels)
         with level_bar() as bar:
             estimated = estimate.run_stages(
                 suff_stat,

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from pycupc.data.errors import some
 from pycupc.data.observations import matrix, observations
-from pycupc.gaussian.correlation import CorrelationEngine, Floats, Progress, correlation, groups_of_identical_columns
+from pycupc.gaussian.correlation import (
+    CorrelationEngine,
+    Floats,
+    Progress,
+    constant_columns,
+    correlation,
+    groups_of_identical_columns,
+)
 from pycupc.gaussian.table_checks import refuse_matrix, scaled, warn_of_counter
 
 
@@ -50,6 +57,17 @@ class SuffStat:
     labels : sequence of str, optional
         Names of the variables.
 
+    Attributes
+    ----------
+    C : float64 (p, p)
+        The correlations. Those of data (`from_data`) are computed when somebody asks for them; from then on every
+        engine uses that array, before it computes the same numbers itself, where it keeps its state.
+    n : float
+    p : int
+    labels : tuple of str, or None
+    data : float64 (n, p), or None
+        The observations, as long as `C` has not been asked for; None where `C` was given.
+
     Raises
     ------
     TypeError, ValueError
@@ -59,20 +77,31 @@ class SuffStat:
 
     def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
         values, names = matrix(C, "C")
-        self.C: Floats = np.ascontiguousarray(values)
-        if self.C.ndim != 2 or self.C.shape[0] != self.C.shape[1]:
-            raise ValueError(f"C must be square, got shape {self.C.shape}")
-        if self.C.shape[0] < 2:
-            raise ValueError(f"C must describe at least 2 variables, got {self.C.shape[0]}")
+        self._C: Floats | None = np.ascontiguousarray(values)
+        if self._C.ndim != 2 or self._C.shape[0] != self._C.shape[1]:
+            raise ValueError(f"C must be square, got shape {self._C.shape}")
+        if self._C.shape[0] < 2:
+            raise ValueError(f"C must describe at least 2 variables, got {self._C.shape[0]}")
+        self.p = len(self._C)
         self.n = check_n(n)
+        self.data: Floats | None = None
+        self._engine: CorrelationEngine | None = None
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
 
     @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.C)
+    def C(self) -> Floats:
+        """The correlations, float64 (p, p)."""
+        if self._C is None:
+            assert self.data is not None
+            self._take(correlation(self.data) if self._engine is None else self._engine.correlation(self.data))
+        assert self._C is not None
+        return self._C
+
+    def _take(self, C: Floats) -> None:
+        """The correlations of the data, which are needed no longer."""
+        self._C, self.data, self._engine = C, None, None
 
     def __repr__(self) -> str:
         return f"SuffStat(p={self.p}, n={self.n})"
@@ -99,14 +128,15 @@ class SuffStat:
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional
-            Computes the correlations on its device; by default they are computed on the CPU, by the definition of
-            `pycupc.gaussian.correlation`.
+            Computes `C` on its device when somebody asks for it; by default the CPU does. The numbers are the same,
+            bit for bit: `pycupc.gaussian.correlation` defines them.
         progress : callable ``(done, total)``, optional
-            Called while the CPU computes.
+            Called while the CPU computes `C`, which then takes place at once.
 
         Returns
         -------
         SuffStat
+            Holds a copy of the table until `C` is asked for.
 
         Raises
         ------
@@ -131,22 +161,19 @@ class SuffStat:
         labels = columns if labels is None else labels
         labels = None if labels is None else check_labels(labels, X.shape[1])
         names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
+        X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
         infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if len(infinite):
             incomplete = some([names[j] for j in infinite.tolist()])
             raise ValueError(f"data must be complete and finite; missing or infinite values in {incomplete}")
         warn_of_counter(X, names)
-        copies = groups_of_identical_columns(X)
-        if engine is None:
-            C = correlation(X, progress=progress)
-            constant = np.flatnonzero(np.isnan(C.diagonal()))
-        else:
-            C = engine.correlation(scaled(X))
-            constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-            C[constant, :] = C[:, constant] = np.nan
-        _warn_of_columns(names, constant.tolist(), copies)
-        out = cls(C, len(X), labels)
-        out._constant_named = True
+        _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
+        out = cls.__new__(cls)
+        out._C, out.data, out._engine = None, scaled(X), engine
+        out._checked, out._constant_named = False, True
+        (out.n, out.p), out.labels = X.shape, labels
+        if progress is not None and engine is None:
+            out._take(correlation(out.data, progress=progress))
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:

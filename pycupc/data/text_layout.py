@@ -26,6 +26,12 @@ _WHOLE = re.compile(r"\d+", re.ASCII)
 #: Rows that the layout is determined from.
 HEAD = 12
 
+_CHOICES = {
+    "header": ("auto", "yes", "no"),
+    "index": ("auto", "yes", "no"),
+    "decimal": (".", ","),
+    "missing": ("error", "drop-rows", "keep"),
+}
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
@@ -66,6 +72,19 @@ class ReadOptions:
     sheet: str | None = None
     drop: Sequence[str] = ()
     missing: Literal["error", "drop-rows", "keep"] = "error"
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        for name in ("delimiter", "comment"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or len(value) != 1 or value in '"\r\n'):
+                raise ValueError(f"{name} must be one character, no quotation mark and no end of line, got {value!r}")
+        for name in ("na", "drop"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a sequence of texts, got {getattr(self, name)!r}")
 
     @property
     def missing_cells(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ Choice = Literal["auto", "yes", "no"]
 MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "none"))
 
 #: How a number is written: in the digits 0 to 9, without separators.
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
 
 #: Rows that the layout is determined from.

@@ -491,6 +491,7 @@ REFUSED_FILES = {
     "no gzip": ("d.csv.gz", text, "cannot be read as gzip data"),
     "gzip cut off": ("d.csv.gz", lambda: gzip.compress(text().encode())[:-9], "cannot be read as gzip data"),
     "NumPy": ("d.npy", lambda: b"\x93NUMPY\1\0", "a NumPy array; read it with numpy.load"),
+    "archive": ("d.npz", lambda: b"PK\3\4...", r"is an archive \(zip, npz, ods, ...\); unpack it"),
     "HDF5": ("d.h5ad", lambda: b"\x89HDF\r\n", "an HDF5 file, such as .h5ad"),
     "pickle": ("d.pkl", lambda: pickle.dumps(FRAME, protocol=5), "a Python pickle"),
     "data of R": ("d.rds", lambda: gzip.compress(b"X\n\0\0\0\2"), "data of R; write them as CSV"),

@@ -18,6 +18,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
+from pycupc.cli import files
 from pycupc.data import EXAMPLE, load_example
 from pycupc.version import __version__
 
@@ -173,13 +174,17 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 
 
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
-    monkeypatch.setattr(cli.run.output, "MAX_MATRIX", 29)
-    monkeypatch.setattr(cli.run.output, "MAX_SEPSETS", 10)
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    monkeypatch.setattr(files, "MAX_MATRIX", 29)
+    monkeypatch.setattr(files, "MAX_SEPSETS", 10)
+    assert run("run", "--example", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
-    assert "sepsets.csv left out" in printed(capsys)[1]
-    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets") == cli.OK
-    assert "sepsets.csv" in contents(here / "example-pycupc")
+    out, err = printed(capsys)
+    assert err == ""
+    left_out = {"sepsets.csv": "329 sets; --all-sepsets writes it", "amat.csv": "30 variables; --amat writes it"}
+    assert json.loads((here / "example-pycupc" / "manifest.json").read_text())["left_out"] == left_out
+    assert out.splitlines()[-2:] == [f"without {name} ({reason})" for name, reason in left_out.items()]
+    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets", "--amat") == cli.OK
+    assert set(contents(here / "example-pycupc")) == FILES
 
 
 WRONG_DATA = {

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pycupc.cli.command import OK, add_command
+
+if TYPE_CHECKING:
+    from pycupc.gaussian.suffstat import SuffStat
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -36,6 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--around", action="append", metavar="NAME", help="draw this variable and what is near it; may be repeated")
     add("--radius", type=int, default=2, metavar="K", help="how many edges away is near (default %(default)s)")
     add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
+    add("--data", metavar="FILE", help="observations, for a page: correlations that the result does not hold")
     add("--open", action="store_true", help="open what was written")
 
 
@@ -50,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = load_or_compute(args.result)
+    fit = load_or_compute(args.result, None if args.data is None else _suff_stat(args.data))
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False)
     else:
@@ -61,6 +66,13 @@ def main(args: argparse.Namespace) -> int:
 
         webbrowser.open(out.resolve().as_uri())
     return OK
+
+
+def _suff_stat(path: str) -> SuffStat:
+    from pycupc.data.readers import read_data
+    from pycupc.gaussian.suffstat import SuffStat
+
+    return SuffStat.from_data(read_data(path))
 
 
 def _file_name(around: list[str] | None) -> str:

@@ -26,6 +26,7 @@ class LevelBar:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._correlations_began: float | None = None
+        self._writing_began: float | None = None
         self._level: int | None = None
         self._drawn = 0.0
         self._length = 0
@@ -59,6 +60,14 @@ class LevelBar:
         passed = now - self._correlations_began
         if passed > 1:
             self.notice(f"correlations {done / total:4.0%}  {passed:.0f} s")
+
+    def writing(self, begun: int, total: int, name: str) -> None:
+        """Progress of writing the files, shown where it takes more than a second."""
+        now = time.monotonic()
+        if self._writing_began is None:
+            self._writing_began = now
+        if now - self._writing_began > 1:
+            self.notice(f"writing {begun / total:4.0%}  {name}")
 
     def close(self, *, finished: bool = True) -> None:
         """End the last line, so that the output that follows begins on a line of its own."""

@@ -114,7 +114,7 @@ def _data(content: Content) -> dict[str, Any]:
             "level": _packed(removed.level),
             "members": _packed(removed.members),
             "r": _single(removed.r),
-            "p": _packed(removed.p),
+            "p": _packed(removed.p),  # NaN where not known
             "complete_from": removed.complete_from,
             "note": f"listed: {listed}" if len(removed.x) else "",
         },

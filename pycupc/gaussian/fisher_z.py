@@ -32,6 +32,10 @@ PINV_PIVOT = 1e-11
 EPS = 2.220446049250313e-16
 
 
+#: Numbers of p-values that are quicker computed one by one than SciPy is imported.
+_FEW = 100_000
+
+
 def p_value_of(r: float, df: float) -> float:
     """Two-sided p-value of one correlation, `df` = n - level - 3; 1 where r is NaN or df <= 0."""
     if df <= 0 or math.isnan(r):
@@ -99,9 +103,12 @@ def z_score(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
 
 def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
     """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
+    scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
+    if scaled.size <= _FEW:
+        return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
     from scipy.special import erfc
 
-    return erfc(np.abs(z) * math.sqrt(0.5))
+    return erfc(scaled)
 
 
 def p_value(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ The kinds of edges differ in form, not only in colour, so that they remain disti
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,6 +139,26 @@ def save(
         for path in map(Path, paths):
             metadata = undated.get(path.suffix.lower().lstrip("."))
             figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1)
+
+
+def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
+    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    _require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(facecolor="white")
+    FigureCanvasAgg(figure)
+    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)))
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
+    return base64.b64encode(data.getvalue()).decode("ascii")
 
 
 def _require_matplotlib() -> None:

@@ -49,6 +49,10 @@ class LevelSummary:
     n_bounds: int = 0
 
 
+#: What helps where a result was loaded from a file without what is asked for.
+WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), or save it with evidence=True"
+
+
 class Removals:
     """Edges removed at levels from 1 on, in the order of the levels.
 
@@ -58,11 +62,24 @@ class Removals:
         The pair in the order of the separating test: x < y on side A, x > y on side B.
     level : int32 (m,)
     r : float64 (m,)
-        Partial correlation of the separating test; NaN if the test gives only p-values.
+        Partial correlation of the separating test; NaN if the test gives only p-values. Asking for it raises ValueError
+        if the result was loaded from a file that does not hold it, without the data.
+
+    Parameters
+    ----------
+    parts : sequence of (x, y, level, r)
+        One part per level; r is None where it is not known.
+    r_of : callable, optional
+        Computes those r that are not known: of a removal, by its number.
     """
 
-    def __init__(self, parts: Sequence[tuple[Ints, Ints, int | Ints, Floats]] = ()) -> None:
-        self._parts = parts  # one per level, as the engine reported them: joined only when somebody reads them
+    def __init__(
+        self,
+        parts: Sequence[tuple[Ints, Ints, int | Ints, Floats | None]] = (),
+        r_of: Callable[[int], float] | None = None,
+    ) -> None:
+        self._parts = parts  # as the engine reported them: joined only when somebody reads them
+        self._r_of = r_of
 
     def _joined(self, i: int, dtype: type) -> NDArray[Any]:
         parts: list[NDArray[Any]] = [np.zeros(0, dtype=dtype)]
@@ -81,9 +98,32 @@ class Removals:
     def level(self) -> Ints:
         return self._joined(2, np.int32)
 
+    @property
+    def r_recorded(self) -> bool:
+        """Whether `r` was written down, so that all of it is at hand."""
+        return all(part[3] is not None for part in self._parts)
+
+    @property
+    def r_known(self) -> bool:
+        """Whether `r` can be had."""
+        return self._r_of is not None or self.r_recorded
+
     @cached_property
     def r(self) -> Floats:
-        return self._joined(3, np.float64)
+        if all(part[3] is not None for part in self._parts):
+            return self._joined(3, np.float64)
+        if self._r_of is None:
+            raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")
+        return np.array([self._r_of(k) for k in range(len(self.x))])
+
+    def r_at(self, k: int) -> float | None:
+        """`r` of one removal; None if it is not known."""
+        if self._r_of is not None:
+            return self._r_of(k)
+        return float(self.r[k]) if self.r_known else None
+
+    def __len__(self) -> int:
+        return len(self.x)
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -112,7 +152,12 @@ class PValues(ABC):
 
     @abstractmethod
     def at(self, x: int, y: int) -> float:
-        """Of one pair."""
+        """Of one pair; NaN if it is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether those of all pairs are known."""
+        return True
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         """Correlations of pairs, float64 (k,); None where they are not known."""
@@ -167,12 +212,16 @@ class GaussianPValues(PValues):
         """The largest p-value of each edge, float64 (m,)."""
         return self.edge_p() if callable(self.edge_p) else self.edge_p
 
+    @property
+    def complete(self) -> bool:
+        return self.C is not None and self.removals.r_known
+
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges
 
     def dense(self) -> Floats:
         if self.C is None:
-            raise ValueError("this result was made without its correlations, so p-values of all pairs are not known")
+            raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
         p = self.graph.p
         out = np.empty((p, p))
         for i in range(p):  # a row at a time: one p x p matrix is enough
@@ -195,7 +244,8 @@ class GaussianPValues(PValues):
             return float(self.edges[edge])
         found = self.removals.find(x, y)
         if found is not None:
-            return float(fisher_z.p_value(self.removals.r[found], self.n, int(self.removals.level[found])))
+            r = self.removals.r_at(found)
+            return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[found])))
         if ((self.gaps == (min(x, y), max(x, y))).all(axis=1)).any():
             return -math.inf
         return math.nan if self.C is None else float(fisher_z.p_value(self.C[min(x, y), max(x, y)], self.n, 0))
@@ -249,7 +299,9 @@ class Why:
         if self.status == "kept":
             return f"{pair}: edge; the largest p-value of all its tests is {self.p:.3g}{self._arrow_text()}"
         given = f"given {{{', '.join(self.S or ())}}}" if self.S else "without conditioning"
-        text = f"{pair}: no edge, independent {given} (level {self.level}, side {self.side}, p = {self.p:.3g}"
+        text = f"{pair}: no edge, independent {given} (level {self.level}, side {self.side}"
+        if self.p is not None and not math.isnan(self.p):
+            text += f", p = {self.p:.3g}"
         if self.r is not None and not math.isnan(self.r):
             text += f", |r| = {abs(self.r):.4g} <= {self.cutoff:.4g}"
         return text + ")"

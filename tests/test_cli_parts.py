@@ -10,8 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from pycupc import estimate
-from pycupc.cli import progress
+from pycupc import estimate, progress
 
 
 def test_bar_shows_one_line_per_level(monkeypatch):

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc.data.readers import DataError, read_data
+    from pycupc.data import DataError, read_data
     from pycupc.r.bridge import RBridgeError
 
     try:

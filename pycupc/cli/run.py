@@ -17,8 +17,9 @@ from pycupc.cli.command import DEVICE, INTERRUPTED, OK, add_command
 from pycupc.cli.files import FILES, Request
 from pycupc.cli.folder import FolderError, OutputFolder
 from pycupc.cli.interrupts import only_once
-from pycupc.cli.progress import level_bar, shown_warnings
+from pycupc.cli.messages import shown_warnings
 from pycupc.estimate import labels_of
+from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
@@ -180,8 +181,8 @@ def _fit(args: argparse.Namespace, suff_stat: pycupc.SuffStat) -> tuple[pycupc.P
 
 
 def _stem(path: Path) -> str:
-    """File name without its endings: data for data.csv.gz."""
-    return path.name.split(".")[0] or "data"
+    """File name without its endings: data for data.csv.gz, and for standard input."""
+    return path.name.split(".")[0].strip("-") or "data"
 
 
 def _recorded(args: argparse.Namespace) -> dict[str, object]:

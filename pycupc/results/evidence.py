@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,9 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
+from pycupc.machine import available_cores
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
+
+#: p-values of all pairs are computed in bands of so many rows, on all cores if there are more than so many variables.
+_BAND, _FEW = 64, 500
 
 
 @dataclass(frozen=True)
@@ -147,8 +152,11 @@ class PValues(ABC):
         """Of each edge of `graph`, float64 (m,); -inf for an edge that was never tested."""
 
     @abstractmethod
-    def dense(self) -> Floats:
-        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made."""
+    def dense(self, out: Floats | None = None) -> Floats:
+        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made.
+
+        Written into `out` if that is given.
+        """
 
     @abstractmethod
     def at(self, x: int, y: int) -> float:
@@ -173,8 +181,11 @@ class RecordedPValues(PValues):
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.matrix[graph.low, graph.high]
 
-    def dense(self) -> Floats:
-        return self.matrix
+    def dense(self, out: Floats | None = None) -> Floats:
+        if out is None:
+            return self.matrix
+        out[:] = self.matrix
+        return out
 
     def at(self, x: int, y: int) -> float:
         return float(self.matrix[x, y])
@@ -195,9 +206,9 @@ class GaussianPValues(PValues):
     removals : Removals
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
-    C : float64 (p, p), optional
+    matrix : float64 (p, p), or function that returns it, optional
         The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
-        removed at later levels are known.
+        removed at later levels are known. A function is called when somebody asks first.
     """
 
     graph: SparseGraph
@@ -205,7 +216,12 @@ class GaussianPValues(PValues):
     n: float
     removals: Removals
     gaps: Ints
-    C: Floats | None = None
+    matrix: Floats | Callable[[], Floats] | None = None
+
+    @cached_property
+    def C(self) -> Floats | None:
+        """The correlations, float64 (p, p), where they are known."""
+        return self.matrix() if callable(self.matrix) else self.matrix
 
     @cached_property
     def edges(self) -> Floats:
@@ -219,22 +235,32 @@ class GaussianPValues(PValues):
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges
 
-    def dense(self) -> Floats:
+    def dense(self, out: Floats | None = None) -> Floats:
         if self.C is None:
             raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
-        p = self.graph.p
-        out = np.empty((p, p))
-        for i in range(p):  # a row at a time: one p x p matrix is enough
-            out[i, i:] = fisher_z.p_value(self.C[i, i:], self.n, 0)
-            out[i:, i] = out[i, i:]
-        _set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-        gone = self.removals
-        for level in np.unique(gone.level).tolist():
-            at = gone.level == level
-            _set_both(out, gone.x[at], gone.y[at], fisher_z.p_value(gone.r[at], self.n, level))
-        _set_both(out, self.graph.low, self.graph.high, self.edges)
-        np.fill_diagonal(out, 1.0)
-        return out
+        p, gone = self.graph.p, self.removals
+        result = np.empty((p, p)) if out is None else out
+        result[:] = self.C
+        level = np.zeros((p, p), dtype=np.min_scalar_type(gone.level.max(initial=0)))
+        low, high = np.minimum(gone.x, gone.y), np.maximum(gone.x, gone.y)
+        result[low, high], level[low, high] = gone.r, gone.level
+
+        def band(first: int) -> None:
+            """From correlations above the diagonal to p-values in some rows and the same columns."""
+            end = min(first + _BAND, p)
+            values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:])
+            square = values[:, : end - first]
+            below = np.tril_indices(end - first, -1)
+            square[below] = square.T[below]
+            result[first:end, first:] = values
+            result[first:, first:end] = values.T
+
+        with ThreadPoolExecutor(available_cores() if p > _FEW else 1) as pool:
+            list(pool.map(band, range(0, p, _BAND)))
+        _set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        _set_both(result, self.graph.low, self.graph.high, self.edges)
+        np.fill_diagonal(result, 1.0)
+        return result
 
     def at(self, x: int, y: int) -> float:
         if x == y:

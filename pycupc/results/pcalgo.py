@@ -188,10 +188,10 @@ class PcAlgo(NamedGraph):
     def _separating_r(self, i: int, j: int, level: int) -> float | None:
         """Partial correlation of the separating test, None where only its p-value is known."""
         match self.p_values:
+            case GaussianPValues() if level:
+                found = self.removals.find(i, j)
+                return None if found is None else self.removals.r_at(found)
             case GaussianPValues(C=C):
-                if level:
-                    found = self.removals.find(i, j)
-                    return None if found is None else self.removals.r_at(found)
                 return None if C is None else float(C[i, j])
             case _:
                 return None

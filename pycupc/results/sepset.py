@@ -217,7 +217,7 @@ class SepSets:
         members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
         if not by_row:
             return FlatCells(x, y, length, members)
-        order = np.lexsort((y, x))
+        order = np.argsort(self._keys(x, y), kind="stable")  # a merge: each block is sorted
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
         before = np.cumsum(sorted_length, dtype=np.int64) - sorted_length

@@ -17,6 +17,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 _DESCRIPTION = """\
 Draw a result, or what lies around some of its variables:
 
+    pycupc plot results --open                     opens the page that 'pycupc run' wrote
     pycupc plot results                            a picture of the whole graph
     pycupc plot results --around TP53              TP53 and what is within 2 edges, labelled
     pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
@@ -41,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--radius", type=int, default=2, metavar="K", help="how many edges away is near (default %(default)s)")
     add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
     add("--data", metavar="FILE", help="observations, for a page: correlations that the result does not hold")
-    add("--open", action="store_true", help="open what was written")
+    add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -51,6 +52,10 @@ def main(args: argparse.Namespace) -> int:
 
     if args.radius < 0:
         args.parser.error(f"--radius must be 0 or more, got {args.radius}")
+    page = args.result / "graph.html"
+    if args.open and args.out is None and args.around is None and page.is_file():
+        _open(page)
+        return OK
     out = args.out or Path(_file_name(args.around))
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
@@ -62,10 +67,16 @@ def main(args: argparse.Namespace) -> int:
         plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
     print(f"{out} is written")
     if args.open:
-        import webbrowser
-
-        webbrowser.open(out.resolve().as_uri())
+        _open(out)
     return OK
+
+
+def _open(path: Path) -> None:
+    """Open a file in the browser, or in what the system opens such files with."""
+    import webbrowser
+
+    print(f"opening {path}")
+    webbrowser.open(path.resolve().as_uri())
 
 
 def _suff_stat(path: str) -> SuffStat:

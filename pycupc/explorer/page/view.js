@@ -160,7 +160,7 @@ function drawLabels(c, at, beside) {
   // in a crowd only the first ones are named, more of them as fewer are in sight, and over the dots of others
   const crowd = !state.near && dots.length > 320;
   const named = crowd ? dots.slice(0, Math.round(40 + 160 * (1 - dots.length / graph.nodes))) : dots;
-  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always);
+  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view.width);
   const drawn = new Set(state.nodes);
   for (const label of view.labelled) {
     c.globalAlpha = !state.near && beside && !beside.has(label.v) ? 0.45 : 1;

@@ -24,9 +24,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 from numba.extending import register_jitable
+
+from pycupc.caches import numba_cache
 
 logger = logging.getLogger("pycupc")
 
@@ -48,10 +50,23 @@ _HERE = Path(__file__).resolve().parent
 SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "engines/cpu/pruning/*.py", "orientation/*.py")
 
 
+@cache
+def _can_cache() -> bool:
+    """Whether machine code can be kept on disk. Sees to a folder for it where Numba would find none."""
+    try:
+        folder = numba_cache()
+    except OSError:
+        return False
+    if folder is not None:
+        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    return True
+
+
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher: Any = njit(cache=True, **_OPTIONS)(function)
-    _forget_stale_code(Path(dispatcher.stats.cache_path))
+    dispatcher: Any = njit(cache=_can_cache(), **_OPTIONS)(function)
+    if _can_cache():
+        _forget_stale_code(Path(dispatcher.stats.cache_path))
     return cast("Function", dispatcher)
 
 

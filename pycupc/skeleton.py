@@ -204,7 +204,7 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
     removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in later], _gap_keys(problem))
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,

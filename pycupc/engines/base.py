@@ -32,7 +32,7 @@ class LevelResult:
     level : int
     x, y : int32 (m,)
         Ordered pair whose test separated the edge: x < y on side A, x > y on side B; sorted by (x, y). Empty at level
-        0, whose removals the graph implies.
+        0, whose removals the graph implies, but for those of side B, which a user's asymmetric test may make.
     S : int32 (m, level)
         Separating sets, each ascending.
     r : float64 (m,)

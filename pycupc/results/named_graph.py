@@ -153,7 +153,10 @@ class NamedGraph:
         return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
 
     def plot(self, **options: Any) -> Axes:
-        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
+        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+
+        `options` are those of `pycupc.plotting.plot`.
+        """
         return plotting.plot(self.sparse_graph, self.labels, **options)
 
 

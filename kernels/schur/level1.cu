@@ -1,19 +1,20 @@
 // level1.cu -- level 1 of the engine "gpu": for each edge run along the candidates k until the first separating one.
-//   Work    one warp per PAIRS consecutive pairs (x, y), those with x < y. The pairs of a row share adj(x) and C[x, .]: the
-//           warp takes 32 candidates, one per lane, and tests them for all pairs that are left. For a pair that no
-//           neighbour of x separates it goes on with side B, the neighbours of y.
-//   Launch  grid ceil(E / (8 * PAIRS)), block 256
+//   Work    a warp takes 32 consecutive pairs (x, y), one per lane, and of these the ones with x < y. The pairs of a row
+//           share adj(x) and C[x, .]: the warp goes through the candidates, 32 at a time, one per lane, and tests them for
+//           all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the neighbours
+//           of y. How long a warp works on its pairs varies a thousandfold, so all take theirs from one counter.
+//   Launch  persistent grid, block 32 * WARPS
 //   adjacent  [p, ceil(p/32)] the graph as bits; list_neighbours wrote it
 //   mirrored  1: C differs from its transpose in the last bits at most (1e-15), and cutoff >= 1e-4. Then a neighbour of
 //             both x and y need not be tested on side B, unless the test of side A was a close one, see `close`
 //   Reads   g.C, g.start, g.column, g.source, g.G
-//   Writes  g.best (the position of k in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful
+//   Writes  g.best (the position of k in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   The fast test needs no division. What it cannot decide with certainty goes to the canonical formula, which is one
 //   line at level 1.
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
 
-constexpr int PAIRS = 16, WARPS = 8;
+constexpr int WARPS = 8;
 // Above this 1 - r_xk^2 and 1 - r_yk^2, entries of C that differ by 1e-15 change r by less than 1e-10.
 constexpr double WELL_ABOVE = 1e-4;
 
@@ -159,41 +160,48 @@ DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, co
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    level1(const Graph g, const Level lv, const unsigned* adjacent, const i64 pairs, const int mirrored) {
-    __shared__ unsigned short candidates[WARPS][1024];
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const i64 first = ((i64)blockIdx.x * WARPS + warp) * PAIRS;
-    unsigned doubtful = 0;
-    int x = 0;
-    Pairs mine = {0, 0.0, 0.0, -1, false};
-    bool there = false;
-    if (lane < PAIRS && first + lane < pairs) {
-        x = g.source[first + lane];
-        mine.y = g.column[first + lane];
-        there = x < mine.y && g.G[(i64)x * g.p + mine.y] == LIVE;
-    }
+// The edges among 32 consecutive pairs, one per lane. One warp.
+DEVICE void run_pairs(const Graph& g, const Level& lv, const unsigned* adjacent, const i64 e, const i64 pairs,
+                      const bool mirrored, unsigned& doubtful, unsigned short* some) {
+    const int lane = threadIdx.x & 31;
+    const int x = e < pairs ? g.source[e] : 0;
+    Pairs mine = {e < pairs ? g.column[e] : 0, 0.0, 0.0, -1, false};
+    const bool there = e < pairs && x < mine.y && g.G[(i64)x * g.p + mine.y] == LIVE;
     double old = 0.0;
     if (there) {
         mine.xy = g.C[(i64)x * g.p + mine.y];
-        mine.least = old = from_bits(g.least[first + lane]);
+        mine.least = old = from_bits(g.least[e]);
     }
     for (unsigned todo = __ballot_sync(FULL, there); todo;) {
         const int row = __shfl_sync(FULL, x, __ffs((int)todo) - 1);
         const unsigned group = __ballot_sync(FULL, there && x == row);
         todo &= ~group;
         unsigned left = run_along(g, lv, row, group, mine, doubtful);
-        if ((group >> lane & 1) && mine.found >= 0) report_separated(g, first + lane, x, mine.y, (u64)mine.found);
+        if ((group >> lane & 1) && mine.found >= 0) report_separated(g, e, x, mine.y, (u64)mine.found);
         for (; left; left &= left - 1) {
             const int q = __ffs((int)left) - 1;
             const int y = __shfl_sync(FULL, mine.y, q);
             const bool skip = mirrored && !__shfl_sync(FULL, (int)mine.close, q);
             double least = __shfl_sync(FULL, mine.least, q);
-            side_b(g, lv, adjacent, row, y, skip, least, doubtful, candidates[warp]);
+            side_b(g, lv, adjacent, row, y, skip, least, doubtful, some);
             if (lane == q) mine.least = least;
         }
     }
-    if (there && mine.found < 0 && mine.least < old) g.least[first + lane] = bits(mine.least);
+    if (there && mine.found < 0 && mine.least < old) g.least[e] = bits(mine.least);
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
+    level1(const Graph g, const Level lv, const unsigned* adjacent, const i64 pairs, const int mirrored) {
+    __shared__ unsigned short candidates[WARPS][1024];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    unsigned doubtful = 0;
+    while (true) {
+        u64 ticket = 0;
+        if (lane == 0) ticket = *lv.stop ? ~0ULL >> 6 : atomicAdd(&lv.counters->handed_out[0], 1ULL);
+        const i64 first = (i64)(32 * __shfl_sync(FULL, ticket, 0));
+        if (first >= pairs) break;
+        run_pairs(g, lv, adjacent, first + lane, pairs, mirrored != 0, doubtful, candidates[warp]);
+    }
     doubtful = sum_over_warp(doubtful);
     if (lane == 0 && doubtful) atomicAdd(&lv.counters->doubtful, (u64)doubtful);
 }

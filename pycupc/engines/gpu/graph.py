@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,8 @@ class DeviceGraph:
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
-        self._lists: list[dict[str, Any]] = []  # from level 0 on: those of the graph, and those of the next
+        self._lists: list[dict[str, int]] = []  # from level 0 on: those of the graph, and those of the next, by address
+        self._room: Any = None  # where they lie
         self._graphs: list[Graph] = []
         self._current = 0
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
@@ -183,7 +185,7 @@ class DeviceGraph:
     def _graph(self, which: int) -> Graph:
         if not self._graphs:
             for start, lists in zip(self._start, self._lists or [{}, {}], strict=True):
-                pointers = [lists[k].data.ptr if lists else None for k in _LISTS]
+                pointers = [lists.get(name) for name in _LISTS]
                 self._graphs.append(Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *pointers, self.p))
         return self._graphs[which]
 
@@ -228,7 +230,10 @@ class DeviceGraph:
                 f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
             )
         self._graphs = []
-        self._lists = [{k: dev.cp.empty(max(1, pairs), dtype=t) for k, t in _LISTS.items()} for _ in range(2)]
+        sizes = [-(-max(1, pairs) * np.dtype(t).itemsize // 256) * 256 for t in _LISTS.values()]
+        self._room = dev.cp.empty(2 * sum(sizes), dtype=np.uint8)
+        addresses = list(accumulate(2 * sizes, initial=int(self._room.data.ptr)))
+        self._lists = [dict(zip(_LISTS, addresses[i:], strict=False)) for i in (0, len(sizes))]
 
     def _first_graph(self) -> Mask:
         gaps = np.zeros((self.p, self.p), dtype=np.bool_) if self._gaps is None else np.asarray(self._gaps, np.bool_)
@@ -294,9 +299,9 @@ class DeviceGraph:
         """Wait for a level that has been launched, and go on to the next graph."""
         c = self._read_counters(tick)
         if c.decided:
-            lists, pairs = self._lists[self._current], running.pairs
-            start, column = self._start[self._current].copy(), lists["column"][:pairs].copy()
-            self._pending.append((running.level, running.cutoff, start, column))
+            column = self._dev.cp.empty(running.pairs, dtype=np.int32)
+            self._dev.transfers.duplicate(self._lists[self._current]["column"], column)
+            self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
         self._current, self._edges = 1 - self._current, None
         return c
 
@@ -373,7 +378,7 @@ class DeviceGraph:
         if self._edges is None:
             lists = self._lists[self._current]
             names, pairs = ("source", "column", "z"), (self.outlook.pairs,)
-            x, y, z = self._dev.transfers.download(*((lists[k].data.ptr, _LISTS[k], pairs) for k in names))
+            x, y, z = self._dev.transfers.download(*((lists[k], _LISTS[k], pairs) for k in names))
             self._dev.wait()
             a, b = x < y, x > y
             keys = y[b].astype(np.uint16) if self.p <= 1 << 16 else y[b]  # NumPy sorts 16 bits in linear time

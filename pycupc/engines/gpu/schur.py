@@ -30,8 +30,8 @@ TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (Fa
 #: Suffix tables reach as far as the classes that use them: 4 members up to 64 columns.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 TILE, SLICE = 32, 128
-#: Pairs per block of level1, as there; and the smallest cutoff at which the last bits of C decide doubtful tests alone.
-LEVEL1_PAIRS, LEAST_CUTOFF = 128, 1e-4
+#: Smallest cutoff at which the last bits of C matter for doubtful tests alone (kernels/schur/level1.cu).
+LEAST_CUTOFF = 1e-4
 #: Work space of the canonical formula, all warps of a class together: fewer lanes of a warp at a time on deep levels.
 WORK_BYTES = 128 << 20
 
@@ -147,7 +147,9 @@ class SchurTests:
         if level.level == 1:
             mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
             args = (graph, level, ptr(outlook.adjacent), i64(outlook.pairs), i32(mirrored))
-            dev.launch(*LEVEL1, (-(-outlook.pairs // LEVEL1_PAIRS),), (256,), args)
+            kernel = dev.kernels.get(*LEVEL1)
+            resident = dev.processors * kernel.blocks_per_processor(256, 0)
+            kernel((min(resident, -(-outlook.pairs // 256)),), (256,), args, stream=dev.stream.ptr)
             return
         found = pruning.certify(dev, graph, level, outlook) if self._pruned(level.level, outlook) else None
         open_pairs = found.open if found else None

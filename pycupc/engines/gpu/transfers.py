@@ -17,7 +17,7 @@ STAGING, CHUNK = 64 << 20, 2 << 20
 #: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
 DIRECT = 4 << 20
 #: Threads that copy, the calling one included.
-THREADS = max(1, min(5, os.cpu_count() or 1))
+THREADS = max(1, min(6, os.cpu_count() or 1))
 #: Larger results are not page-locked.
 MOST_LOCKED = 2 << 30
 
@@ -64,6 +64,10 @@ class Transfers:
             wait(others)
         for other in others:
             other.result()
+
+    def duplicate(self, source: int, out: Any) -> None:
+        """Copy from an address of device memory to a device array."""
+        self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
     def download(self, *pieces: Piece, stream: Any = None) -> list[NDArray[Any]]:
         """Start copying device memory to the host; wait for the stream before reading.

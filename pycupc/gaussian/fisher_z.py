@@ -6,6 +6,7 @@ All engines take their numerical rules from this module. Source: section 2 of ``
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 
@@ -44,6 +45,7 @@ def p_value_of(r: float, df: float) -> float:
     return math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5))
 
 
+@functools.lru_cache(maxsize=1024)
 def cutoff(alpha: float, n: float, level: int) -> float:
     """Largest ``|r|`` that pcalg's test calls independent at this level.
 

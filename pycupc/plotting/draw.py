@@ -20,7 +20,7 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -141,7 +141,10 @@ def save(
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none"}):
         for path in map(Path, paths):
             metadata = undated.get(path.suffix.lower().lstrip("."))
-            figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1)
+            options: dict[str, Any] = (
+                {"pil_kwargs": {"compress_level": 3}} if path.suffix.lower() == ".png" else {}
+            )  # a third quicker
+            figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1, **options)
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:

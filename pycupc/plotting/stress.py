@@ -8,6 +8,7 @@ distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory fol
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,16 @@ def stress_layout(pattern: Any) -> Floats:
     k = pattern.shape[0]
     if k == 2:
         return np.array([[0.0, 0.5], [0.0, -0.5]])
+    return _centred(pattern.indptr.astype(np.int32).tobytes(), pattern.indices.astype(np.int32).tobytes()).copy()
+
+
+@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
+def _centred(indptr: bytes, indices: bytes) -> Floats:
+    from scipy.sparse import csr_array
+
+    start, columns = np.frombuffer(indptr, dtype=np.int32), np.frombuffer(indices, dtype=np.int32)
+    k = len(start) - 1
+    pattern = csr_array((np.ones(len(columns)), columns, start), shape=(k, k))
     xy = _all_pairs(pattern) if k <= MAX_DENSE else _pivots(pattern)
     centred: Floats = xy - xy.mean(axis=0)
     return centred

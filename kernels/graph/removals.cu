@@ -121,7 +121,7 @@ extern "C" __global__ void finish_records(const Graph g, const Level lv, const R
     const i64 id = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((i64)gridDim.x * blockDim.x) >> 5;
     double* spare = lv.work + id * canonical_doubles(l);
     double* A = fits ? finish_memory + warp * m * m : spare;
-    int* s = (int*)(spare + m * m + 2 * m);
+    int* s = (int*)(spare + canonical_matrix(l));
     const i64 total = records.start[g.p];
     u64 tests = 0;
     for (i64 i = id; i < total; i += warps) {

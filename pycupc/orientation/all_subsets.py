@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.compiled import compiled, part
 from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.gaussian.partial_correlation import partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def work_space(widest: int) -> Walk:
         np.empty(widest + 1, np.int64),
         np.empty(widest + 2, np.int64),
         np.empty(widest + 2, np.int64),
-        np.empty((widest + 4, widest + 4)),
+        canonical_space(widest),
     )
 
 

@@ -4,8 +4,8 @@ The oracle is pcalg's definition in 60 digits, by mpmath: the inverse where no s
 pseudoinverse from all eigenvalues. Columns are 1e-5 to 1e-13 apart, in pairs and groups, or sums to within that.
 
 Tolerances. Double-double computes r to a few 1e-16 if the matrix has full rank, so p, whose relative error is
-z sqrt(n) / (1 - r^2) times that of r, agrees to 1e-9. Where some singular values are dropped and others, just above the limit, are
-kept, an error of 1e-32 in the matrix turns r by 1e-32 / (singular value)^1.5, up to 1e-9; p agrees to 1e-6.
+z sqrt(n) / (1 - r^2) times that of r, agrees to 1e-9. Where some singular values are dropped and others, just above the
+limit, are kept, an error of 1e-32 in the matrix turns r by 1e-32 / (singular value)^1.5, up to 1e-9: p agrees to 1e-6.
 """
 
 from __future__ import annotations

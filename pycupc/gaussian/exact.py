@@ -66,7 +66,7 @@ def _rotate(A, i, j, m):
     if theta < 0.0:
         t0 = -t0
     c0 = 1.0 / math.sqrt(t0 * t0 + 1.0)
-    # t and c to float64 precision; one step of Newton's method doubles it: off (t^2 - 1) + width t = 0, c^2 (1 + t^2) = 1
+    # one step of Newton's method doubles the precision of t and c: off (t^2 - 1) + width t = 0, c^2 (1 + t^2) = 1
     rest = plus(times(off, minus(two_product(t0, t0), (1.0, 0.0))), times(width, (t0, 0.0)))
     t = normalised(t0, -rest[0] / (2.0 * off[0] * t0 + width[0]))
     rest = minus((1.0, 0.0), times(two_product(c0, c0), plus((1.0, 0.0), times(t, t))))

@@ -7,24 +7,29 @@ twin in ``kernels/`` returns the same bits. Each pair of variables is read from 
 differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
-    level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what exact
-                 arithmetic gives, in double-double (`exact`; tests/CONTRACT.md, section 11)
+    level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what
+                 exact arithmetic gives, in double-double (`exact`; tests/CONTRACT.md, section 11)
+
+What follows elimination takes long to compile and is seldom needed. So compiled code that tests (the walks) has only
+`given_several` in it, which calls the rest by its address, once `careful_address` has compiled or loaded it.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
+from numba import carray, cfunc, types
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import OPTIONS, announced, call_address, compiled, part
 from pycupc.gaussian.exact import exact_correlation
 from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
 
 
 def canonical_space(size: int) -> NDArray[np.float64]:
-    """What the canonical formula writes to, for conditioning sets of up to `size` members: float64 (2 m + 4, m + 2)."""
+    """What the canonical formula writes to, for sets of up to `size` members: float64 (2 size + 8, size + 4)."""
     return np.empty((2 * size + 8, size + 4))
 
 
@@ -46,8 +51,8 @@ def given_one(C, x, y, k):
 
 
 @part
-def given_several(C, nodes, size, A):
-    """`partial_correlation` for a conditioning set with two or more members, by elimination where that is sound."""
+def eliminated(C, nodes, size, A):
+    """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2
     for i in range(m):
         for j in range(i + 1):
@@ -64,7 +69,38 @@ def given_several(C, nodes, size, A):
     vx, vy, cov = A[size, size], A[size + 1, size + 1], A[size + 1, size]
     if sound and vx > EXACT_PIVOT and vy > EXACT_PIVOT and vx * vy - cov * cov > EXACT_PIVOT * (vx * vy):
         return clipped(cov / math.sqrt(vx * vy))
-    return clipped(exact_correlation(C, nodes, size, A))
+    return math.nan
+
+
+@part
+def given_several(C, nodes, size, A, careful):
+    """`partial_correlation` for a conditioning set with two or more members.
+
+    NaN where that takes the code at the address `careful` (`careful_address`) and this is 0.
+    """
+    r = eliminated(C, nodes, size, A)
+    if r != r and careful != 0:
+        return call_address(careful, C.ctypes.data, len(C), nodes.ctypes.data, size, A.ctypes.data, A.shape[1])
+    return r
+
+
+def careful_address() -> int:
+    """The address of compiled code for `given_several`: for sets whose elimination is not sound."""
+    return int(_compiled_careful().address)
+
+
+@cache
+def _compiled_careful():
+    double, index = types.CPointer(types.float64), types.CPointer(types.int64)
+    signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
+    with announced("compiling for ill-conditioned tests, once per machine"):
+        return cfunc(signature, cache=True, **{**OPTIONS, "_nrt": True})(_careful)  # carray needs _nrt
+
+
+def _careful(C, p, nodes, size, A, width):
+    return clipped(
+        exact_correlation(carray(C, (p, p)), carray(nodes, size + 2), size, carray(A, (2 * size + 8, width)))
+    )
 
 
 @compiled
@@ -81,9 +117,9 @@ def partial_correlation(C, nodes, size, A):
     A : float64
         `canonical_space` of this size or a larger one, overwritten.
     """
-    x, y = nodes[size], nodes[size + 1]
     if size == 0:
-        return clipped(C[x, y])
+        return clipped(C[nodes[0], nodes[1]])
     if size == 1:
-        return given_one(C, x, y, nodes[0])
-    return given_several(C, nodes, size, A)
+        return given_one(C, nodes[1], nodes[2], nodes[0])
+    r = eliminated(C, nodes, size, A)
+    return r if r == r else clipped(exact_correlation(C, nodes, size, A))

@@ -17,15 +17,18 @@ What follows elimination takes long to compile and is seldom needed. So compiled
 from __future__ import annotations
 
 import math
+import threading
 from functools import cache
 
 import numpy as np
-from numba import carray, cfunc, types
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from pycupc.compiled import OPTIONS, announced, call_address, compiled, part
+from pycupc.compiled import OPTIONS, announced, call_address, can_cache, compiled, part
 from pycupc.gaussian.exact import exact_correlation
 from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
+
+_one_at_a_time = threading.Lock()
 
 
 def canonical_space(size: int) -> NDArray[np.float64]:
@@ -86,15 +89,17 @@ def given_several(C, nodes, size, A, careful):
 
 def careful_address() -> int:
     """The address of compiled code for `given_several`: for sets whose elimination is not sound."""
-    return int(_compiled_careful().address)
+    with _one_at_a_time:
+        return int(_compiled_careful().address)
 
 
 @cache
 def _compiled_careful():
     double, index = types.CPointer(types.float64), types.CPointer(types.int64)
     signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
+    options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
     with announced("compiling for ill-conditioned tests, once per machine"):
-        return cfunc(signature, cache=True, **{**OPTIONS, "_nrt": True})(_careful)  # carray needs _nrt
+        return cfunc(signature, cache=can_cache(), **options)(_careful)
 
 
 def _careful(C, p, nodes, size, A, width):

@@ -230,7 +230,7 @@ class GaussianPValues(PValues):
 
     @property
     def complete(self) -> bool:
-        return self.C is not None and self.removals.r_known
+        return self.matrix is not None and self.removals.r_known
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges

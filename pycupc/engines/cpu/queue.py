@@ -12,9 +12,10 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Targets
-from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side, work_space
+from pycupc.gaussian.partial_correlation import careful_address
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -76,7 +77,11 @@ class Queue:
             degree = self._degree[columns.row]
             n = int(degree.sum())
             outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
-            walk_items(self._side, columns, outcomes, *work_space(self._side.level, int(degree.max())), state)
+            space, doubtful = work_space(self._side.level, int(degree.max())), state[DOUBTFUL]
+            walk_items(self._side, columns, outcomes, *space, state)
+            if state[WANTED]:  # for the first time: load it and begin again
+                state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+                walk_items(self._side, columns, outcomes, *space, state)
             self._merge(outcomes)
             return tests
 

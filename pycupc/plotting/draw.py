@@ -20,7 +20,7 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -135,11 +135,13 @@ def save(
     figure = Figure(facecolor="white")
     FigureCanvasAgg(figure)
     plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title, around=around, radius=radius)
+    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
+    trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
     undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none"}):
         for path in map(Path, paths):
             metadata = undated.get(path.suffix.lower().lstrip("."))
-            figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1)
+            figure.savefig(path, dpi=dpi, metadata=metadata, **trimmed)
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:

@@ -147,8 +147,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         logger.info(
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
-        _start(problem)
         engine.expect(partial(_cutoff, problem))
+        _start(problem)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:

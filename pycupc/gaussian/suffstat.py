@@ -202,7 +202,7 @@ class SuffStat:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = some([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=4)
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
 
 

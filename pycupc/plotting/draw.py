@@ -30,6 +30,7 @@ from pycupc.plotting.matrix import draw_matrix
 from pycupc.plotting.neighbourhood import Variables, neighbourhood
 from pycupc.plotting.network import draw_network
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +88,7 @@ def plot(
         graph, labels, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
     if title is None:
         title = f"{heading}\n{describe(graph)}" if heading else describe(graph)
+    title = "\n".join(map(printable, title.split("\n")))
     if ax is None:
         import matplotlib.pyplot as plt
 

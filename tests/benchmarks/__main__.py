@@ -129,7 +129,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     resume = "add what the raw file in --out lacks, keep what it has; gpu keeps the peers' runs only"
     parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
-    known = "cpu: of cpu, reference, stable, stable.fast; GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
+    known = "cpu: of cpu, reference, stable, stable.fast, ParallelPC; "
+    known += "GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
     parser.add_argument("--engines", nargs="+", help=known)
     parser.add_argument("--threads", type=int, help="threads of cpu and stable.fast (all cores)")
     parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu 600, scaling 10)")

@@ -40,7 +40,7 @@ Tick = Callable[[], None]
 
 def canonical_doubles(level: int) -> int:
     """As in kernels/common/structures.cuh."""
-    return (level + 2) ** 2 + 3 * (level + 2)
+    return 2 * (level + 2) * (level + 4) + level + 2
 
 
 @dataclass(frozen=True)

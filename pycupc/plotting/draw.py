@@ -95,7 +95,13 @@ def plot(
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
     if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
         draw_labelled(graph, labels, ax, title, centres)
-        return ax
+    else:
+        _draw_dots(graph, labels, ax, title)
+    return ax
+
+
+def _draw_dots(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+    """Draw the variables that have edges, as a network or as the pattern of the matrix."""
     connected = np.flatnonzero(graph.degrees())
     if isolated := graph.p - len(connected):
         title += f"\n{isolated:,} variables without an edge are not drawn"
@@ -104,7 +110,6 @@ def plot(
         draw_network(graph, labels, ax, title)
     else:
         draw_matrix(graph, ax, title)
-    return ax
 
 
 def save(

@@ -107,7 +107,7 @@ class Engine(ABC):
         """Take the problem: C float64 (p, p); gaps and fixed, bool (p, p) or None: no edge, edge never tested."""
 
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
-        """Say before level 0 which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+        """Say before `take` which levels will be asked for while `LevelResult.more`, and with which cutoffs.
 
         `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
         """

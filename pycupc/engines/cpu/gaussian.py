@@ -22,7 +22,7 @@ from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMo
 from pycupc.engines.cpu.queue import TASK_TESTS, Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.gaussian import fisher_z
-from pycupc.gaussian.partial_correlation import partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 
 
 class Made(NamedTuple):
@@ -108,7 +108,7 @@ class GaussianTests:
         """Compute the partial correlations that pruning left out, and remember which tests it answered."""
         if not self._pruned_sides:
             return Made(separated.n_tests, 0)
-        work = np.empty((level + 4, level + 4))
+        work = canonical_space(level)
         nodes = np.column_stack([separated.S, separated.x, separated.y]).astype(np.int64)
         for i in np.flatnonzero(np.isnan(separated.r)):
             separated.r[i] = partial_correlation(self._C, nodes[i], level, work)

@@ -17,9 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 PROGRAM = """\
 import logging, sys, numpy as np, pycupc
-x = np.random.default_rng(0).standard_normal((50, 4))
-x[:, 1] += x[:, 0]
-fit = pycupc.pc({"C": np.corrcoef(x, rowvar=False), "n": 50}, alpha=0.1, m_max=0)
+x = np.random.default_rng(0).standard_normal((200, 150))  # so much that functions are compiled for it
+fit = pycupc.pc(pycupc.SuffStat.from_data(x), alpha=0.01, m_max=0)
 print(len(fit.sparse_graph), pycupc.__file__)
 """
 

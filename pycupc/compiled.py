@@ -45,7 +45,14 @@ _OPTIONS: dict[str, Any] = {
 _HERE = Path(__file__).resolve().parent
 
 #: Files whose functions and constants are compiled.
-SOURCES = ("compiled.py", "gaussian/*.py", "discrete/*.py", "engines/cpu/*.py", "engines/cpu/pruning/*.py", "orientation/*.py")
+SOURCES = (
+    "compiled.py",
+    "gaussian/*.py",
+    "discrete/*.py",
+    "engines/cpu/*.py",
+    "engines/cpu/pruning/*.py",
+    "orientation/*.py",
+)
 
 
 def compiled(function: Function) -> Function:

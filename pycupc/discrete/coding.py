@@ -38,7 +38,7 @@ def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...
     categories: list[tuple[Any, ...]] = []
     for j, name in enumerate(names):
         column = values[:, j]
-        missing = np.array([v is None or v != v for v in column.tolist()])  # noqa: PLR0124 - NaN is not itself
+        missing = np.array([v is None or v != v for v in column.tolist()])
         if missing.any():
             raise ValueError(f"data must be complete; {int(missing.sum())} missing values in {name}")
         if column.dtype.kind == "f" and (column != np.floor(column)).any():

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
 
 from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 
@@ -103,6 +102,8 @@ def _binary(suff: DiscreteSuffStat) -> DiscreteSuffStat:
 
 def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
     """p-value of x and y given S, by pcalg's formulas (tests/CONTRACT.md, section 7)."""
+    from scipy.special import chdtrc
+
     levels = suff.nlev
     kx, ky, n_sets = int(levels[x]), int(levels[y]), prod(int(levels[s]) for s in S)
     df = (kx - 1) * (ky - 1) * n_sets

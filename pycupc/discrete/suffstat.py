@@ -206,7 +206,7 @@ def _levels(
     return levels.astype(np.int64)
 
 
-def _refuse(wrong: NDArray[np.bool_], names: Sequence[str], message: str, most: int = 8) -> None:
+def _refuse(wrong: Any, names: Sequence[str], message: str, most: int = 8) -> None:
     """Raise ValueError with the names of the columns that are wrong."""
     columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
     if columns:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian.suffstat import MatrixFacts
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -84,6 +88,21 @@ class Engine(ABC):
         progress: ProgressHook | None = None,
     ) -> None:
         """Take the problem: C float64 (p, p); gaps and fixed, bool (p, p) or None: no edge, edge never tested."""
+
+    def start_discrete(
+        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
+    ) -> None:
+        """As `start`, for the G^2 tests of discrete data.
+
+        Its levels have no cutoff on |r|, and where Gaussian tests have |z|, `edges` has minus the largest p-value, and
+        `LevelResult.r` the p-value of the separating test.
+
+        Raises
+        ------
+        EngineError
+            The engine has no such tests.
+        """
+        raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
 
     def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
         """Compile what `level` needs and this machine has not compiled before, and log that it takes place."""

@@ -14,7 +14,6 @@ import numpy as np
 from pycupc.compiled import compiled, part
 from pycupc.discrete.chi_square import upper_tail
 from pycupc.discrete.contingency import (
-    Counting,
     Data,
     configurations,
     extend_configuration,
@@ -118,7 +117,7 @@ def _keep_largest(work, i, g2, df):
 
 
 @compiled
-def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901, PLR0912 - the hot loop
+def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the hot loop
     """Walk through the sets of each item."""
     data, level, n = side.data, side.level, side.data.codes.shape[1]
     out = 0

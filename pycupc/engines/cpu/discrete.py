@@ -10,12 +10,13 @@ import numpy as np
 
 from pycupc.discrete import contingency
 from pycupc.discrete.contingency import Data
+from pycupc.discrete.suffstat import DiscreteSuffStat
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.queue import Queue
-from pycupc.engines.cpu.threads import State, Task, run
+from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
 from pycupc.engines.cpu.walk_state import Items, Outcomes
 
 #: Observations that the tests of a task count: about a millisecond, so that threads end together.
@@ -32,11 +33,20 @@ class DiscreteTests:
     data : Data
     """
 
+    #: Levels from here on share their compiled code.
+    LEVELS_COMPILED = 1
+
     def __init__(self, data: Data) -> None:
         self._data = data
-        self._n = data.codes.shape[1]
+        self._n = int(data.codes.shape[1])
 
-    def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:  # noqa: ARG002
+    @staticmethod
+    def rehearsal() -> DiscreteTests:
+        """Tests of four variables that are copies of each other, for compiling."""
+        codes = np.tile(np.arange(2), 100)[:, None].repeat(4, axis=1)
+        return DiscreteTests(contingency.prepare(DiscreteSuffStat(codes, adaptDF=False), 0.01, quirks=False))
+
+    def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         p = len(self._data.codes)
         step = max(1, TASK_OBSERVATIONS // (p * self._n))
@@ -70,12 +80,10 @@ class DiscreteTests:
         is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed[x, y]
         independent, p_value = np.zeros(len(x), dtype=np.bool_), np.full(len(x), -np.inf)
         tested = np.flatnonzero(~is_fixed)
-        state[0] += 0
         outcome, value = np.empty(len(tested), dtype=np.bool_), np.empty(len(tested))
         work = contingency.work_space(self._data, 0)
-        contingency.run_tests(
-            self._data, x[tested], y[tested], np.empty((len(tested), 0), np.int64), work, outcome, value
-        )
+        no_sets = np.empty((len(tested), 0), np.int64)
+        state[DOUBTFUL] += contingency.run_tests(self._data, x[tested], y[tested], no_sets, work, outcome, value)
         independent[tested], p_value[tested] = outcome, value
         kept = ~independent
         return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
@@ -84,7 +92,7 @@ class DiscreteTests:
         """Nothing to load beside the code of the tests themselves."""
 
     def rounds(
-        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings  # noqa: ARG002
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
@@ -93,15 +101,15 @@ class DiscreteTests:
         work = self._work(subsets.level_tests(graph.degrees(), targets.per_row, level))
         yield Queue(graph, targets, level, findings, _Sets(side), hint).tasks(), work
 
-    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:  # noqa: ARG002
+    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
         """All tests were made."""
         return Made(separated.n_tests, 0)
 
-    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:  # noqa: ARG002
+    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:
         """All tests were made."""
         return
 
-    def z(self, smallest: Floats, level: int) -> Floats:  # noqa: ARG002
+    def z(self, smallest: Floats, level: int) -> Floats:
         """Minus the largest p-value of the tests of a level; inf stays inf."""
         return smallest
 
@@ -118,8 +126,8 @@ class _Sets:
     def parts(self, d: int) -> int:
         return comb(d, self._side.level)
 
-    def task_tests(self, d: int) -> int:  # noqa: ARG002
-        return max(1, TASK_OBSERVATIONS // self._side.data.codes.shape[1])
+    def task_tests(self, d: int) -> int:
+        return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         data, level = self._side.data, self._side.level

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Items, Outcomes, Side, work_space
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.partial_correlation import partial_correlation
-
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -46,12 +44,20 @@ class GaussianTests:
         As of `CpuEngine`.
     """
 
+    #: Levels from here on share their compiled code.
+    LEVELS_COMPILED = 2
+
     def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
         self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
+
+    @staticmethod
+    def rehearsal() -> GaussianTests:
+        """Tests of four variables, for compiling."""
+        return GaussianTests(np.where(np.eye(4), 1.0, 0.5), 100, pruning=False)
 
     def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
@@ -137,9 +143,7 @@ class GaussianTests:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""
         return np.where(np.isinf(smallest), np.inf, fisher_z.z_score(np.sqrt(smallest), self._n, level))
 
-    def _walks(
-        self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings
-    ) -> Iterator[Task]:
+    def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of a level >= 2 by walks over prefixes."""
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)

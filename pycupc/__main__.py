@@ -1,10 +1,21 @@
-"""``python -m pycupc`` is the command ``pycupc``."""
+"""The command ``pycupc``, also as ``python -m pycupc``."""
 
 from __future__ import annotations
 
+import signal
 import sys
 
-from pycupc.cli import main
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # Ctrl-C ends the process without a word, until a command has begun
+    from pycupc import cli
+
+    return cli.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

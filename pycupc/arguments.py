@@ -9,11 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pycupc.data.errors import some
+from pycupc.data.observations import column_names, row_names
+from pycupc.data.pairs import pairs_mask
 from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat, check_labels
+from pycupc.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
 
@@ -153,10 +157,11 @@ def check_arguments(
     if custom is not None and choice.options:
         names = ", ".join(choice.options)
         raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
-    suff_stat = as_suff_stat(variables.suffStat) if custom is None else None
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    suff_stat = as_suff_stat(variables.suffStat, correlations) if custom is None else None
     labels = _checked_labels(variables, suff_stat)
-    gaps = _pairs(variables.fixedGaps, "fixedGaps", len(labels))
-    fixed = _pairs(variables.fixedEdges, "fixedEdges", len(labels))
+    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
+    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
     if custom is None:
         chosen, note = make_engine(
             engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
@@ -173,6 +178,9 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | None) -> tuple[s
     labels, p = variables.labels, variables.p
     if labels is None and suff_stat is not None:
         labels = suff_stat.labels
+    elif labels is None and suff_stat is None:  # a custom test, whose data may say
+        names = column_names(variables.suffStat)
+        labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
         if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
             raise TypeError(f"p must be the number of variables, got {p!r}")
@@ -190,20 +198,60 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | None) -> tuple[s
     return check_labels(labels, len(labels) if number is None else number)
 
 
-def _pairs(value: Any, name: str, p: int) -> Mask | None:
+def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
     """A symmetric bool matrix with an empty diagonal, None if it holds no pair."""
     if value is None:
         return None
-    matrix = np.asarray(value)
+    p = len(labels)
+    if _is_list_of_pairs(value):
+        try:
+            return pairs_mask(value, labels) if value else None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    matrix = _in_order_of(value, name, labels)
     if matrix.shape != (p, p):
-        raise ValueError(f"{name} must have shape ({p}, {p}), got {matrix.shape}")
+        raise ValueError(
+            f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
+        )
     if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
-        raise TypeError(f"{name} must be a matrix of True and False, got {matrix.dtype}")
+        raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
     matrix = np.ascontiguousarray(matrix != 0)
     if not np.array_equal(matrix, matrix.T):
         raise ValueError(f"{name} must be symmetric")
     matrix[np.diag_indices(p)] = False  # the diagonal means nothing
     return matrix if matrix.any() else None
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    """Whether these are pairs of names: [("a", "b"), ...]."""
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(pair, (list, tuple, set, frozenset)) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
+        for pair in value
+    )
+
+
+def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
+    """A matrix; that of a table with named columns in the order of `labels`, matched by name."""
+    columns = column_names(value)
+    if columns is None:
+        return np.asarray(value)
+    matrix = value.to_numpy()
+    if columns == [str(k) for k in range(len(columns))] and set(columns) != set(labels):
+        return matrix  # a DataFrame without names
+    if sorted(columns) != sorted(labels):
+        unknown = sorted(set(columns) - set(labels))
+        absent = sorted(set(labels) - set(columns))
+        raise ValueError(
+            f"{name} must have one row and one column for each variable; "
+            + "; ".join(
+                [f"not variables: {some(unknown)}"] * bool(unknown) + [f"not in {name}: {some(absent)}"] * bool(absent)
+            )
+        )
+    rows = row_names(value)
+    if rows is not None and sorted(rows) != sorted(columns):
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {some(rows)}")
+    at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
+    return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:

@@ -140,7 +140,7 @@ def run_stages(
     labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
     needed, free = engine.memory(p)
     removed = 0
-    engine.start(suff_stat.C, n, gaps=gaps, fixed=fixed, progress=progress)
+    engine.take(suff_stat, labels, gaps=gaps, fixed=fixed, progress=progress)
     try:
         degrees = targets = engine.degrees()
         if fixed is not None:

@@ -14,6 +14,7 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
+from pycupc.progress import progress_hook
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log
 
@@ -38,7 +39,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     *,
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
-    progress: ProgressHook | None = None,
+    progress: ProgressHook | bool | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
@@ -88,19 +89,19 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     >>> rng = np.random.default_rng(1)
     >>> x, z = rng.standard_normal((2, 1000))
     >>> y = x + z + rng.standard_normal(1000)
-    >>> fit = pycupc.pc(pycupc.SuffStat.from_data(np.column_stack([x, y, z]), labels=["x", "y", "z"]), alpha=0.01)
+    >>> fit = pycupc.pc(np.column_stack([x, y, z]), labels=["x", "y", "z"], alpha=0.01)
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
     check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
-    problem = check_arguments(
-        "pc",
-        Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
-        Options(alpha, m_max, skel_method, NAdelete, numCores),
-        EngineChoice(engine, engine_options),
-        progress,
-    )
-    with level_log(verbose):
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "pc",
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
+            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            EngineChoice(engine, engine_options),
+            hook,
+        )
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return fit

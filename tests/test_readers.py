@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from pycupc.data import EXAMPLE, load_example
-from pycupc.data.readers import DataError, read_correlation, read_data, read_pairs
+from pycupc.data.pairs import read_pairs
+from pycupc.data.readers import DataError, read_correlation, read_data
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
@@ -89,7 +90,7 @@ BAD = {
     "id column": ("id,a,b\nx1,1,2\nx2,3,4\n", r"line 2 .*column 1 \('id'\): 'x1' is not a number.*--drop id"),
     "decimal comma": (
         "a;b\n1,5;2\n3;4\n",
-        r"line 2 .*column 1 \('a'\): '1,5' is not a number; write it with a decimal point",
+        r"line 2 .*column 1 \('a'\): '1,5' is not a number; if the comma is the decimal point: --decimal ','",
     ),
     "short row": (PLAIN + "7,8\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 2"),
     "long row": (PLAIN + "7,8,9,10\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 4"),
@@ -106,7 +107,7 @@ BAD = {
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "empty": ("", "the file is empty"),
     "blank first line": ("\n1,2\n", "the first line is empty"),
-    "blank and word": (PLAIN.replace("5.0", "NA "), r"line 4 .*column 2 \('b'\): 'NA ' is not a number"),
+    "missing, blank behind": (PLAIN.replace("5.0", "NA "), r"missing values: 1, .*the first in row 3, column 'b'"),
 }
 
 
@@ -153,7 +154,8 @@ def test_correlation_matrix_with_and_without_names(tmp_path):
     pd.DataFrame(C, index=list("abc"), columns=list("abc")).to_csv(tmp_path / "named.csv")
     pd.DataFrame(C, columns=list("abc")).to_csv(tmp_path / "bare.csv", index=False, na_rep="NA")
     for name in ("named.csv", "bare.csv"):
-        got, labels = read_correlation(tmp_path / name)
+        table = read_correlation(tmp_path / name)
+        got, labels = table.X, table.labels
         assert labels == ["a", "b", "c"]
         np.testing.assert_array_equal(got, C)
     with pytest.raises(DataError, match="row 2 is named 'x' but column 2 is named 'b'"):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pycupc.cli.progress import LevelBar
+from pycupc.data import EXAMPLE, DataError
+from pycupc.data.pairs import read_pairs
+from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
+from pycupc.progress import LevelBar
 
 
 @runtime_checkable
@@ -29,7 +32,7 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DATA",
         help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), or .parquet",
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
     )
     add("--example", action="store_true", help="use the example data that come with pycupc")
     add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
@@ -37,11 +40,22 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--header",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first line holds names (auto: unless all its cells are numbers; then V1, V2, ...)",
+        help="whether the first line holds names (auto: decided from the table, or asked for; without: V1, V2, ...)",
+    )
+    add(
+        "--index",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="whether the first column holds the names or numbers of the rows, and is left out (auto: the same)",
     )
     add("--delimiter", metavar="CHAR", type=delimiter, help="what separates the cells (default: detected)")
+    add("--decimal", choices=(".", ","), default=".", help="the decimal point (default: .)")
+    missing = "a cell that means a missing value, beside empty ones, NA, NaN, N/A, null and None; may be repeated"
+    add("--na", action="append", default=[], metavar="TEXT", help=missing)
+    add("--comment", metavar="CHAR", type=delimiter, help="leave out what follows this character on a line")
+    add("--sheet", metavar="NAME", help="sheet of an Excel file (needed where there are several)")
     add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
-    rows = "what to do about rows with empty or NA cells (default: error)"
+    rows = "what to do about rows with missing values (default: error)"
     add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
 
 
@@ -89,52 +103,43 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
 
     Raises
     ------
-    pycupc.data.readers.DataError, ValueError
+    pycupc.data.DataError, ValueError
         The file or its values are wrong.
     """
-    from pycupc.data import EXAMPLE, readers
-
     path: Path = EXAMPLE if args.example else args.data
+    options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
     if args.correlation is not None:
-        C, labels = readers.read_correlation(path, header=args.header, delimiter=args.delimiter)
-        suff_stat = SuffStat(C, args.correlation, labels)
+        table = read_correlation(path, options)
+        suff_stat = SuffStat(table.X, args.correlation, table.labels)
     else:
-        frame = readers.read_data(
-            path, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
-        )
-        engine, _ = make_engine(args.engine, frame.shape[1], numCores=args.threads)
-        device = engine if isinstance(engine, _DeviceEngine) else None
-        try:
-            suff_stat = SuffStat.from_data(frame, engine=device, progress=None if bar is None else bar.correlations)
-        except (TypeError, ValueError) as error:
-            raise readers.DataError(f"{path}: {error}") from error
-        finally:
-            engine.close()
+        table = read_table(path, options)
+        suff_stat = _correlated(args, table, bar)
     return suff_stat, {
-        "path": str(path),
         "kind": "data" if args.correlation is None else "correlation matrix",
-        "sha256": sha256(path),
-        "bytes": path.stat().st_size,
+        **table.facts,
+        "layout": table.layout,
         "variables": suff_stat.p,
         "observations": suff_stat.n,
     }
 
 
+def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None) -> SuffStat:
+    """The correlations of a table, computed where the tests will run."""
+    engine, _ = make_engine(args.engine, len(table.labels), numCores=args.threads)
+    device = engine if isinstance(engine, _DeviceEngine) else None
+    progress = None if bar is None else bar.correlations
+    try:
+        return SuffStat.from_data(table.X, table.labels, engine=device, progress=progress)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{table.facts['path']}: {error}") from error
+    finally:
+        engine.close()
+
+
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
     """The matrices of fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
-    from pycupc.data import readers
-
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
-    return {name: readers.read_pairs(path, labels) for name, path in files.items() if path is not None}
-
-
-def sha256(path: Path) -> str:
-    """Hash of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 
 
 def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:

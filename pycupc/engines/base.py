@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -69,9 +69,28 @@ class LevelResult:
 
 
 class Engine(ABC):
-    """One way of running levels. Use: `start`, then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`."""
+    """One way of running levels.
+
+    Use: `take` (or `inspect` and `start`), then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`.
+    """
 
     name: str
+
+    def take(
+        self,
+        data: SuffStat,
+        names: Sequence[str],
+        *,
+        gaps: Mask | None = None,
+        fixed: Mask | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """`start` with correlations that have been checked (`SuffStat.check`).
+
+        An engine with a device of its own computes those of data there.
+        """
+        data.check(self.inspect(data.C), names)
+        self.start(data.C, data.n, gaps=gaps, fixed=fixed, progress=progress)
 
     @abstractmethod
     def inspect(self, C: Floats) -> MatrixFacts:

@@ -32,6 +32,10 @@ PINV_PIVOT = 1e-11
 EPS = 2.220446049250313e-16
 
 
+#: Numbers of p-values that are quicker computed one by one than SciPy is imported.
+_FEW = 100_000
+
+
 def p_value_of(r: float, df: float) -> float:
     """Two-sided p-value of one correlation, `df` = n - level - 3; 1 where r is NaN or df <= 0."""
     if df <= 0 or math.isnan(r):
@@ -86,24 +90,27 @@ def cutoff(alpha: float, n: float, level: int) -> float:
             high = middle
 
 
-def z_score(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
-    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped; 0 where r is NaN or df <= 0."""
-    df = n - level - 3
-    r = np.abs(np.asarray(r, dtype=np.float64))
-    if df <= 0:
-        return np.zeros_like(r)
+def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
+    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped; 0 where r is NaN or df <= 0.
+
+    `level` is one number, or one for each r.
+    """
+    df = np.maximum(n - 3.0 - np.asarray(level), 0.0)
     with np.errstate(invalid="ignore"):  # some builds of NumPy warn of NaN
-        z = math.sqrt(df) * np.arctanh(np.minimum(r, R_MAX))
+        z = np.sqrt(df) * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
     return np.where(np.isnan(z), 0.0, z)
 
 
 def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
     """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
+    scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
+    if scaled.size <= _FEW:
+        return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
     from scipy.special import erfc
 
-    return erfc(np.abs(z) * math.sqrt(0.5))
+    return erfc(scaled)
 
 
-def p_value(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
+def p_value(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
     """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
     return z_to_p(z_score(r, n, level))

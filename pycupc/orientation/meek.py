@@ -59,7 +59,7 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     degree = np.diff(graph.start)
     both, waiting = np.empty(int(degree.max(initial=0)), dtype=np.int64), np.zeros(len(degree), dtype=np.bool_)
     seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    _apply_rules(*graph, arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
+    _apply_rules(*graph[:3], arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
 @compiled

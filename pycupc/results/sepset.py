@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,6 +85,8 @@ class SepSets:
     ----------
     blocks : tuple of SetsOfOneSize
         The stored sets.
+    labels : tuple of str
+        Names of the variables, once the sets are part of a result.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class SepSets:
         gaps: NDArray[np.int64] | None = None,
     ) -> None:
         self.p, self._skeleton = skeleton.p, skeleton
+        self.labels: tuple[str, ...] = ()
         self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
 
@@ -134,10 +137,23 @@ class SepSets:
         """Number of variables (rows)."""
         return self.p
 
-    def __getitem__(self, x: int) -> SepSetRow:
+    @overload
+    def __getitem__(self, x: int) -> SepSetRow: ...
+    @overload
+    def __getitem__(self, x: tuple[str, str]) -> tuple[str, ...] | None: ...
+
+    def __getitem__(self, x: int | tuple[str, str]) -> SepSetRow | tuple[str, ...] | None:
+        if isinstance(x, tuple):
+            found = self.of_pair(*(self._index(name) for name in x))
+            return None if found is None else tuple(self.labels[v] for v in found)
         if not -self.p <= x < self.p:
             raise IndexError(f"sepset has rows 0 to {self.p - 1}, got {x}")
         return SepSetRow(self, x % self.p)
+
+    def _index(self, name: str) -> int:
+        if name not in self.labels:
+            raise KeyError(f"there is no variable {name!r}; sepset[0][1] takes numbers, sepset['a', 'b'] labels")
+        return self.labels.index(name)
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
         for block in self.blocks:
@@ -187,14 +203,21 @@ class SepSets:
                 found[k] = tuple(members)
         return found
 
-    def flat(self) -> FlatCells:
-        """The stored cells; the implied ones are not among them."""
+    @property
+    def n_stored(self) -> int:
+        """Number of stored cells."""
+        return sum(len(block.x) for block in self.blocks)
+
+    def flat(self, *, by_row: bool = True) -> FlatCells:
+        """The stored cells; the implied ones are not among them. By row, or sets of one size after the other."""
         none = np.zeros(0, dtype=np.int32)
         x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in ("x", "y"))
         sizes = [block.members.shape[1] for block in self.blocks]
         length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
         members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
-        order = np.lexsort((y, x))
+        if not by_row:
+            return FlatCells(x, y, length, members)
+        order = np.argsort(self._keys(x, y), kind="stable")  # a merge: each block is sorted
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
         before = np.cumsum(sorted_length, dtype=np.int64) - sorted_length

@@ -50,8 +50,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  job <- python_side()$Job("compare")
-  on.exit(job$close())
+  job <- open_job("compare")
+  on.exit(close_job(job))
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
   found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, attr, "cu_found")
   for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
@@ -60,7 +60,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     options$n <- gauss$n
     send(job, "C", gauss$C)
   }
-  reply <- checked(job$compare(options))
+  reply <- drive(job, options)
   ints <- function(name) take(job, name, "integer", 4)
   doubles <- function(name) take(job, name, "double", 8)
   differences <- data.frame(

@@ -1,10 +1,12 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 4L
+protocol <- 5L
 
-# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `said_sparse`, once it was said.
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
+# vectors (FALSE for tests); `said_sparse`, `said_compiling`, once it was said.
 state <- new.env(parent = emptyenv())
+state$share_memory <- TRUE
 
 # The Python module pycupc.r.transport.
 python_side <- function() {

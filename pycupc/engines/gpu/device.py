@@ -50,11 +50,16 @@ class Device:
         self._binom: Any = None
         self._tables: dict[int, Any] = {}
 
-    def free_memory(self) -> int:
-        """Bytes that can be allocated."""
+    def free_memory(self, enough: int = 1 << 62) -> int:
+        """Bytes that can be allocated. The driver, which takes a while to answer, is asked only if fewer than `enough`
+        are held already.
+        """
         with self.cp.cuda.Device(self.index):
+            held = int(self.cp.get_default_memory_pool().free_bytes())
+            if held >= enough:
+                return held
             free, _ = self.cp.cuda.runtime.memGetInfo()
-            return int(free) + int(self.cp.get_default_memory_pool().free_bytes())
+            return int(free) + held
 
     def launch(
         self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], shared: int = 0

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import schur
-from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Outlook
+from pycupc.engines.gpu.graph import DeviceGraph, Outlook, PendingLevel
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 #: "schur" is the name that "gpu" has among the algorithms.
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
@@ -88,13 +89,13 @@ class GpuEngine(Engine):
         )
         self._C: Any = None
         self._C_host: Floats | None = None
-        self._problem: tuple[Floats, float] = np.empty((0, 0)), 0.0
+        self._data: SuffStat | None = None
         self._graph: DeviceGraph | None = None
         self._progress: ProgressHook | None = None
 
     def close(self) -> None:
         """Release the device memory of the run."""
-        self._C = self._C_host = self._graph = None
+        self._C = self._C_host = self._graph = self._data = None
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 
@@ -108,7 +109,7 @@ class GpuEngine(Engine):
         """
         if level is None:
             wanted = [("graph/inspect", "inspect"), *self._tests.all_kernels()]
-            wanted += [name for l in range(3) for name in DeviceGraph.kernels(l)]
+            wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             notice = f"compiling the kernels of {self.name}, once per machine"
         else:
             wanted = DeviceGraph.kernels(level)
@@ -123,16 +124,17 @@ class GpuEngine(Engine):
 
     def memory(self, p: int) -> tuple[int, int]:
         """Bytes that a run with p variables needs at its start (C, flags), and bytes free on the device."""
-        return 9 * p * p + 64 * p + FIXED_BYTES, self.device.free_memory()
+        need = 9 * p * p + 64 * p + FIXED_BYTES
+        return need, self.device.free_memory(need)
 
-    def _take(self, C: Floats) -> None:
+    def _upload(self, C: Floats) -> None:
         """C on the device; a matrix that `inspect` has just uploaded is not sent twice."""
         if self._C is not None and self._C_host is C:
             return
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
         p = host.shape[0]
-        need, free = self.memory(p) if p > 4096 else (0, 0)  # asking takes 0.2 ms; small runs fit any card
+        need, free = self.memory(p)
         if need > free:
             raise EngineError(
                 f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self.device.name} and {free / 2**30:.2f} GiB "
@@ -145,13 +147,16 @@ class GpuEngine(Engine):
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
         with self._session():
-            return correlation(self.device, X)
+            C = of_data.correlation(self.device, X)
+            (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
+            self.device.wait()
+        return host
 
     def inspect(self, C: Floats) -> MatrixFacts:
         """Inspect C on the device; the upload is kept for `start`."""
         dev, p = self.device, C.shape[0]
         with self._session():
-            self._take(C)
+            self._upload(C)
             facts = dev.cp.full(3, _NOTHING_FOUND, dtype=np.uint64)
             nan = dev.cp.zeros(p, dtype=np.int64)
             tiles = -(-p // 32)
@@ -175,12 +180,32 @@ class GpuEngine(Engine):
         progress: ProgressHook | None = None,
     ) -> None:
         """Take the problem; see `Engine.start`."""
-        self._progress, self._graph = progress, None
         with self._session():
-            self._take(C)
-            self._graph = DeviceGraph(self.device, self._C, n, gaps, fixed, schur.BOUNDS)
+            self._upload(C)
             self._C_host = None  # the caller may change its array from now on, unless `unfinished_z` is to be called
-            self._problem = np.ascontiguousarray(C, dtype=np.float64), n
+            self._begin(SuffStat(C, n), gaps, fixed, progress)
+
+    def take(
+        self,
+        data: SuffStat,
+        names: Sequence[str],
+        *,
+        gaps: Mask | None = None,
+        fixed: Mask | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """Take the problem; the correlations of data are computed on the device, and stay there."""
+        if data.data is None:
+            super().take(data, names, gaps=gaps, fixed=fixed, progress=progress)
+            return
+        with self._session():
+            self._C = self._C_host = None
+            self._C = of_data.correlation(self.device, data.data)
+            self._begin(data, gaps, fixed, progress)
+
+    def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
+        self._data, self._progress = data, progress
+        self._graph = DeviceGraph(self.device, self._C, data.n, gaps, fixed, schur.BOUNDS)
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -217,12 +242,16 @@ class GpuEngine(Engine):
     def unfinished_z(self) -> Callable[[], Floats] | None:
         """What computes the smallest |z| where pairs were spared their tests, on the CPU; see `Engine.unfinished_z`."""
         pending = self._graph.pending if self._graph is not None else []
-        if not pending:
+        if self._data is None or not pending:
             return None
-        from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
+        return functools.partial(_smallest_z, self._data, pending, *self.edges())
 
-        C, n = self._problem
-        C = C.view()
-        C.flags.writeable = False
-        levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
-        return minimum.SmallestZ.on_all_cores(C, n, levels, *self.edges())
+
+def _smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
+    """The smallest |z| of all tests of each edge; `z`: of those that were made."""
+    from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
+
+    C = data.C.view()
+    C.flags.writeable = False
+    levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
+    return minimum.SmallestZ.on_all_cores(C, data.n, levels, x, y, z)()

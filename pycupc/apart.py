@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pycupc.caches import set_environment
+
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve(sys.argv[2:])"
 )
@@ -35,6 +37,7 @@ class SecondProcess:
     def __init__(self, modules: Sequence[str]) -> None:
         self._modules = modules
         self._process: subprocess.Popen[bytes] | None = None
+        self._calls = 0
 
     def __enter__(self) -> SecondProcess:
         import json
@@ -60,7 +63,8 @@ class SecondProcess:
     def start(self, function: Callable[..., object], *arguments: Any) -> Callable[[], None]:
         """Begin ``function(*arguments)``, all of which can be pickled; returns what waits for its end.
 
-        What waits raises the exception that the function raised. Calls are awaited in the order of their start.
+        What waits raises the exception that the function raised. Calls are awaited in the order of their start; not all
+        of them need to be.
         """
 
         def here() -> None:
@@ -69,15 +73,19 @@ class SecondProcess:
         process = self._process
         if process is None or process.stdin is None:
             return here
+        self._calls += 1
+        number = self._calls
         try:
-            pickle.dump((function, arguments), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump((number, function, arguments), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
             process.stdin.flush()
         except OSError:
             return here
 
         def wait() -> None:
+            answered = 0
             try:
-                error = pickle.load(process.stdout)  # type: ignore[arg-type]
+                while answered != number:
+                    answered, error = pickle.load(process.stdout)  # type: ignore[arg-type]
             except (EOFError, OSError, pickle.UnpicklingError):
                 here()
                 return
@@ -92,11 +100,12 @@ def serve(modules: Sequence[str]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints must not get between the replies
+    set_environment()
     for module in modules:
         importlib.import_module(module)
     while True:
         try:
-            function, arguments = pickle.load(sys.stdin.buffer)
+            number, function, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         error: Exception | None = None
@@ -104,7 +113,7 @@ def serve(modules: Sequence[str]) -> None:
             function(*arguments)
         except Exception as raised:
             error = _plain(raised)
-        pickle.dump(error, replies)
+        pickle.dump((number, error), replies)
         replies.flush()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -268,8 +269,14 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
         raise ValueError("either labels or p must be given with a custom indepTest")
     number = suff_stat.p if suff_stat is not None else p
     if labels is None:
-        return tuple(str(i + 1) for i in range(number or 0))
+        return _numbers(number or 0)
     return check_labels(labels, len(labels) if number is None else number)
+
+
+@functools.lru_cache(maxsize=8)
+def _numbers(p: int) -> tuple[str, ...]:
+    """The names of variables without names."""
+    return tuple(str(i + 1) for i in range(p))
 
 
 def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:

@@ -153,6 +153,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
         _start(problem)
+        engine.expect(partial(_cutoff, problem))
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -199,20 +200,28 @@ def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
     """What the level did, and its seconds: those of the tests, not of compiling for them."""
     problem.engine.compile(level)
     start = time.perf_counter()
-    gaussian = problem.suff_stat is not None
-    cutoff = fisher_z.cutoff(problem.options.alpha, problem.n, level) if gaussian else math.nan
+    cutoff = _cutoff(problem, level)
+    assert cutoff is not None
     result = problem.engine.run_level(level, cutoff)
     return result, time.perf_counter() - start
 
 
+def _cutoff(problem: Problem, level: int) -> float | None:
+    """Largest |r| that is independent at a level, NaN with a custom test; None beyond m_max."""
+    if level > problem.options.m_max:
+        return None
+    return math.nan if problem.suff_stat is None else fisher_z.cutoff(problem.options.alpha, problem.n, level)
+
+
 def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
     p = len(problem.labels)
+    problem.engine.wait()
     x, y, z = problem.engine.edges() if results else _no_edges()
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
     gaussian = problem.suff_stat is not None
     removals = Removals([(r.x, r.y, r.level, r.r if gaussian else np.full(len(r.x), np.nan)) for r in later])
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in later], _gap_keys(problem))
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,

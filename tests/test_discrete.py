@@ -260,7 +260,11 @@ BAD = [
     ({"adaptDF": False}, ValueError, "suffStat lacks 'dm'"),
     ({**GOOD, "adaptDF": "yes"}, TypeError, "adaptDF must be True or False, got 'yes'"),
     ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes from 0 on; negative ones in column 0, column 1"),
-    ({**GOOD, "dm": GOOD["dm"] + 0.5}, ValueError, "whole numbers 0, 1, ...; column 0, column 1 does not. Is it continuous"),
+    (
+        {**GOOD, "dm": GOOD["dm"] + 0.5},
+        ValueError,
+        "whole numbers 0, 1, ...; column 0, column 1 does not. Is it continuous",
+    ),
     ({**GOOD, "dm": np.where(GOOD["dm"] == 1, np.nan, 0.0)}, ValueError, "missing values in column 0, column 1"),
     ({**GOOD, "dm": GOOD["dm"] * 2}, ValueError, "a code of dm must be below nlev"),
     ({**GOOD, "dm": GOOD["dm"] * 2, "nlev": None}, ValueError, "without nlev the codes must be 0, 1, ..., k - 1"),

@@ -100,6 +100,24 @@ def test_options_of_reading(here):
     assert run("run", "plain.csv", "--sheet", "data", "--plot", "none", "--force") == cli.DATA
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"header": "maybe"}, ValueError, "header must be one of 'auto', 'yes', 'no', got 'maybe'"),
+        ({"decimal": ";"}, ValueError, "decimal must be one of '.', ',', got ';'"),
+        ({"missing": "ignore"}, ValueError, "missing must be one of 'error', 'drop-rows', 'keep', got 'ignore'"),
+        ({"delimiter": '"'}, ValueError, "delimiter must be one character, no quotation mark"),
+        ({"comment": "//"}, ValueError, "comment must be one character, .* got '//'"),
+        ({"drop": "radius_mean"}, TypeError, "drop must be a sequence of texts, got 'radius_mean'"),
+        ({"decimal": ",", "delimiter": ","}, ValueError, "',' cannot be delimiter and decimal point at once"),
+        ({"separator": ","}, TypeError, "unexpected keyword argument 'separator'"),
+    ],
+)
+def test_wrong_options_of_reading(options, error, words):
+    with pytest.raises(error, match=words):
+        read_data(EXAMPLE, **options)
+
+
 def test_standard_input(here, monkeypatch):
     class Stdin:
         buffer = io.BytesIO(EXAMPLE.read_bytes())

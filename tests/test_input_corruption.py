@@ -216,6 +216,24 @@ def test_excel(tmp_path):
     check_excel(tmp_path / "d.xlsx", SHORT // 25, seed=5)
 
 
+LONG_CELLS = {
+    "digits": "1" * 100_000 + "x",
+    "blanks and text": " " * 100_000 + "x",
+    "blanks": " " * 100_000,
+    "exponents": "1e" * 50_000,
+    "commas": "," * 50_000,
+}
+
+
+@pytest.mark.parametrize("cell", LONG_CELLS.values(), ids=LONG_CELLS)
+def test_long_cells_take_no_long_time(tmp_path, cell):
+    path = tmp_path / "d.csv"
+    path.write_text(f"a,b\n1,2\n{cell},4\n")
+    began = time.process_time()
+    read(path)
+    assert time.process_time() - began < 2
+
+
 @pytest.mark.slow
 def test_long(tmp_path):
     accepted = check_csv(tmp_path / "d.csv", LONG // 2, seed=11)

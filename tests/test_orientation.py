@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_golden import read_cells
 
+from pycupc import compiled
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.orientation import conservative as triples
 from pycupc.orientation import orient
@@ -97,6 +98,23 @@ def test_compiled_orientation_equals_the_contract_written_out(first):
                 seen |= {(name, got.status), *(why[0] for why in reasons.values())}
     assert seen >= {"collider", "R1", "R2", "R3"}
     assert seen >= {("retry", status) for status in ("extendable", "reoriented", "forced", "random")}
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
+    """The same source as plain Python: the same graph, also with more than 64 variables."""
+    monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
+    for seed in range(40):
+        skeleton, cells, ambiguous = random_case(np.random.default_rng(seed), p_max=12 if seed % 8 else 90)
+        for name, options in VARIANTS.items():
+            more = {**options, "random_state": seed, "ambiguous": ambiguous if "u2pd" not in options else set()}
+            if len(skeleton) > 12 and "u2pd" in options:
+                continue
+            graph, reasons, *way = oracle.orient(skeleton, Cells(cells), **more)
+            got = orient_dense(skeleton, Cells(cells), **more)
+            np.testing.assert_array_equal(got.graph, graph, err_msg=f"{seed} {name}")
+            assert dict(got.trace) == reasons, (seed, name)
+            assert [got.status, got.n_tries] == way, (seed, name)
 
 
 @pytest.mark.parametrize("seed", [*range(300), *MEMORABLE])

@@ -6,12 +6,14 @@ R always runs as a process of its own: a process that holds both rpy2 and reticu
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -231,31 +233,51 @@ def test_no_python_at_all_is_an_error(r_library: Path) -> None:
     assert "alive" in done.stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
-def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
+def interrupted(r_library: Path, how: str, times: int, busy: int = 0) -> tuple[list[str], int]:
+    """Lines and exit status of tests/R/interrupt.R; SIGINT at a random moment after each "go", `busy` loops beside."""
+    rng = random.Random(f"{how} {times}")
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     process = subprocess.Popen(
-        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R")],
+        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R"), how, str(times)],
+        cwd=tempfile.gettempdir(),
         env=r_environment(R_LIBS=libraries(r_library)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+    deadline = threading.Timer(120 + 20 * times, process.kill)
     try:
+        deadline.start()
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
-            lines.append(line)
-            if line.startswith("level 3:"):  # all code is compiled by then
-                break
-        time.sleep(0.2)
-        assert process.poll() is None, lines
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
+            lines.append(line.strip())
+            if lines[-1] == "go":
+                time.sleep(rng.uniform(0, 0.7))
+                process.send_signal(signal.SIGINT)
+        return lines, process.wait()
     finally:
+        deadline.cancel()
         process.kill()
-    text = "".join(lines) + rest
-    assert "R error: interrupted during level 4" in text, text
-    assert "alive: 8 variables" in text, text
+        for loop in loops:
+            loop.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+@pytest.mark.parametrize("how", ["engine", "test", "short", "rule"])
+@pytest.mark.parametrize(("times", "busy"), [(2, 0), pytest.param(40, 2, marks=pytest.mark.slow)])
+def test_ctrl_c_is_an_r_interrupt_and_the_next_call_works(r_library: Path, how: str, times: int, busy: int) -> None:
+    lines, status = interrupted(r_library, how, times, busy)
+    assert lines.count("R interrupt then 8 variables") == lines.count("go") == times, lines
+    assert status == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+def test_ctrl_c_ends_a_loop_of_calls_in_try(r_library: Path) -> None:
+    lines, status = interrupted(r_library, "loop", 1)
+    assert lines.count("go") == 1, lines
+    assert "the loop went on" not in lines
+    assert status == 1  # Rscript ends at an interrupt that nobody handles, also at one of R's own
 
 
 @pytest.mark.slow

@@ -21,7 +21,8 @@ from pycupc.version import __version__
 PACKAGES = {
     "always": ("numpy", "pandas", "scipy", "numba"),
     "plots": ("matplotlib", "networkx"),
-    "Parquet files": ("pyarrow",),
+    "Parquet and Feather files": ("pyarrow",),
+    "Excel files": ("openpyxl",),
     "R from Python": ("rpy2", "rpy2-rinterface"),
 }
 ENGINES = ("reference", "cpu", "gpu")

@@ -83,6 +83,18 @@ def _draw(content: tuple[Any, Sequence[str]], path: Path) -> None:
     plotting.save(*content, path)
 
 
+def _page(fit: PcAlgo, request: Request) -> Any:
+    from pycupc.results import explored
+
+    return explored.content(fit)
+
+
+def _write_page(content: Any, path: Path) -> None:
+    from pycupc.explorer import write_page
+
+    write_page(content, path)
+
+
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
     n = fit.found_sepset.n_stored
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
@@ -115,6 +127,13 @@ def _text(
 #: Every file but manifest.json, in the order in which they are begun: those of the second process first.
 FILES = (
     *(_picture(ending) for ending in ("png", "svg", "pdf")),
+    FileKind(
+        "graph.html",
+        "the graph and its evidence, to explore in a browser",
+        content=_page,
+        write=_write_page,
+        modules=("pycupc.explorer", "scipy.sparse.csgraph"),
+    ),
     FileKind(
         "result.npz",
         "the complete result; pycupc.PcAlgo.load reads it",

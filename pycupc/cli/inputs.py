@@ -169,6 +169,6 @@ probability = _number(float, 0, 1, "a number from 0 to 1")
 def delimiter(text: str) -> str:
     """One character, or the name of one."""
     character = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text, text)
-    if len(character) != 1:
+    if len(character) != 1 or character in '"\r\n':
         raise argparse.ArgumentTypeError(f"expected one character or tab, comma, semicolon, space; got {text!r}")
     return character

@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pycupc.cli.command import OK, add_command
+
+if TYPE_CHECKING:
+    from pycupc.gaussian.suffstat import SuffStat
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 _DESCRIPTION = """\
 Draw a result, or what lies around some of its variables:
 
+    pycupc plot results --open                     opens the page that 'pycupc run' wrote
     pycupc plot results                            a picture of the whole graph
     pycupc plot results --around TP53              TP53 and what is within 2 edges, labelled
     pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
@@ -36,7 +41,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--around", action="append", metavar="NAME", help="draw this variable and what is near it; may be repeated")
     add("--radius", type=int, default=2, metavar="K", help="how many edges away is near (default %(default)s)")
     add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
-    add("--open", action="store_true", help="open what was written")
+    add("--data", metavar="FILE", help="observations, for a page: correlations that the result does not hold")
+    add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -46,21 +52,38 @@ def main(args: argparse.Namespace) -> int:
 
     if args.radius < 0:
         args.parser.error(f"--radius must be 0 or more, got {args.radius}")
+    page = args.result / "graph.html"
+    if args.open and args.out is None and args.around is None and page.is_file():
+        _open(page)
+        return OK
     out = args.out or Path(_file_name(args.around))
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = load_or_compute(args.result)
+    fit = load_or_compute(args.result, None if args.data is None else _suff_stat(args.data))
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False)
     else:
         plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
     print(f"{out} is written")
     if args.open:
-        import webbrowser
-
-        webbrowser.open(out.resolve().as_uri())
+        _open(out)
     return OK
+
+
+def _open(path: Path) -> None:
+    """Open a file in the browser, or in what the system opens such files with."""
+    import webbrowser
+
+    print(f"opening {path}")
+    webbrowser.open(path.resolve().as_uri())
+
+
+def _suff_stat(path: str) -> SuffStat:
+    from pycupc.data.readers import read_data
+    from pycupc.gaussian.suffstat import SuffStat
+
+    return SuffStat.from_data(read_data(path))
 
 
 def _file_name(around: list[str] | None) -> str:

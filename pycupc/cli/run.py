@@ -26,6 +26,7 @@ Find the causal graph (CPDAG) of a table of continuous data, and write into a fo
 
     edges.csv        one line per edge: from, to, type (directed, undirected, bidirected), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
+    graph.html       the graph and its evidence, to explore in a browser
     graph.png        a picture (see --plot)
     result.npz       the complete result, for pycupc.PcAlgo.load
     summary.txt      numbers of edges and tests, level by level

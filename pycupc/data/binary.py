@@ -51,8 +51,11 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
     return X
 
 
-def read_sheet(source: Source, sheet: str | None) -> list[list[str]]:
-    """The cells of a sheet of an Excel file, as text; without empty rows, and without empty columns at the right."""
+def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
+    """The rows of a sheet of an Excel file: their numbers and cells, as text.
+
+    Left out are empty rows, and empty columns at the right.
+    """
     try:
         import openpyxl
     except ImportError as error:
@@ -71,7 +74,7 @@ def read_sheet(source: Source, sheet: str | None) -> list[list[str]]:
         raise DataError(f"{source.name}: has the sheets {', '.join(map(repr, names))}; {wanted}")
     table = [[_text(cell) for cell in row] for row in cells]
     width = max((k + 1 for row in table for k, cell in enumerate(row) if cell), default=0)
-    return [(row + [""] * width)[:width] for row in table if any(row)]
+    return [(k, (row + [""] * width)[:width]) for k, row in enumerate(table, start=1) if any(row)]
 
 
 def _text(cell: Any) -> str:

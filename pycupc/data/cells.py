@@ -163,4 +163,4 @@ def _missing_cell(delimiter: str, options: ReadOptions) -> re.Pattern[str]:
     if delimiter == " ":
         return re.compile(rf"(?<!\S)(?:{words})(?!\S)", re.IGNORECASE)
     around, end = (r"[^\S\t]*", "\t") if delimiter == "\t" else (r"\s*", re.escape(delimiter))
-    return re.compile(rf"(?:^|(?<={end})){around}(?:{words})?{around}(?={end}|$)", re.IGNORECASE)
+    return re.compile(rf"(?:^|(?<={end})){around}(?:(?:{words}){around})?(?={end}|$)", re.IGNORECASE)

@@ -128,17 +128,18 @@ def observations(data: Any) -> tuple[Floats, list[str] | None]:
     TypeError, ValueError
         `data` is something else; the message says how to convert it.
     """
+    labels: list[str] | None = None
     if isinstance(data, (str, os.PathLike)):
         table = read_table(os.fsdecode(data))
-        return table.X, table.labels
-    X, labels = matrix(data, "data")
+        data, labels = table.X, table.labels
+    X, names = matrix(data, "data")
     if X.ndim != 2:
         raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
     if X.shape[1] < 2:
         raise ValueError(f"data must have at least 2 columns (variables), got {X.shape[1]}")
     if X.shape[0] < 2:
         raise ValueError(f"data must have at least 2 rows (observations), got {X.shape[0]}")
-    return X, labels
+    return X, names or labels
 
 
 def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
@@ -147,7 +148,7 @@ def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
         return _from_table(data, what)
     if isinstance(data, Mapping):
         raise _no_table(data, what)
-    labels: list[str] | None = None
+    labels = None
     if isinstance(data, AnnotatedMatrix):
         data, labels = getattr(data, "X", None), [str(name) for name in data.var_names]
     if isinstance(data, SparseMatrix):
@@ -198,15 +199,15 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
         )
 
 
-def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str]]:
+def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] | None]:
     try:
         import pyarrow
     except ImportError as error:
         raise TypeError(f"{what} of type {_type(data)} needs pyarrow: pip install 'pycupc[parquet]'") from error
     try:
         table = pyarrow.table(data)
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise TypeError(f"{what} must be a table, but pyarrow.table({_type(data)}) fails: {error}") from error
+    except (pyarrow.ArrowException, TypeError, ValueError):  # a single column, for example
+        return _from_array(data, what), None
     names = [str(name) for name in table.column_names]
     _check_numeric(names, table.schema.types, what)
     return arrow_values(table), names

@@ -132,7 +132,7 @@ def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> File
         return _from_arrow(source, options)
     if source.kind == "excel":
         grid = binary.read_sheet(source, options.sheet)
-        return _from_cells(source, lambda: iter(enumerate(grid, start=1)), options, matrix)
+        return _from_cells(source, lambda: iter(grid), options, matrix)
     with open_text(source) as text:
         first_line = text.readline()
         while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():

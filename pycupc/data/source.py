@@ -95,6 +95,8 @@ def read_source(path: str | PurePath) -> Source:
         if content.startswith(start):
             raise DataError(f"{name}: is {advice}")
     kind = next((kind for ends, magic, kind in _TABLES if ending in ends or content.startswith(magic)), "text")
+    if kind == "excel" and ending not in (".xlsx", ".xlsm", ""):
+        raise DataError(f"{name}: is an archive (zip, npz, ods, ...); unpack it, or save the table as CSV or .xlsx")
     return Source(name, ending, kind, raw, content)
 
 

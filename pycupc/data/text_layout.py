@@ -20,12 +20,18 @@ Choice = Literal["auto", "yes", "no"]
 MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "none"))
 
 #: How a number is written: in the digits 0 to 9, without separators.
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
 
 #: Rows that the layout is determined from.
 HEAD = 12
 
+_CHOICES = {
+    "header": ("auto", "yes", "no"),
+    "index": ("auto", "yes", "no"),
+    "decimal": (".", ","),
+    "missing": ("error", "drop-rows", "keep"),
+}
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
@@ -67,6 +73,19 @@ class ReadOptions:
     drop: Sequence[str] = ()
     missing: Literal["error", "drop-rows", "keep"] = "error"
 
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        for name in ("delimiter", "comment"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or len(value) != 1 or value in '"\r\n'):
+                raise ValueError(f"{name} must be one character, no quotation mark and no end of line, got {value!r}")
+        for name in ("na", "drop"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a sequence of texts, got {getattr(self, name)!r}")
+
     @property
     def missing_cells(self) -> frozenset[str]:
         """The cells that mean "no value", in small letters."""
@@ -101,7 +120,7 @@ def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, 
     else:
         has_header = not all(map(is_number, first)) or _numbers_are_names(name, first, body, matrix, guesses)
     if has_header:
-        names, has_row_names = _names_of_columns(name, first, body, options.index)
+        names, has_row_names = _names_of_columns(name, first, body, options.index, guesses)
     else:
         has_row_names = options.index == "yes" or data_with_row_names
         names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
@@ -150,17 +169,22 @@ def _distinct_whole(cells: Sequence[str]) -> bool:
 
 
 def _names_of_columns(
-    name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice
+    name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice, guesses: list[str]
 ) -> tuple[list[str], bool]:
     """Names of the columns, and whether a column of row names precedes them, where there is a header."""
     names = list(first)
     if index != "no" and body and len(body[0]) == len(names) + 1:
         first_column = [row[0] for row in body if row]
-        if index == "auto" and any(map(is_number, first_column)) and not counts(first_column):
-            raise DataError(
-                f"{name}: line 1 has {len(names)} names and the next row {len(body[0])} cells. Either column 1 holds "
-                "row names (--index yes), or line 1 lacks the name of a column: then add it, since every later name "
-                "stands one column too far to the left"
+        if index == "auto" and any(map(is_number, first_column)):
+            short = f"{name}: line 1 has {len(names)} names and the next row {len(body[0])} cells"
+            if not counts(first_column):
+                raise DataError(
+                    f"{short}. Either column 1 holds row names (--index yes), or line 1 lacks the name of a column: "
+                    "then add it, since every later name stands one column too far to the left"
+                )
+            guesses.append(
+                f"{short}: column 1, which counts {first_column[0]}, {int(first_column[0]) + 1}, ..., was read as row "
+                "names; if line 1 lacks the name of a column, add it (--index yes if not)"
             )
         return names, True
     if len(names) > 1 and ((index == "auto" and names[0] == "") or index == "yes"):

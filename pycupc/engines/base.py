@@ -34,9 +34,11 @@ class LevelResult:
     Attributes
     ----------
     level : int
+    x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
+
     x, y : int32 (m,)
         Ordered pair whose test separated the edge: x < y on side A, x > y on side B; sorted by (x, y). Empty at level
-        0, whose removals the graph implies.
+        0, whose removals the graph implies, but for those of side B, which a user's asymmetric test may make.
     S : int32 (m, level)
         Separating sets, each ascending.
     r : float64 (m,)
@@ -123,12 +125,21 @@ class Engine(ABC):
         """
         raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
 
+    def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
+        """Say before level 0 which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+
+        `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
+        """
+
     def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
         """Compile what `level` needs and this machine has not compiled before, and log that it takes place."""
 
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; `cutoff` is the largest |r| judged independent (`fisher_z.cutoff`)."""
+
+    def wait(self) -> None:  # noqa: B027 - most engines have completed a level when they report it
+        """Complete the arrays of all `LevelResult` so far."""
 
     @abstractmethod
     def degrees(self) -> NDArray[np.int64]:

@@ -18,6 +18,8 @@ from pycupc.sparse_graph import DIRECTED
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
+#: Most variables that are placed so that all of their labels have room.
+MAX_ROOMY = 80
 _KINDS = ("directed", "undirected", "bidirected")
 
 
@@ -80,12 +82,23 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
     return None if values is None else _packed(values.astype(np.float32))
 
 
+def _positions(content: Content) -> NDArray[np.float64]:
+    """Where the variables lie in the picture of the whole graph, float64 (p, 2)."""
+    graph = content.graph
+    tail, head, kind = graph.edge_list()
+    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
+    small = graph.p <= MAX_ROOMY
+    if small:  # room for every label beside its dot
+        sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]
+        sizes[:, 1] += 0.15
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8 if small else 0.5) if graph.p else np.zeros((0, 2))
+
+
 def _data(content: Content) -> dict[str, Any]:
     """What the scripts read; page/data.js names each entry."""
     graph, removed = content.graph, content.removed
     tail, head, kind = graph.edge_list()
-    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    xy = layout(tail, head, kind == DIRECTED, sizes, spacing=0.5) if graph.p else np.zeros((0, 2))
+    xy = _positions(content)
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
@@ -114,7 +127,7 @@ def _data(content: Content) -> dict[str, Any]:
             "level": _packed(removed.level),
             "members": _packed(removed.members),
             "r": _single(removed.r),
-            "p": _packed(removed.p),
+            "p": _packed(removed.p),  # NaN where not known
             "complete_from": removed.complete_from,
             "note": f"listed: {listed}" if len(removed.x) else "",
         },

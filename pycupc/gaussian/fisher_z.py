@@ -6,6 +6,7 @@ All engines take their numerical rules from this module. Source: section 2 of ``
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 
@@ -44,6 +45,7 @@ def p_value_of(r: float, df: float) -> float:
     return math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5))
 
 
+@functools.lru_cache(maxsize=1024)
 def cutoff(alpha: float, n: float, level: int) -> float:
     """Largest ``|r|`` that pcalg's test calls independent at this level.
 
@@ -95,9 +97,10 @@ def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
 
     `level` is one number, or one for each r.
     """
-    df = np.maximum(n - 3.0 - np.asarray(level), 0.0)
+    level = np.asarray(level)
+    root = np.sqrt(np.maximum(n - 3.0 - np.arange(int(level.max(initial=0)) + 1), 0.0))
     with np.errstate(invalid="ignore"):  # some builds of NumPy warn of NaN
-        z = np.sqrt(df) * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
+        z = root[level] * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
     return np.where(np.isnan(z), 0.0, z)
 
 

@@ -9,13 +9,19 @@ differ in the last bit gives a symmetric matrix.
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `PINV_PIVOT` the
                  pseudoinverse of C[{x, y, S}] with pcalg's rule for dropped singular values, by cyclic Jacobi rotations
+
+What follows elimination takes long to compile and is seldom needed. So compiled code that tests (the walks) has only
+`given_several` in it, which calls the rest by its address, once `careful_address` has compiled or loaded it.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
 
-from pycupc.compiled import compiled, part
+from numba import carray, cfunc, types
+
+from pycupc.compiled import OPTIONS, announced, call_address, compiled, part
 from pycupc.gaussian.fisher_z import EPS, PINV_PIVOT, R_MAX
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 12.
@@ -95,8 +101,8 @@ def _by_pseudoinverse(C, nodes, size, A):
 
 
 @part
-def given_several(C, nodes, size, A):
-    """`partial_correlation` for a conditioning set with two or more members, by elimination where that is sound."""
+def eliminated(C, nodes, size, A):
+    """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2
     for i in range(m):
         for j in range(i + 1):
@@ -113,7 +119,36 @@ def given_several(C, nodes, size, A):
     vx, vy, cov = A[size, size], A[size + 1, size + 1], A[size + 1, size]
     if sound and vx > PINV_PIVOT and vy > PINV_PIVOT and vx * vy - cov * cov > PINV_PIVOT * (vx * vy):
         return clipped(cov / math.sqrt(vx * vy))
-    return _by_pseudoinverse(C, nodes, size, A)
+    return math.nan
+
+
+@part
+def given_several(C, nodes, size, A, careful):
+    """`partial_correlation` for a conditioning set with two or more members.
+
+    NaN where that takes the code at the address `careful` (`careful_address`) and this is 0.
+    """
+    r = eliminated(C, nodes, size, A)
+    if r != r and careful != 0:
+        return call_address(careful, C.ctypes.data, len(C), nodes.ctypes.data, size, A.ctypes.data, A.shape[1])
+    return r
+
+
+def careful_address() -> int:
+    """The address of compiled code for `given_several`: for sets whose elimination is not sound."""
+    return int(_compiled_careful().address)
+
+
+@cache
+def _compiled_careful():
+    double, index = types.CPointer(types.float64), types.CPointer(types.int64)
+    signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
+    with announced("compiling for ill-conditioned tests, once per machine"):
+        return cfunc(signature, cache=True, **{**OPTIONS, "_nrt": True})(_careful)  # carray needs _nrt
+
+
+def _careful(C, p, nodes, size, A, width):
+    return _by_pseudoinverse(carray(C, (p, p)), carray(nodes, size + 2), size, carray(A, (size + 4, width)))
 
 
 @compiled
@@ -130,9 +165,9 @@ def partial_correlation(C, nodes, size, A):
     A : float64, at least (size + 4, size + 4)
         Work space, overwritten.
     """
-    x, y = nodes[size], nodes[size + 1]
     if size == 0:
-        return clipped(C[x, y])
+        return clipped(C[nodes[0], nodes[1]])
     if size == 1:
-        return given_one(C, x, y, nodes[0])
-    return given_several(C, nodes, size, A)
+        return given_one(C, nodes[1], nodes[2], nodes[0])
+    r = eliminated(C, nodes, size, A)
+    return r if r == r else _by_pseudoinverse(C, nodes, size, A)

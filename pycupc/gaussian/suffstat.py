@@ -153,8 +153,8 @@ class SuffStat:
 
         Notes
         -----
-        The computation needs all values as float64: 8 n p bytes for a sparse matrix, for float32 or integers, and for
-        an array on a GPU, beside the object itself. Other arrays of float64 are not copied here.
+        The computation needs all values as float64, 8 n p bytes beside the object itself: a sparse matrix is densified,
+        and an array on a GPU or in a file (a memory map) is copied.
         """
         X, columns = observations(data)
         refuse_matrix(X)

@@ -21,12 +21,9 @@ COUNTING_ROWS = 5
 
 
 def refuse_matrix(X: Floats) -> None:
-    """Raise `ValueError` if a table of observations is a correlation or covariance matrix: square and symmetric.
-
-    A matrix of 2 x 2 passes: it may be an accident, and 2 observations give no edges.
-    """
+    """Raise `ValueError` if a table of observations is a correlation or covariance matrix: square and symmetric."""
     n, p = X.shape
-    if n != p or p < 3 or not _close(X[0], X[:, 0]) or np.isinf(X).any():
+    if n != p or not _close(X[0], X[:, 0]) or np.isinf(X).any():
         return
     diagonal = X.diagonal()
     present = ~np.isnan(diagonal)  # a constant variable has NaN

@@ -110,12 +110,14 @@ def orient(
         raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
     if u2pd != "relaxed" and ambiguous:
         raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
-    from pycupc.compiled import announced  # loads Numba
+    from pycupc.compiled import announced, plain_if_small  # loads Numba
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
 
     status: Status = "relaxed"
     n_tries = 0
-    with announced("compiling for the orientation, once per machine"):
+    degree = skeleton.degrees()
+    steps = int((degree * degree).sum()) + sum(len(block.x) for block in sepset.blocks)
+    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous or ())
         if u2pd == "relaxed":

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.conservative import Triple
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
@@ -49,7 +49,7 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
     _orient_colliders(*graph, np.full(graph.entry.shape[1], -1), solve_confl)
 
 
-@compiled
+@compiled_for_large
 def _mark_members(start, entry, triple, near, x, y, members, size, reach, place):  # noqa: PLR0913 - the hot loop
     """Mark b of each x - b - z that is in the set of cell (x, z), for all cells of one block, row by row.
 
@@ -108,7 +108,7 @@ def _position(values, low, high, wanted):
     return low
 
 
-@compiled
+@compiled_for_large
 def _mark_ambiguous(start, entry, triple, triples):
     for t in range(len(triples)):
         i = find(start, entry, triples[t, 1], triples[t, 0])
@@ -117,7 +117,7 @@ def _mark_ambiguous(start, entry, triple, triples):
             triple[triple_number(entry, i, j)] |= AMBIGUOUS
 
 
-@compiled
+@compiled_for_large
 def _orient_colliders(start, entry, triple, near, partner, solve_confl):
     """`partner`, int64 (2 m,), at first -1, receives z for each entry x of y with a collider x -> y <- z.
 

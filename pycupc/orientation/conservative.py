@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -124,7 +123,10 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
                     middles.setdefault((a, c), []).append(b)
     if isinstance(test, GaussianTest):
         _refuse_endless(adjacent, middles, MAX_SUBSETS)
-        counts = _count_gaussian(adjacent, middles, test)
+        by_pair = _count_gaussian(adjacent, middles, test)
+        counts = {
+            (a, b, c): (by_pair[a, c][0], by_pair[a, c][1].get(b, 0)) for (a, c), bs in middles.items() for b in bs
+        }
     else:
         _refuse_endless(adjacent, middles, MAX_SUBSETS_CALLABLE)
         counts = _count_callable(adjacent, middles, test)
@@ -134,11 +136,10 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     both = [cell for a, c in middles for cell in ((a, c), (c, a))]
     stored = dict(zip(both, sepset.get_many(both), strict=True))
     for (a, c), bs in middles.items():
-        found, containing = counts[a, c]
         cells = {cell: stored[cell] for cell in ((a, c), (c, a))}
         after = {cell: () if S is None else tuple(S) for cell, S in cells.items()}
         for b in bs:
-            decision = decisions[a, b, c] = _decide(found, containing.get(b, 0), maj_rule)
+            decision = decisions[a, b, c] = _decide(*counts[a, b, c], maj_rule)
             for cell, S in after.items():
                 if decision == "non-collider":
                     after[cell] = S if b in S else (*S, b)
@@ -178,26 +179,26 @@ def _refuse_endless(adjacent: list[set[int]], middles: dict[Pair, list[int]], li
 Counts = dict[Pair, tuple[int, dict[int, int]]]
 
 
-def _count_callable(adjacent: list[set[int]], middles: dict[Pair, list[int]], test: CallableTest) -> Counts:
-    """Count by a user's test, set by set."""
-    counts: Counts = {}
-    for a, c in middles:
-        known: dict[tuple[int, ...], bool] = {}
-        found = 0
-        containing: dict[int, int] = {}
+def _count_callable(
+    adjacent: list[set[int]], middles: dict[Pair, list[int]], test: CallableTest
+) -> dict[Triple, tuple[int, int]]:
+    """Of each triple (a, b, c): the number of separating sets by a user's test, and how many of them hold b.
+
+    The test is called as often as in pcalg and in its order, triple by triple, because it may draw random numbers.
+    """
+    counts: dict[Triple, tuple[int, int]] = {}
+    for b, a, c in sorted((b, a, c) for (a, c), bs in middles.items() for b in bs):
+        found = with_b = 0
         for neighbours in (sorted(adjacent[a]), sorted(adjacent[c])):
-            for size in range(len(neighbours) + 1):
-                for S in combinations(neighbours, size):
-                    if S not in known:
-                        p = test.indep_test(a, c, S, test.suff_stat)
-                        if p != p:
-                            raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
-                        known[S] = bool(p >= test.alpha)
-                    if known[S]:
-                        found += 1
-                        for b in S:
-                            containing[b] = containing.get(b, 0) + 1
-        counts[a, c] = found, containing
+            for bits in range(2 ** len(neighbours)):
+                S = tuple(v for i, v in enumerate(neighbours) if bits >> i & 1)
+                p = test.indep_test(a, c, S, test.suff_stat)
+                if p != p:
+                    raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
+                if p >= test.alpha:
+                    found += 1
+                    with_b += b in S
+        counts[a, b, c] = found, with_b
     return counts
 
 

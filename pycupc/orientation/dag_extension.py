@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled
+from pycupc.compiled import compiled_for_large
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import (
@@ -145,7 +145,7 @@ def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
     return dag
 
 
-@compiled
+@compiled_for_large
 def _take_away_nodes(start, entry, children, line, waiting, gone, held):
     """`_take_away`. `line` is a ring of the nodes to look at, those `waiting`; `children` counts the arrows out."""
     size = len(line)
@@ -180,7 +180,7 @@ def _take_away_nodes(start, entry, children, line, waiting, gone, held):
     return taken
 
 
-@compiled
+@compiled_for_large
 def _order_sinks_last(start, entry, children, order):
     """`sink_order`: fills `order` from its end; False if there is a cycle. A node in the order has -1 `children`."""
     x = 0
@@ -202,7 +202,7 @@ def _order_sinks_last(start, entry, children, order):
     return True
 
 
-@compiled
+@compiled_for_large
 def _orient_colliders_of_order(start, entry, place):
     """Set x -> y <- z where x and z precede y and are not adjacent; the reason names the smallest such z."""
     solve_confl = False

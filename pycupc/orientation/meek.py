@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     IN,
@@ -62,7 +62,7 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     _apply_rules(*graph[:3], arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
-@compiled
+@compiled_for_large
 def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take much longer to compile
     start, entry, triple, arrows, n_arrows, seen, waiting, counts, both, solve_confl, arrow_is_gap
 ):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.trace import Trace
 from pycupc.sparse_graph import Ints, Marks, SparseGraph
 
@@ -99,7 +99,7 @@ def trace(graph: MixedGraph) -> Trace:
     return Trace(*(array.astype(np.int32) for array in arrays))
 
 
-@compiled
+@compiled_for_large
 def _fill_lists(low, high, following, entry, near):
     """Write the lists of edges sorted by (low, high); `following`, the first entry of each list, is used up."""
     for k in range(len(low)):  # a list receives its smaller neighbours first, then the larger ones, each ascending
@@ -111,8 +111,8 @@ def _fill_lists(low, high, following, entry, near):
         entry[MIRROR, j] = i
         following[low[k]] = i + 1
         following[high[k]] = j + 1
-        near[low[k]] |= 1 << (high[k] & 63)
-        near[high[k]] |= 1 << (low[k] & 63)
+        near[low[k]] |= 1 << (entry[NEIGHBOUR, i] & 63)  # an int64: as plain Python an int32 would not do
+        near[high[k]] |= 1 << (entry[NEIGHBOUR, j] & 63)
 
 
 @part

@@ -50,8 +50,8 @@ class Canvas:
     scale: float
 
     @classmethod
-    def fit(cls, ax: Axes, low: Floats, high: Floats, min_width: float) -> Canvas:
-        """Show the rectangle, widened to `min_width`; a figure that the axes fill takes its size, up to 40 inches."""
+    def fit(cls, ax: Axes, low: Floats, high: Floats, min_width: float, most: float = 40.0) -> Canvas:
+        """Show the rectangle, widened to `min_width`; a figure that the axes fill takes its size, at `most` inches."""
         figure = filled_figure(ax)
         half, middle = max(high[0] - low[0], min_width) / 2, (low[0] + high[0]) / 2
         low, high = np.array([middle - half, low[1]]), np.array([middle + half, high[1]])
@@ -61,7 +61,7 @@ class Canvas:
         ax.set_ylim(low[1], high[1])
         width, height = high - low
         if figure is not None:
-            scale = min(1.0, 40.0 / max(width, height))
+            scale = min(1.0, most / max(width, height))
             figure.set_size_inches(width * scale, height * scale)
         else:
             box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())

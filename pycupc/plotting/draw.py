@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycupc.caches import set_environment
 from pycupc.plotting.labelled import draw_labelled
 from pycupc.plotting.matrix import draw_matrix
 from pycupc.plotting.neighbourhood import Variables, neighbourhood
@@ -162,6 +163,7 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
 
 
 def _require_matplotlib() -> None:
+    set_environment()
     try:
         import matplotlib  # noqa: F401 - only whether it can be imported
     except ImportError as error:

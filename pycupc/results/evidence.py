@@ -104,9 +104,14 @@ class Removals:
         return self._joined(2, np.int32)
 
     @property
+    def r_recorded(self) -> bool:
+        """Whether `r` was written down, so that all of it is at hand."""
+        return all(part[3] is not None for part in self._parts)
+
+    @property
     def r_known(self) -> bool:
         """Whether `r` can be had."""
-        return self._r_of is not None or all(part[3] is not None for part in self._parts)
+        return self._r_of is not None or self.r_recorded
 
     @cached_property
     def r(self) -> Floats:
@@ -225,7 +230,7 @@ class GaussianPValues(PValues):
 
     @property
     def complete(self) -> bool:
-        return self.C is not None and self.removals.r_known
+        return self.matrix is not None and self.removals.r_known
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges

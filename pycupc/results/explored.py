@@ -140,13 +140,15 @@ def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, 
 def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
-    x, y, level, r = gone.x, gone.y, gone.level, gone.r
+    x, y, level = gone.x, gone.y, gone.level
     known = len(x) > 0 or not fit.found_sepset.blocks
-    if not known:  # a result of R, or of a test that gives p-values only: the sets are there, the tests are not
+    if not known:  # a result of R: the sets are there, the tests are not
         x, y, level, _ = fit.found_sepset.flat()
-        r = np.full(len(x), math.nan)
+    r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
     here, complete_from = _closest(place[x] >= 0, place[y] >= 0, level, r)
     x, y, level, r = x[here], y[here], level[here], r[here]
+    if known and gone.r_known and not gone.r_recorded:
+        r = np.array([gone.r_at(k) for k in here.tolist()], dtype=np.float64)
     members = _members(fit.found_sepset, x, y, level)
     named = np.setdiff1d(members, np.flatnonzero(place >= 0))
     number = place.copy()
@@ -154,7 +156,6 @@ def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
     p = None
     if np.isnan(r).all() and len(x):
         p = np.array([fit.p_values.at(i, j) for i, j in zip(x.tolist(), y.tolist(), strict=True)])
-        p = np.where(np.isfinite(p), p, 1.0)
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
     return RemovedPairs(number[x], number[y], level, number[members], r_known, p, complete_from), named
 

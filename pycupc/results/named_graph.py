@@ -116,13 +116,7 @@ class NamedGraph:
         if isinstance(variables, str):
             raise TypeError(f"variables must be a sequence of labels, got the string {variables!r}")
         kept = np.array([self.index(v) for v in variables], dtype=np.int64)
-        if len(np.unique(kept)) != len(kept):
-            raise ValueError("variables must be different, but one is named twice")
-        number = np.full(self.p, -1, dtype=np.int64)
-        number[kept] = np.arange(len(kept))
-        row, column, mark = self.sparse_graph.cells()
-        inside = (number[row] >= 0) & (number[column] >= 0)
-        graph = SparseGraph.from_cells(len(kept), number[row[inside]], number[column[inside]], mark[inside])
+        graph = self.sparse_graph.subgraph(kept)
         edge = self.sparse_graph.edge_number(kept[graph.low], kept[graph.high])
         attributes = {name: values[edge] for name, values in self.edge_attributes().items()}
         labels = tuple(self.labels[v] for v in kept.tolist())
@@ -159,7 +153,10 @@ class NamedGraph:
         return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
 
     def plot(self, **options: Any) -> Axes:
-        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
+        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+
+        `options` are those of `pycupc.plotting.plot`.
+        """
         return plotting.plot(self.sparse_graph, self.labels, **options)
 
 

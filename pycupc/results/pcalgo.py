@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc import plotting
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results import arrays as flat
@@ -22,9 +21,6 @@ from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -209,28 +205,11 @@ class PcAlgo(NamedGraph):
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
-    def plot(self, **options: Any) -> Axes:
-        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
-
-        `options` are those of `pycupc.plotting.plot`.
-        """
-        return plotting.plot(self.sparse_graph, self.labels, **options)
-
     def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
-        """Write a page to explore the graph and its evidence, one self-contained HTML file, and open it in the browser.
+        """Write a page to explore the graph and its evidence, one HTML file, and open it in the browser if `show`.
 
-        Parameters
-        ----------
-        path : path-like, optional
-            The file to write; by default a new one in a temporary folder.
-        show : bool
-            Whether to open it.
-        **options
-            ``around`` (a label or position, or several), ``radius`` and ``stability`` of `pycupc.results.explored`.
-
-        Returns
-        -------
-        pathlib.Path
+        By default the file is in a new temporary folder. `options` are ``around`` (a label or number, or several),
+        ``radius`` and ``stability`` of `pycupc.results.explored.content`. Returns the path of the file.
         """
         return explored.explore(self, path, show=show, **options)
 

@@ -23,7 +23,8 @@
 #' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
 #' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
 #'
-#' Ctrl-C stops the computation with an R error; the R session continues.
+#' Ctrl-C is R's interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not stop it,
+#' and the R session continues.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
 #'   number (an effective sample size). For an `indepTest` other than [pcalg::gaussCItest()], whatever that function
@@ -88,6 +89,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
   }
+  if (u2pd == "retry") draw_as_retry(plain)
   # pcalg's last resort before a random graph makes one without weights.
   as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
 }

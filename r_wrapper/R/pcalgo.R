@@ -98,9 +98,9 @@ expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   others <- which(s$length != 1L)
   other_at <- in_rows(s$y[others], s$x[others], p)
   other_sets <- in_rows(as_sets(first[others], s$length[others], s$members), s$x[others], p)
-  empty <- list(integer(0))
+  bare <- c(vector("list", p), rep.int(list(integer(0)), p)) # row x before any change: no sets up to x, then empty ones
   lapply(seq_len(p), function(x) {
-    row <- c(vector("list", x), rep.int(empty, p - x))
+    row <- bare[(p - x + 1L):(2L * p - x)]
     row[without[[x]]] <- list(NULL)
     row[at[[x]]] <- of_one[member[[x]]]
     row[other_at[[x]]] <- other_sets[[x]]
@@ -162,4 +162,11 @@ draw_orientation <- function(plain, call, u2pd, sepset) {
   fit <- as_pcalgo(plain, call, "double", sepset)
   fit@graph <- drawn@graph
   fit
+}
+
+# With u2pd = "retry", pcalg draws a permutation, which it does not use, for each graph that it cannot extend to a DAG.
+# The same draws leave R's generator in the same state.
+draw_as_retry <- function(plain) {
+  failed <- if (endsWith(plain$orientation, "forced")) plain$tries + 1 else plain$tries
+  for (i in seq_len(failed)) sample.int(length(plain$labels))
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Outlook, PendingLevel
+from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook, PendingLevel, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
@@ -23,8 +24,11 @@ from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 #: Scratch memory kept from run to run, in bytes.
 KEEP = 1 << 30
+#: Levels with more tests are not launched before they are asked for: these take a fraction of a second at most.
+AHEAD = 1e9
 #: Memory that no pair of variables has a part in: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
+INSPECT: KernelName = ("graph/inspect", "inspect")
 _NOTHING_FOUND = 2**64 - 1
 
 
@@ -88,14 +92,21 @@ class GpuEngine(Engine):
             else CupcTests(algorithm, geometry)
         )
         self._C: Any = None
+        self._mirrored = False  # inspection has found C to equal its transpose to the last bits
         self._C_host: Floats | None = None
         self._data: SuffStat | None = None
+        self._cutoffs: Callable[[int], float | None] = _none_expected
+        self._ahead: Running | None = None
         self._graph: DeviceGraph | None = None
         self._progress: ProgressHook | None = None
 
     def close(self) -> None:
         """Release the device memory of the run."""
-        self._C = self._C_host = self._graph = self._data = None
+        if self._graph is not None:
+            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # reported already
+                self._graph.wait()
+        self._C = self._C_host = self._graph = self._data = self._ahead = None
+        self._cutoffs = _none_expected
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 
@@ -108,7 +119,7 @@ class GpuEngine(Engine):
         All kernels together take half a minute at most.
         """
         if level is None:
-            wanted = [("graph/inspect", "inspect"), *self._tests.all_kernels()]
+            wanted = [INSPECT, *self._tests.all_kernels()]
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             notice = f"compiling the kernels of {self.name}, once per machine"
         else:
@@ -140,7 +151,7 @@ class GpuEngine(Engine):
                 f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self.device.name} and {free / 2**30:.2f} GiB "
                 "are free; use fewer variables, another device, or engine='cpu'"
             )
-        self._C = self.device.cp.empty((p, p), dtype=np.float64)
+        self._C, self._mirrored = self.device.cp.empty((p, p), dtype=np.float64), False
         self.device.transfers.upload(host, self._C)
         self._C_host = C
 
@@ -157,15 +168,18 @@ class GpuEngine(Engine):
         dev, p = self.device, C.shape[0]
         with self._session():
             self._upload(C)
-            facts = dev.cp.full(3, _NOTHING_FOUND, dtype=np.uint64)
-            nan = dev.cp.zeros(p, dtype=np.int64)
+            dev.scratch.reset()
+            facts = dev.scratch.take(32 + 8 * p)
+            dev.cp.cuda.runtime.memsetAsync(facts, 0xFF, 32, dev.stream.ptr)
+            dev.cp.cuda.runtime.memsetAsync(facts + 32, 0, 8 * p, dev.stream.ptr)
             tiles = -(-p // 32)
-            args = (ptr(self._C), i32(p), f64(1e-8), f64(1e-10), ptr(facts), ptr(nan))
-            dev.launch("graph/inspect", "inspect", (tiles, tiles), (32, 8), args)
-            pieces = ((facts.data.ptr, np.uint64, (3,)), (nan.data.ptr, np.int64, (p,)))
-            found, nan_count = dev.transfers.download(*pieces)
+            args = (ptr(self._C), i32(p), f64(1e-8), f64(LAST_BITS), f64(1e-10), ptr(facts), ptr(facts + 32))
+            dev.launch(*INSPECT, (tiles, tiles), (32, 8), args)
+            (found,) = dev.transfers.download((facts, np.uint64, (4 + p,)))
             dev.wait()
-        asymmetric, beyond, diagonal = (None if v == _NOTHING_FOUND else divmod(int(v), p) for v in found)
+        self._mirrored = bool(found[3] == _NOTHING_FOUND)
+        nan_count = found[4:].view(np.int64)
+        asymmetric, beyond, diagonal = (None if v == _NOTHING_FOUND else divmod(int(v), p) for v in found[:3])
         return MatrixFacts(nan_count, asymmetric, beyond, None if diagonal is None else diagonal[1])
 
     # ---------------------------------------------------------------- the run
@@ -199,13 +213,15 @@ class GpuEngine(Engine):
             super().take(data, names, gaps=gaps, fixed=fixed, progress=progress)
             return
         with self._session():
-            self._C = self._C_host = None
+            self._C, self._C_host, self._mirrored = None, None, True
             self._C = of_data.correlation(self.device, data.data)
             self._begin(data, gaps, fixed, progress)
 
     def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
-        self._data, self._progress = data, progress
-        self._graph = DeviceGraph(self.device, self._C, data.n, gaps, fixed, schur.BOUNDS)
+        self._data, self._progress, self._ahead = data, progress, None
+        self._graph = DeviceGraph(
+            self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS, mirrored=self._mirrored
+        )
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -214,7 +230,7 @@ class GpuEngine(Engine):
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; see `Engine.run_level`."""
-        graph, dev = self._started(), self.device
+        graph = self._started()
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
 
         def tick() -> None:
@@ -223,11 +239,40 @@ class GpuEngine(Engine):
 
         with self._session():
             if level == 0:
-                return graph.run_level0(cutoff, tick)
-            of_graph, of_level = graph.begin(level, cutoff)
-            if any(graph.outlook.rows):
-                self._tests.launch(dev, of_graph, of_level, graph.outlook)
-            return graph.finish(of_graph, of_level, tick)
+                result = graph.run_level0(cutoff, tick)
+                self._ahead = self._launch_ahead(1)
+                return result
+            running, self._ahead = self._ahead, None
+            if running is None or (running.level, running.cutoff) != (level, cutoff):
+                running = self._launch(level, cutoff)
+            counters = graph.collect(running, tick)
+            self._ahead = self._launch_ahead(level + 1) if counters.more else None
+            return graph.result(running, counters)
+
+    def _launch(self, level: int, cutoff: float) -> Running:
+        graph = self._started()
+        of_graph, of_level = graph.begin(level, cutoff)
+        if any(graph.outlook.rows):
+            self._tests.launch(self.device, of_graph, of_level, graph.outlook)
+        return graph.settle(of_graph, of_level)
+
+    def _launch_ahead(self, level: int) -> Running | None:
+        """Launch a level that will be asked for next, if it is short: Python and the device then work side by side."""
+        cutoff, outlook = self._cutoffs(level), self._started().outlook
+        if cutoff is None or outlook.tests_at_most > AHEAD or not outlook.pairs:
+            return None
+        names = DeviceGraph.kernels(level) + self._tests.kernels(level, outlook)
+        return None if self.device.kernels.missing(names) else self._launch(level, cutoff)
+
+    def expect(self, cutoffs: Callable[[int], float | None]) -> None:
+        """Levels that will be asked for; see `Engine.expect`."""
+        self._cutoffs = cutoffs
+
+    def wait(self) -> None:
+        """Wait for what is still being copied to the host; see `Engine.wait`."""
+        if self._graph is not None:
+            with self._session():
+                self._graph.wait()
 
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each variable, int64 (p,)."""
@@ -245,6 +290,10 @@ class GpuEngine(Engine):
         if self._data is None or not pending:
             return None
         return functools.partial(_smallest_z, self._data, pending, *self.edges())
+
+
+def _none_expected(level: int) -> None:
+    return None
 
 
 def _smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:

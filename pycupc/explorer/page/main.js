@@ -3,14 +3,14 @@
 
 /** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
 function update({ fit: fitted = false, table: tabled = true } = {}) {
-  if (fitted) fit();
-  draw();
-  fillDetails();
-  if (tabled) fillTable();
   byId("whole").disabled = !state.near;
   byId("mode").textContent = state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges; neighbours lie near each other, the axes have no unit`;
+  if (fitted) fit();
+  draw();
+  fillDetails();
+  if (tabled) fillTable();
 }
 
 function filtersChanged() { readFilters(); recompute(); update({ fit: state.near }); }
@@ -168,7 +168,7 @@ function start() {
   byId("print").onclick = () => window.print();
   for (const id of ["list-edges", "list-removed"]) byId(id).onchange = () => { table.removed = byId("list-removed").checked; table.sort = null; fillTable(); };
   byId("rows").onscroll = () => fillRows();
-  new ResizeObserver(() => { const width = view.width; resize(); if (Math.abs(width - view.width) > 40) fit(); draw(); fillRows(); }).observe(view.canvas);
+  new ResizeObserver(() => { const { width, height } = view; resize(); if (Math.abs(width - view.width) + Math.abs(height - view.height) > 30) fit(); draw(); fillRows(); }).observe(view.canvas);
   readFilters(); // a browser may have kept what the fields held before the page was loaded again
   recompute();
   if (data.start !== null) startAt(data.start);

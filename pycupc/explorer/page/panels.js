@@ -16,12 +16,13 @@ function el(tag, properties = {}, ...children) {
 
 /** Variables whose label contains the text: equal ones first, then those that begin with it. */
 function matches(text, most = 12) {
-  const wanted = text.toLowerCase().trim();
+  const plain = (label) => label.toLowerCase().replace(/\s+/g, " ").trim(); // a field holds no line breaks
+  const wanted = plain(text);
   if (!wanted) return [];
   const found = [];
   for (let v = 0; v < graph.nodes; v++) {
-    const at = name(v).toLowerCase().indexOf(wanted);
-    if (at >= 0) found.push([at === 0 ? (name(v).length === wanted.length ? 0 : 1) : 2, -graph.degree[v], v]);
+    const label = plain(name(v)), at = label.indexOf(wanted);
+    if (at >= 0) found.push([at === 0 ? (label === wanted ? 0 : 1) : 2, -graph.degree[v], v]);
   }
   found.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
   return found.slice(0, most).map((f) => f[2]);

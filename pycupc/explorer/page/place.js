@@ -89,9 +89,9 @@ class Taken {
 
 /**
  * Where labels go. `dots` are [{v, x, y, radius}] in order of importance, in pixels; `width` measures a text.
- * A label that fits nowhere beside its dot is left out, unless its dot is in `always`.
+ * A label that fits nowhere beside its dot and left of `right` is left out, unless its dot is in `always`.
  */
-function placeLabels(dots, width, always) {
+function placeLabels(dots, width, always, right) {
   const taken = new Taken(), placed = [];
   for (const d of dots) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]);
   for (const d of dots) {
@@ -101,7 +101,7 @@ function placeLabels(dots, width, always) {
       [d.x + gap, d.y - h / 2], [d.x - gap - w, d.y - h / 2], [d.x - w / 2, d.y - gap - h], [d.x - w / 2, d.y + gap],
       [d.x + near, d.y - near - h], [d.x + near, d.y + near], [d.x - near - w, d.y - near - h], [d.x - near - w, d.y + near],
     ].map(([x, y]) => [x, y, x + w, y + h]);
-    const box = boxes.find((b) => taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
+    const box = boxes.find((b) => b[0] >= 0 && b[2] <= right && taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
     if (!box) continue;
     taken.add(box);
     placed.push({ v: d.v, text, x: box[0] + 2, y: (box[1] + box[3]) / 2, width: w - 4 });

@@ -105,5 +105,6 @@ function openRow(i) {
 function showRow(i) {
   const box = byId("rows");
   if (i * ROW < box.scrollTop) box.scrollTop = i * ROW;
-  if ((i + 1) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = (i + 1) * ROW - box.clientHeight;
+  // the head, as high as a row, is above the rows and stays in sight
+  if ((i + 2) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = (i + 2) * ROW - box.clientHeight;
 }

@@ -91,8 +91,9 @@ function drawEdges(c, at) {
       c.stroke();
       c.setLineDash([]);
       if (kind === 1) continue;
-      const length = state.near ? 9 : Math.min(9, Math.max(3, view.scale * 0.12));
-      if (!state.near && view.scale < 12 && !(bright && state.node !== null)) continue; // too small to be seen
+      const typical = radius(some.length ? graph.head[some[0]] : 0);
+      if (!state.near && typical < 1.8 && !(bright && state.node !== null)) continue; // too small to be seen
+      const length = state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
       c.beginPath();
       for (const k of some) {
         arrowhead(c, at.get(graph.tail[k]), at.get(graph.head[k]), radius(graph.head[k]), length);
@@ -159,13 +160,14 @@ function drawLabels(c, at, beside) {
   // in a crowd only the first ones are named, more of them as fewer are in sight, and over the dots of others
   const crowd = !state.near && dots.length > 320;
   const named = crowd ? dots.slice(0, Math.round(40 + 160 * (1 - dots.length / graph.nodes))) : dots;
-  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always);
+  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view.width);
   const drawn = new Set(state.nodes);
   for (const label of view.labelled) {
     c.globalAlpha = !state.near && beside && !beside.has(label.v) ? 0.45 : 1;
     c.lineWidth = 3;
     c.lineJoin = "round";
     c.strokeStyle = "rgba(255, 255, 255, 0.9)";
+    c.font = `${label.v === state.node || (state.pair && state.pair.includes(label.v)) ? "600 " : ""}12px system-ui, 'DejaVu Sans', sans-serif`;
     c.strokeText(label.text, label.x, label.y);
     c.fillStyle = COLOURS.ink;
     c.fillText(label.text, label.x, label.y);

@@ -14,7 +14,11 @@ from pycupc.log import logger
 
 def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
     """The values of a table (n, p), and the names of its columns if it has names."""
-    values = np.asarray(data.astype(object).filled(None) if isinstance(data, np.ma.MaskedArray) else data)
+    if isinstance(data, np.ma.MaskedArray):
+        values = data.data.astype(object)
+        values[np.ma.getmaskarray(data)] = None
+    else:
+        values = np.asarray(data)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         raise ValueError(
             f"{name} must be a table with one row per observation and at least 2 columns, got shape {values.shape}"

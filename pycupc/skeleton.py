@@ -104,7 +104,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs; it must be quick.
     quirks : bool, default False
-        Of `disCItest`: answer as pcalg 2.7-12, whose `disCItest` has two faults (tests/CONTRACT.md, section 11). Where
+        Of `disCItest`: answer as pcalg 2.7-12, whose `disCItest` has two faults (tests/CONTRACT.md, section 12). Where
         that could matter, the result has a note.
 
     Returns

@@ -62,7 +62,7 @@ SOURCES = (
 
 
 @cache
-def _can_cache() -> bool:
+def can_cache() -> bool:
     """Whether machine code can be kept on disk. Sees to a folder for it where Numba would find none."""
     try:
         folder = numba_cache()
@@ -75,8 +75,8 @@ def _can_cache() -> bool:
 
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher: Any = njit(cache=_can_cache(), no_cfunc_wrapper=True, **OPTIONS)(function)
-    if _can_cache():
+    dispatcher: Any = njit(cache=can_cache(), **OPTIONS)(function)
+    if can_cache():
         _forget_stale_code(Path(dispatcher.stats.cache_path))
     return cast("Function", dispatcher)
 
@@ -106,26 +106,23 @@ def plain_if_small(steps: int) -> Iterator[None]:
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    decorated: Function = register_jitable(no_cfunc_wrapper=True, **OPTIONS)(function)
+    decorated: Function = register_jitable(**OPTIONS)(function)
     return decorated
 
 
 def inlined_part(function: Function) -> Function:
     """As `part`, for what is called so often that passing its arguments would take noticeable time."""
-    decorated: Function = register_jitable(no_cfunc_wrapper=True, **OPTIONS, forceinline=True)(function)
+    decorated: Function = register_jitable(**OPTIONS, forceinline=True)(function)
     return decorated
 
 
 def fused_part(function: Function) -> Function:
     """As `inlined_part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    decorated: Function = register_jitable(no_cfunc_wrapper=True, **OPTIONS, forceinline=True, fastmath={"contract"})(
-        function
-    )
+    decorated: Function = register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
     return decorated
 
 
-@intrinsic
-def call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:
+def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:
     """Call code of which only the address is known: float64 of int64s, see `partial_correlation.careful_address`."""
     integers = [types.int64] * 7
 
@@ -134,6 +131,9 @@ def call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A:
         return builder.call(builder.inttoptr(values[0], function.as_pointer()), values[1:])
 
     return types.float64(*integers), codegen
+
+
+call_address: Any = intrinsic(_call_address)
 
 
 @contextlib.contextmanager

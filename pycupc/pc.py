@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.engines.base import Engine, ProgressHook
@@ -106,13 +107,13 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return fit
-        ambiguous: frozenset[tuple[int, int, int]] = frozenset()
+        ambiguous = None
         if conservative or maj_rule:
             fit, ambiguous = _checked_triples(fit, problem, maj_rule)
         return _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
 
 
-def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, frozenset[tuple[int, int, int]]]:
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with the separating sets as the conservative or majority rule leaves them, and the ambiguous triples."""
     test: TripleTest
     if problem.custom is not None:
@@ -124,16 +125,16 @@ def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcA
     else:
         test = GaussianTest(problem.C, problem.n, problem.options.alpha, problem.options.numCores)
     check = check_triples(fit.sparse_graph, fit.sepset, test, maj_rule=maj_rule)
-    changed = fit.sepset.changed(check.sepset_changes)
-    notes = {**fit.notes, "ambiguous_triples": len(check.ambiguous)}
-    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.ambiguous
+    changed = fit.sepset.changed(check.cells)
+    notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
+    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
 
 
 def _oriented(
     fit: PcAlgo,
     u2pd: U2pd,
     solve_confl: bool,
-    ambiguous: frozenset[tuple[int, int, int]],
+    ambiguous: NDArray[np.int64] | None,
     random_state: int | np.random.Generator | None,
 ) -> PcAlgo:
     """`fit` with its edges oriented."""

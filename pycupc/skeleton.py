@@ -152,8 +152,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         logger.info(
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
-        _start(problem)
         engine.expect(partial(_cutoff, problem))
+        _start(problem)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -266,7 +266,7 @@ def _p_values(
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
     C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it
-    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C)
+    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C, problem.suff_stat.correlations)
 
 
 def _largest_p(z: Any) -> Any:

@@ -28,6 +28,7 @@ FILES = {
     "edges.csv",
     "graph.dot",
     "graph.graphml",
+    "graph.html",
     "graph.json",
     "manifest.json",
     "result.npz",
@@ -332,9 +333,14 @@ def test_interrupt_ends_quickly_and_leaves_nothing(here, long_job, number):
     assert contents(here) == ["d.csv"]
 
 
-def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
+@pytest.mark.parametrize("more", [0, 20])
+def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job, more):
+    """However often Ctrl-C is pressed meanwhile."""
     job, _ = long_job("--keep-partial", "--out", "part")
-    job.send_signal(signal.SIGINT)
+    for k in range(1 + more):
+        if job.poll() is None:
+            job.send_signal(signal.SIGINT if k % 3 else signal.SIGTERM)
+            time.sleep(0.02)
     assert job.wait(20) == cli.INTERRUPTED
     fit = pycupc.PcAlgo.load("part/result.npz")
     assert fit.max_ord >= 1

@@ -126,12 +126,13 @@ struct Records {
     char* found;  // the m records, one array after the other; see Found in graph/removals.cu
 };
 
-// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: a matrix [m, m], two
-// vectors [m], and m ints, m = level + 2.
-HD i64 canonical_doubles(int level) {
+// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: the high and the low
+// parts of a matrix [m + 2, m], m = level + 2, and behind them room for m ints.
+HD i64 canonical_matrix(int level) {
     const i64 m = level + 2;
-    return m * m + 3 * m;
+    return 2 * m * (m + 2);
 }
+HD i64 canonical_doubles(int level) { return canonical_matrix(level) + level + 2; }
 
 // Of the factor W of a prefix of size q (schur/conditioning.cuh), per row, in doubles: even for 16-byte loads, and an odd
 // number of 16-byte words against bank conflicts.

@@ -161,9 +161,9 @@ DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const 
 //   A, spare  (level + 2)^2 doubles, which may be the first of `spare`, and canonical_doubles(level)
 DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank, double* A,
                          double* spare) {
-    const int lane = threadIdx.x & 31, l = lv.level, m = l + 2;
+    const int lane = threadIdx.x & 31, l = lv.level;
     const int x = found.x[i], y = found.y[i], d = (int)(g.start[x + 1] - g.start[x]);
-    int* members = (int*)(spare + m * m + 2 * m);
+    int* members = (int*)(spare + canonical_matrix(l));
     unrank_by_warp(lv.binom, d, l, rank, members);
     u64 after = 0;  // subsets of adj(x) without y that come after S
     for (int k = lane; k < l; k += 32) {

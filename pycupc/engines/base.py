@@ -126,7 +126,7 @@ class Engine(ABC):
         raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
 
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
-        """Say before level 0 which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+        """Say before `take` which levels will be asked for while `LevelResult.more`, and with which cutoffs.
 
         `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
         """

@@ -25,9 +25,9 @@ PIVOT_FLOOR = 1e-9
 #: rounding differs cannot disagree.
 CUTOFF_BAND = 1e-5
 
-#: Below this pivot the canonical formula itself leaves plain elimination for the pseudoinverse, which pcalg always
-#: takes: the two agree above it, and a singular value that pcalg would drop shows as a pivot below it.
-PINV_PIVOT = 1e-11
+#: Where a pivot is not above this the canonical formula computes in double-double (`exact`): float64 would lose half of
+#: its digits. It is above the floor of the fast tests, so that nobody decides a worse-conditioned test in float64.
+EXACT_PIVOT = 1e-7
 
 #: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).
 EPS = 2.220446049250313e-16

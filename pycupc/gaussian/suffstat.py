@@ -99,6 +99,20 @@ class SuffStat:
         assert self._C is not None
         return self._C
 
+    def correlations(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+        """Correlations of pairs, float64 (k,); of few pairs of data without computing `C`, then equal to rounding."""
+        data = self.data
+        if data is None or 8 * len(x) > self.p**2:
+            return self.C[x, y]
+        out = np.empty(len(x))
+        step = max(1, 2**21 // len(data))
+        for k in range(0, len(x), step):
+            a, b = (data[:, v[k : k + step]] for v in (x, y))
+            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation: NaN
+                out[k : k + step] = (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+        return out
+
     def _take(self, C: Floats) -> None:
         """The correlations of the data, which are needed no longer."""
         self._C, self.data, self._engine = C, None, None
@@ -202,7 +216,7 @@ class SuffStat:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = some([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=4)
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from pycupc.compiled import compiled_for_large, part
-from pycupc.orientation.conservative import Triple
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     MIRROR,
     NEIGHBOUR,
     NO_COLLIDER,
+    Indices,
     MixedGraph,
     find,
     maybe_adjacent,
@@ -28,16 +26,16 @@ from pycupc.results.sepset import SepSets
 STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 40
 
 
-def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Collection[Triple]) -> None:
-    """Mark the triples that are no colliders, because of a separating set, and those that are ambiguous."""
+def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
+    """Mark the triples that a separating set says are no colliders, and the `ambiguous` ones, int64 (k, 3)."""
     degree = np.diff(graph.start)
     beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
         members, place = plain(block.members), np.full(len(degree), -1)
         _mark_members(*graph, plain(block.x), plain(block.y), members.reshape(-1), members.shape[1], reach, place)
-    if ambiguous:
-        _mark_ambiguous(*graph[:3], np.array(list(ambiguous), dtype=np.int64))
+    if len(ambiguous):
+        _mark_ambiguous(*graph[:3], ambiguous)
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:

@@ -20,7 +20,7 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from pycupc.plotting.matrix import draw_matrix
 from pycupc.plotting.neighbourhood import Variables, neighbourhood
 from pycupc.plotting.network import draw_network
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,13 +88,20 @@ def plot(
         graph, labels, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
     if title is None:
         title = f"{heading}\n{describe(graph)}" if heading else describe(graph)
+    title = "\n".join(map(printable, title.split("\n")))
     if ax is None:
         import matplotlib.pyplot as plt
 
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
     if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
         draw_labelled(graph, labels, ax, title, centres)
-        return ax
+    else:
+        _draw_dots(graph, labels, ax, title)
+    return ax
+
+
+def _draw_dots(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+    """Draw the variables that have edges, as a network or as the pattern of the matrix."""
     connected = np.flatnonzero(graph.degrees())
     if isolated := graph.p - len(connected):
         title += f"\n{isolated:,} variables without an edge are not drawn"
@@ -102,7 +110,6 @@ def plot(
         draw_network(graph, labels, ax, title)
     else:
         draw_matrix(graph, ax, title)
-    return ax
 
 
 def save(
@@ -135,11 +142,13 @@ def save(
     figure = Figure(facecolor="white")
     FigureCanvasAgg(figure)
     plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title, around=around, radius=radius)
+    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
+    trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
     undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none"}):
         for path in map(Path, paths):
             metadata = undated.get(path.suffix.lower().lstrip("."))
-            figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1)
+            figure.savefig(path, dpi=dpi, metadata=metadata, **trimmed)
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:

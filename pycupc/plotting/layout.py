@@ -122,15 +122,16 @@ def _place_in_gaps(
 
 
 def _place_beside(positions: Floats, first: list[Block], others: list[Block], sizes: Floats) -> None:
-    """Place the largest block, and the others to its right, in rows that reach about as far down as it does."""
-    height = 4.0
-    start = 0.0
+    """Place the largest block, and the others to its right, in rows that fill a page together with it."""
+    extents = [_extent(xy, sizes[nodes])[1] + 0.25 for nodes, xy in others]
+    area = sum(float(np.prod(extent)) for extent in extents)
+    height, start = max(4.0, float(np.sqrt(area / 1.4))), 0.0
+    if first and _extent(first[0][1], sizes[first[0][0]])[1][1] < 0.6 * height:  # one among many
+        first, others = [], first + others
     for nodes, xy in first:
         low, (w, h) = _extent(xy, sizes[nodes])
         positions[nodes] = xy - low - (0.0, h)
         start, height = w + 0.7, max(float(h), height)
-    extents = [_extent(xy, sizes[nodes])[1] + 0.25 for nodes, xy in others]
-    area = sum(float(np.prod(extent)) for extent in extents)
     width = max([1.25 * area / height, *(float(extent[0]) for extent in extents)], default=0.0)
     _place_in_rows(positions, others, sizes, width, top=0.0, gap=0.25)
     for nodes, _ in others:

@@ -42,7 +42,7 @@ def draw_network(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str
     margin = np.array([max(0.35, *(width for width, _ in boxes)) if named == graph.p else 0.35, 0.45 * enlarged])
     low = xy.min(axis=0) - margin
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
-    canvas = Canvas.fit(ax, low, high, min_width=5.0, most=30.0 if named == graph.p else 16.0)
+    canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
     _draw_edges(canvas, xy, radius, tail, head, kind)
     hubs = order[:12]
     fill = np.full(graph.p, "#e3ebf2", dtype=object)

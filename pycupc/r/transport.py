@@ -295,6 +295,8 @@ def in_r(text: str, labels: Sequence[str]) -> str:
     def triple(match: re.Match[str]) -> str:
         return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
 
+    text = text.replace("pip install 'pycupc[gpu]'", 'cu_install(source, gpu = "gpu")')
+    text = text.replace("'pycupc[gpu13]'", 'gpu = "gpu13"')
     text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
     text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
     text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
@@ -312,5 +314,5 @@ def situation() -> dict[str, str]:
         facts[package] = version_of(package) or f"missing: {sys.executable} -m pip install {package}"
     facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
     works, text = gpu_works()
-    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {text}"
+    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {in_r(text, ())}"
     return facts

@@ -209,6 +209,8 @@ class GaussianPValues(PValues):
     matrix : float64 (p, p), or function that returns it, optional
         The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
         removed at later levels are known. A function is called when somebody asks first.
+    pairs : function of two int64 (k,), optional
+        Correlations of some pairs, where they can be had without the matrix.
     """
 
     graph: SparseGraph
@@ -217,6 +219,7 @@ class GaussianPValues(PValues):
     removals: Removals
     gaps: Ints
     matrix: Floats | Callable[[], Floats] | None = None
+    pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
 
     @cached_property
     def C(self) -> Floats | None:
@@ -278,6 +281,8 @@ class GaussianPValues(PValues):
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+        if self.pairs is not None:
+            return self.pairs(x, y)
         return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
 
 

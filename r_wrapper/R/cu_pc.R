@@ -4,7 +4,7 @@
 #   transport.R  plain R values to Python and back         python.R   finds and starts Python
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
-#   sitrep.R     what is installed and what is missing
+#   sitrep.R     what is installed and what is missing     install.R  makes the Python side
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
@@ -51,7 +51,7 @@
 #' @param progress Show a text progress bar? By default only in interactive sessions.
 #' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
 #'   empty, [cu_sepset()] looks the sets up, and [cu_expand()] fills the slot; for many variables, where p^2 list cells
-#'   are slow and large. `"auto"`: `"list"` for up to 5,000 variables, else `"sparse"` with a message once per session.
+#'   are slow and large. `"auto"`: `"list"` for up to 20,000 variables, else `"sparse"` with a message once per session.
 #' @param quirks Of [pcalg::disCItest()]: should its two faults be reproduced? It calls everything independent given 5
 #'   or more variables, and with `adaptDF` it raises the degrees of freedom given variables of more than two levels. By
 #'   default the answer is the right one, and a warning says where pcalg's may differ.

@@ -100,9 +100,10 @@ test_from_python <- function(test, suffStat) {
 checked <- function(reply) {
   for (text in unlist(reply$notices)) message(text)
   if (!is.null(reply$error)) {
+    text <- if (cannot_store(reply$message)) storing_remedy else reply$message
     stop(structure(
       class = c(paste0("pycupc_", reply$error), "pycupc_error", "error", "condition"),
-      list(message = reply$message, call = NULL)
+      list(message = text, call = NULL)
     ))
   }
   reply

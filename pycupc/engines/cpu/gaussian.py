@@ -24,7 +24,7 @@ from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Items, Outcomes, Side, work_space
 from pycupc.gaussian import fisher_z
-from pycupc.gaussian.partial_correlation import careful_address, partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -116,7 +116,7 @@ class GaussianTests:
         """Compute the partial correlations that pruning left out, and remember which tests it answered."""
         if not self._pruned_sides:
             return Made(separated.n_tests, 0)
-        work = np.empty((level + 4, level + 4))
+        work = canonical_space(level)
         nodes = np.column_stack([separated.S, separated.x, separated.y]).astype(np.int64)
         for i in np.flatnonzero(np.isnan(separated.r)):
             separated.r[i] = partial_correlation(self._C, nodes[i], level, work)

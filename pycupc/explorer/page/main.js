@@ -6,7 +6,7 @@ function update({ fit: fitted = false, table: tabled = true } = {}) {
   byId("whole").disabled = !state.near;
   byId("mode").textContent = state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
-    : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges; neighbours lie near each other, the axes have no unit`;
+    : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;
   if (fitted) fit();
   draw();
   fillDetails();
@@ -52,7 +52,7 @@ function setUpPointer() {
         view.x += x - before[0];
         view.y += y - before[1];
       }
-      if (moved) draw();
+      if (moved) drawSoon();
       tip.hidden = true;
       return;
     }
@@ -71,7 +71,7 @@ function setUpPointer() {
   };
   view.canvas.onpointerleave = () => { tip.hidden = true; };
   view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) { startAt(found.node); update({ fit: true }); } };
-  view.canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...point(event)); draw(); }, { passive: false });
+  view.canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...point(event)); drawSoon(); }, { passive: false });
 }
 
 /** Keys on the picture; the letters work everywhere but in a field. */

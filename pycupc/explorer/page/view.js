@@ -1,13 +1,16 @@
 "use strict";
 // The picture: draws what state.js says is shown, and finds what lies under the pointer.
 
-const COLOURS = { ink: "#10202e", grey: "#5b6b7a", pale: "#b8c2cb", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", removed: "#6d6d6d" };
+const COLOURS = { ink: "#10202e", grey: "#5b6b7a", pale: "#b8c2cb", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc", removed: "#6d6d6d" };
 // the kinds differ in form as well as in colour, so that they remain distinct without colours
 const STYLES = [
   { colour: "#1d3d5c", width: 1.3, dash: [] },
   { colour: "#8a5a00", width: 1.5, dash: [6, 4] },
   { colour: "#b3261e", width: 2.6, dash: [] },
 ];
+
+// more edges of a kind than can be told apart are drawn without dashes, which take most of the time
+const MANY = 6000;
 
 const view = { canvas: document.getElementById("picture"), scale: 1, fitted: 1, x: 0, y: 0, width: 0, height: 0, labelled: [] };
 
@@ -55,6 +58,15 @@ function zoom(factor, x = view.width / 2, y = view.height / 2) {
   view.scale = scale;
 }
 
+let waiting = false;
+
+/** Draw at the next frame: many movements of the pointer make one picture. */
+function drawSoon() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => { waiting = false; draw(); });
+}
+
 /** Draw; `ratio` is device pixels per pixel of the page, larger for print. */
 function draw(ratio = window.devicePixelRatio || 1) {
   const { canvas, width, height } = view;
@@ -66,7 +78,8 @@ function draw(ratio = window.devicePixelRatio || 1) {
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.fillStyle = "#ffffff";
   c.fillRect(0, 0, width, height);
-  const at = new Map(state.nodes.map((v) => [v, place(v)]));
+  const at = { x: new Float32Array(graph.nodes), y: new Float32Array(graph.nodes) }; // pixels, of the variables drawn
+  for (const v of state.nodes) [at.x[v], at.y[v]] = place(v);
   const beside = state.node === null ? null : new Set([state.node, ...Array.from(edgesOf(state.node), (k) => other(k, state.node))]);
   drawEdges(c, at);
   drawDots(c, at, beside);
@@ -75,19 +88,20 @@ function draw(ratio = window.devicePixelRatio || 1) {
 
 function drawEdges(c, at) {
   c.lineCap = "butt";
-  for (const k of removedDrawn()) line(c, at.get(graph.removed.x[k]), at.get(graph.removed.y[k]), COLOURS.removed, 1.2, [1.5, 4]);
+  for (const k of removedDrawn()) line(c, at, graph.removed.x[k], graph.removed.y[k], COLOURS.removed, 1.2, [1.5, 4]);
   const chosen = state.pair && graph.edgeOf.get(pairKey(...state.pair));
   const thin = state.near ? 1 : Math.min(1, 0.35 + 600 / (state.edges.length + 600));
+  const inSight = state.edges.filter((k) => meetsView(at, graph.tail[k], graph.head[k]));
   for (const kind of [0, 1, 2]) {
     const style = STYLES[kind];
     for (const bright of state.node === null ? [true] : [false, true]) {
-      const some = state.edges.filter((k) => graph.kind[k] === kind && (state.node === null || touches(k, state.node) === bright));
+      const some = inSight.filter((k) => graph.kind[k] === kind && (state.node === null || touches(k, state.node) === bright));
       c.globalAlpha = bright ? (state.near ? 0.9 : state.node === null ? 0.35 + 0.5 * thin : 1) : state.near ? 0.45 : 0.16;
       c.strokeStyle = c.fillStyle = style.colour;
       c.lineWidth = style.width * (bright && state.node !== null ? 1.25 : thin);
-      c.setLineDash(style.dash);
+      c.setLineDash(some.length > MANY ? [] : style.dash);
       c.beginPath();
-      for (const k of some) { c.moveTo(...at.get(graph.tail[k])); c.lineTo(...at.get(graph.head[k])); }
+      for (const k of some) { c.moveTo(at.x[graph.tail[k]], at.y[graph.tail[k]]); c.lineTo(at.x[graph.head[k]], at.y[graph.head[k]]); }
       c.stroke();
       c.setLineDash([]);
       if (kind === 1) continue;
@@ -96,57 +110,71 @@ function drawEdges(c, at) {
       const length = state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
       c.beginPath();
       for (const k of some) {
-        arrowhead(c, at.get(graph.tail[k]), at.get(graph.head[k]), radius(graph.head[k]), length);
-        if (kind === 2) arrowhead(c, at.get(graph.head[k]), at.get(graph.tail[k]), radius(graph.tail[k]), length);
+        arrowhead(c, at, graph.tail[k], graph.head[k], length);
+        if (kind === 2) arrowhead(c, at, graph.head[k], graph.tail[k], length);
       }
       c.fill();
     }
   }
   c.globalAlpha = 1;
-  if (state.pair && at.has(state.pair[0]) && at.has(state.pair[1])) {
-    const [a, b] = state.pair.map((v) => at.get(v));
+  if (state.pair && state.pair.every((v) => !state.near || state.places.has(v))) {
     c.globalAlpha = 0.6;
-    line(c, a, b, COLOURS.mark, chosen === undefined ? 6 : 9, chosen === undefined ? [3, 5] : []);
+    line(c, at, ...state.pair, COLOURS.mark, chosen === undefined ? 6 : 9, chosen === undefined ? [3, 5] : []);
     c.globalAlpha = 1;
   }
 }
 
-function line(c, a, b, colour, width, dash) {
+/** Whether the line between two variables may cross the picture. */
+function meetsView(at, a, b) {
+  return Math.max(at.x[a], at.x[b]) > 0 && Math.min(at.x[a], at.x[b]) < view.width && Math.max(at.y[a], at.y[b]) > 0 && Math.min(at.y[a], at.y[b]) < view.height;
+}
+
+function line(c, at, a, b, colour, width, dash) {
   c.strokeStyle = colour;
   c.lineWidth = width;
   c.setLineDash(dash);
   c.beginPath();
-  c.moveTo(...a);
-  c.lineTo(...b);
+  c.moveTo(at.x[a], at.y[a]);
+  c.lineTo(at.x[b], at.y[b]);
   c.stroke();
   c.setLineDash([]);
 }
 
 /** A triangle whose tip touches the circle around b, on the line from a. */
-function arrowhead(c, a, b, gap, length) {
-  const dx = b[0] - a[0], dy = b[1] - a[1], d = Math.hypot(dx, dy);
+function arrowhead(c, at, a, b, length) {
+  const gap = radius(b), dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
   if (d < gap + 2) return;
-  const ux = dx / d, uy = dy / d, x = b[0] - ux * (gap + 0.5), y = b[1] - uy * (gap + 0.5), w = 0.42 * length;
+  const ux = dx / d, uy = dy / d, x = at.x[b] - ux * (gap + 0.5), y = at.y[b] - uy * (gap + 0.5), w = 0.42 * length;
   c.moveTo(x, y);
   c.lineTo(x - ux * length - uy * w, y - uy * length + ux * w);
   c.lineTo(x - ux * length + uy * w, y - uy * length - ux * w);
   c.closePath();
 }
 
+/** Dots of one look are one path, which is much faster than one path each. */
 function drawDots(c, at, beside) {
+  const pair = state.pair || [];
+  const looks = [[], [], [], []]; // faded, plain, grown, chosen
   for (const v of state.nodes) {
-    const [x, y] = at.get(v), r = radius(v);
-    if (x < -20 || y < -20 || x > view.width + 20 || y > view.height + 20) continue;
-    const faded = !state.near && beside && !beside.has(v);
-    c.beginPath();
-    c.arc(x, y, r, 0, 7);
-    c.fillStyle = v === state.node || (state.pair && state.pair.includes(v)) ? COLOURS.chosen : state.near && state.grown.has(v) ? "#9db8cc" : COLOURS.dot;
-    c.globalAlpha = faded ? 0.4 : 1;
-    c.fill();
-    c.lineWidth = v === state.node ? 2.2 : r < 3 ? 0.6 : 1;
-    c.strokeStyle = v === state.node ? COLOURS.ink : COLOURS.grey;
-    c.stroke();
+    if (at.x[v] < -20 || at.y[v] < -20 || at.x[v] > view.width + 20 || at.y[v] > view.height + 20) continue;
+    const chosen = v === state.node || pair.includes(v);
+    looks[chosen ? 3 : state.near && state.grown.has(v) ? 2 : !state.near && beside && !beside.has(v) ? 0 : 1].push(v);
   }
+  const fills = [COLOURS.dot, COLOURS.dot, COLOURS.grown, COLOURS.chosen];
+  looks.forEach((nodes, look) => {
+    c.beginPath();
+    for (const v of nodes) {
+      const r = radius(v);
+      c.moveTo(at.x[v] + r, at.y[v]);
+      c.arc(at.x[v], at.y[v], r, 0, 7);
+    }
+    c.globalAlpha = look ? 1 : 0.4;
+    c.fillStyle = fills[look];
+    c.fill();
+    c.lineWidth = look === 3 ? 2 : nodes.length > 400 ? 0.6 : 1;
+    c.strokeStyle = look === 3 ? COLOURS.ink : COLOURS.grey;
+    c.stroke();
+  });
   c.globalAlpha = 1;
 }
 
@@ -154,8 +182,8 @@ function drawLabels(c, at, beside) {
   c.font = "12px system-ui, 'DejaVu Sans', sans-serif";
   c.textBaseline = "middle";
   const rank = (v) => (v === state.node ? 1e9 : (state.pair && state.pair.includes(v) ? 1e8 : 0) + (beside && beside.has(v) ? 1e6 : 0) + graph.degree[v]);
-  const inside = state.nodes.filter((v) => { const [x, y] = at.get(v); return x > 0 && y > 0 && x < view.width && y < view.height; });
-  const dots = inside.sort((a, b) => rank(b) - rank(a) || a - b).map((v) => ({ v, x: at.get(v)[0], y: at.get(v)[1], radius: radius(v) }));
+  const inside = state.nodes.filter((v) => at.x[v] > 0 && at.y[v] > 0 && at.x[v] < view.width && at.y[v] < view.height);
+  const dots = inside.sort((a, b) => rank(b) - rank(a) || a - b).map((v) => ({ v, x: at.x[v], y: at.y[v], radius: radius(v) }));
   const always = new Set([state.node, ...(state.pair || [])]);
   // in a crowd only the first ones are named, more of them as fewer are in sight, and over the dots of others
   const crowd = !state.near && dots.length > 320;
@@ -179,7 +207,7 @@ function drawLabels(c, at, beside) {
   c.fillStyle = COLOURS.ink;
   for (const v of state.nodes) { // how many more neighbours a click would show
     const more = hiddenNeighbours(v, drawn);
-    if (more) c.fillText(`+${more}`, at.get(v)[0], at.get(v)[1] + 0.5);
+    if (more) c.fillText(`+${more}`, at.x[v], at.y[v] + 0.5);
   }
   c.textAlign = "start";
 }

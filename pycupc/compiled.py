@@ -51,7 +51,14 @@ _plain: ContextVar[bool] = ContextVar("plain", default=False)
 _HERE = Path(__file__).resolve().parent
 
 #: Files whose functions and constants are compiled.
-SOURCES = ("compiled.py", "gaussian/*.py", "engines/cpu/*.py", "engines/cpu/pruning/*.py", "orientation/*.py")
+SOURCES = (
+    "compiled.py",
+    "gaussian/*.py",
+    "discrete/*.py",
+    "engines/cpu/*.py",
+    "engines/cpu/pruning/*.py",
+    "orientation/*.py",
+)
 
 
 @cache

@@ -42,13 +42,14 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
     random_state: int | np.random.Generator | None = None,
+    quirks: bool = False,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress
+    engine_options, progress, quirks
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when the colliders found do not fit any DAG: keep the result as it is; take a random DAG's CPDAG;
@@ -98,7 +99,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
             EngineChoice(engine, engine_options),
             hook,
@@ -117,6 +118,10 @@ def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcA
     test: TripleTest
     if problem.custom is not None:
         test = CallableTest(problem.custom.indep_test, problem.custom.suff_stat, problem.options.alpha)
+    elif problem.discrete is not None:
+        from pycupc.discrete.contingency import SingleTests  # loads Numba
+
+        test = CallableTest(SingleTests(problem.discrete_data).p_value, None, problem.options.alpha)
     else:
         test = GaussianTest(problem.C, problem.n, problem.options.alpha, problem.options.numCores)
     check = check_triples(fit.sparse_graph, fit.sepset, test, maj_rule=maj_rule)

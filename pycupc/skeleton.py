@@ -18,6 +18,7 @@ from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.gaussian import fisher_z
 from pycupc.log import lines_to, logger
 from pycupc.progress import progress_hook
+from pycupc.results.discrete_evidence import DiscretePValues
 from pycupc.results.evidence import GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.sepset import SepSets
@@ -62,6 +63,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
+    quirks: bool = False,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
@@ -101,6 +103,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs; it must be quick.
+    quirks : bool, default False
+        Of `disCItest`: answer as pcalg 2.7-12, whose `disCItest` has two faults (tests/CONTRACT.md, section 12). Where
+        that could matter, the result has a note.
 
     Returns
     -------
@@ -129,7 +134,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
             Options(alpha, m_max, method, NAdelete, numCores),
             EngineChoice(engine, engine_options),
             hook,
@@ -147,8 +152,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         logger.info(
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
-        _start(problem)
         engine.expect(partial(_cutoff, problem))
+        _start(problem)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -183,10 +188,12 @@ def find_skeleton(problem: Problem) -> PcAlgo:
 
 def _start(problem: Problem) -> None:
     masks = {"gaps": problem.gaps, "fixed": problem.fixed}
-    if problem.suff_stat is None:
+    if problem.suff_stat is not None:
+        problem.engine.take(problem.suff_stat, problem.labels, **masks, progress=problem.progress)
+    elif problem.custom is not None:
         problem.engine.start(problem.C, problem.n, **masks, progress=problem.progress)
     else:
-        problem.engine.take(problem.suff_stat, problem.labels, **masks, progress=problem.progress)
+        problem.engine.start_discrete(problem.discrete_data, **masks, progress=problem.progress)
 
 
 def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
@@ -212,22 +219,29 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     x, y, z = problem.engine.edges() if results else _no_edges()
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
-    removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+    gaussian = problem.suff_stat is not None
+    removals = Removals([(r.x, r.y, r.level, r.r if gaussian else np.full(len(r.x), np.nan)) for r in later])
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
         sepset=sepset,
-        p_values=_p_values(problem, graph, z, removals, sepset),
+        p_values=_p_values(problem, graph, z, later, removals, sepset),
         n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
         max_ord=len(summaries) - 1,
         call=problem.call,
-        n=problem.n if problem.suff_stat is not None else None,
+        n=problem.n or None,
         alpha=problem.options.alpha,
         engine=problem.engine_note,
         levels=tuple(summaries),
         removals=removals,
+        notes=_notes(problem, [s.n_tests for s in summaries]),
     )
+
+
+def _notes(problem: Problem, n_edgetests: list[int]) -> dict[str, Any]:
+    note = "" if problem.discrete is None else problem.discrete.note(n_edgetests)
+    return {"quirks": note} if note else {}
 
 
 def _no_edges() -> tuple[Any, Any, Any]:
@@ -238,10 +252,18 @@ def _gap_keys(problem: Problem) -> Any:
     return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
 
 
-def _p_values(problem: Problem, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
-    if problem.suff_stat is None:
+def _p_values(
+    problem: Problem, graph: SparseGraph, z: Any, later: list[LevelResult], removals: Removals, sepset: SepSets
+) -> PValues:
+    if problem.custom is not None:
         assert isinstance(problem.engine, ReferenceEngine)  # the only one that runs a custom test
         return RecordedPValues(problem.engine.largest_p_values())
+    if problem.discrete is not None:
+        from pycupc.discrete.contingency import SingleTests  # loads Numba
+
+        p_of_removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+        return DiscretePValues(graph, -z, p_of_removals, sepset.gaps(), SingleTests(problem.discrete_data).pairs)
+    assert problem.suff_stat is not None
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
     C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it

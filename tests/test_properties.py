@@ -90,13 +90,12 @@ def test_threads_do_not_matter(seed, p, n, alpha, threads):
 
 def test_tasks_do_not_matter(monkeypatch):
     """Rows that are divided into many tasks, on threads, give the answer of a single task."""
-    from pycupc.engines.cpu import gaussian, queue, threads
+    from pycupc.engines.cpu import gaussian, threads
 
     suff_stat = correlations(draw_data(5, 60, 150, awkward=False))
     whole = run(suff_stat, alpha=0.3, engine="cpu", numCores=1)
     monkeypatch.setattr(gaussian, "TASK_TESTS", 40)
-    monkeypatch.setattr(queue, "TASK_TESTS", 40)
-    monkeypatch.setattr(queue, "GATHER_SHARE", 0)
+    monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
     monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = run(suff_stat, alpha=0.3, engine="cpu", numCores=4)
     assert whole.max_ord >= 4

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pycupc.data import EXAMPLE, DataError
+from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
+from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
@@ -78,6 +81,15 @@ def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
         "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name of "
         "gpu. The answer is the same",
     )
+    add(
+        "--test",
+        choices=("auto", "gaussian", "discrete"),
+        default="auto",
+        help="gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
+        "table, and said)",
+    )
+    add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
+    add("--quirks", action="store_true", help="discrete: answer as pcalg's disCItest, faults included")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
@@ -88,16 +100,18 @@ def check(args: argparse.Namespace) -> None:
     """End with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example")
+    if args.correlation is not None and args.test == "discrete":
+        args.parser.error("--correlation goes with the Gaussian test only")
     if args.correlation is not None and (args.drop or args.missing != "error" or args.example):
         args.parser.error("--correlation does not go with --example, --drop or --missing")
 
 
-def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat, dict[str, Any]]:
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
     """Read the data that `args` name; `bar` shows how their correlations come along.
 
     Returns
     -------
-    suff_stat : SuffStat
+    suff_stat : SuffStat or DiscreteSuffStat
     facts : dict
         What the manifest records about the input.
 
@@ -108,19 +122,72 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     """
     path: Path = EXAMPLE if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
-    if args.correlation is not None:
-        table = read_correlation(path, options)
-        suff_stat = SuffStat(table.X, args.correlation, table.labels)
-    else:
-        table = read_table(path, options)
-        suff_stat = _correlated(args, table, bar)
+    kind, suff_stat, table = _read(args, path, options, bar)
     return suff_stat, {
-        "kind": "data" if args.correlation is None else "correlation matrix",
+        "kind": kind,
         **table.facts,
         "layout": table.layout,
         "variables": suff_stat.p,
         "observations": suff_stat.n,
     }
+
+
+def _read(
+    args: argparse.Namespace, path: Path, options: ReadOptions, bar: LevelBar | None
+) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | CategoryTable]:
+    """What kind of input it is, and the input."""
+    if args.correlation is not None:
+        table = read_correlation(path, options)
+        return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
+    if args.test == "discrete":
+        categories = read_categories(path, options)
+        return "categories", _coded(args, categories), categories
+    try:
+        table = read_table(path, options)
+    except DataError:
+        categories_or_none = None if args.test == "gaussian" else _categories_if_they_are(path, options)
+        if categories_or_none is None:
+            raise
+        warnings.warn(
+            f"{path}: holds categories, so that the G^2 test of discrete data runs (--test discrete); with "
+            "--test gaussian only numbers are accepted",
+            stacklevel=3,
+        )
+        return "categories", _coded(args, categories_or_none), categories_or_none
+    return "data", _correlated(args, table, bar), table
+
+
+def _categories_if_they_are(path: Path, options: ReadOptions) -> CategoryTable | None:
+    """The table if it can be read as one of categories and looks like it."""
+    if str(path) == "-":  # can be read only once
+        return None
+    try:
+        table = read_categories(path, options)
+    except DataError:
+        return None
+    return table if table.looks_categorical() else None
+
+
+def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
+    try:
+        return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{table.facts['path']}: {error}") from error
+
+
+def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """The arguments of `pycupc.pc` that say which test runs.
+
+    Raises
+    ------
+    DataError
+        If --adapt-df or --quirks were given for the Gaussian test.
+    """
+    if isinstance(suff_stat, DiscreteSuffStat):
+        return {"indepTest": disCItest, "quirks": args.quirks}
+    if args.adapt_df or args.quirks:
+        raise DataError("--adapt-df and --quirks go with --test discrete; the data are numbers")
+    return {}
 
 
 def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None) -> SuffStat:

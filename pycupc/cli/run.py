@@ -18,11 +18,13 @@ from pycupc.cli.files import FILES, Request
 from pycupc.cli.folder import FolderError, OutputFolder
 from pycupc.cli.interrupts import only_once
 from pycupc.cli.messages import shown_warnings
+from pycupc.discrete import DiscreteSuffStat
 from pycupc.estimate import labels_of
+from pycupc.gaussian.suffstat import SuffStat
 from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
-Find the causal graph (CPDAG) of a table of continuous data, and write into a folder:
+Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:
 
     edges.csv        one line per edge: from, to, type (directed, undirected, bidirected), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
@@ -155,10 +157,10 @@ def _progress_wanted(args: argparse.Namespace) -> bool:
     return not args.quiet and not args.no_progress
 
 
-def _fit(args: argparse.Namespace, suff_stat: pycupc.SuffStat) -> tuple[pycupc.PcAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:
     """The result; and if it is only that of the levels before an interrupt, a message that says so."""
     options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
-    options |= inputs.fixed_pairs(args, labels_of(suff_stat))
+    options |= inputs.fixed_pairs(args, labels_of(suff_stat)) | inputs.test_of(args, suff_stat)
     try:
         with level_bar(wanted=_progress_wanted(args)) as bar:
             fit = pycupc.pc(

@@ -168,7 +168,7 @@ def _from_cells(
         row_names = [row[0].strip() for _, row in islice(all_rows(), 1 if layout.has_header else 0, None)]
     words = ["line 1 holds the names" if layout.has_header else "no names; the variables are V1, V2, ..."]
     words += ["column 1 holds row names"] if layout.has_row_names else []
-    return FileTable(X, labels, row_names, "; ".join(words), _facts(source))
+    return FileTable(X, labels, row_names, "; ".join(words), facts_of(source))
 
 
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
@@ -189,7 +189,7 @@ def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     if len(infinite):
         row, k = infinite[0].tolist()
         raise DataError(f"{source.name}: row {row + 1}, column {kept[k]!r}: infinite value")
-    return FileTable(X, kept, None, f"the names of {source.kind}", _facts(source))
+    return FileTable(X, kept, None, f"the names of {source.kind}", facts_of(source))
 
 
 def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:
@@ -234,5 +234,6 @@ def _without_missing(name: str, table: FileTable, options: ReadOptions) -> Float
     )
 
 
-def _facts(source: Source) -> dict[str, Any]:
+def facts_of(source: Source) -> dict[str, Any]:
+    """Path, sha256 and number of bytes."""
     return {"path": source.name, "sha256": hashlib.sha256(source.raw).hexdigest(), "bytes": len(source.raw)}

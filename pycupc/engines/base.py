@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -106,8 +110,23 @@ class Engine(ABC):
     ) -> None:
         """Take the problem: C float64 (p, p); gaps and fixed, bool (p, p) or None: no edge, edge never tested."""
 
+    def start_discrete(
+        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
+    ) -> None:
+        """As `start`, for the G^2 tests of discrete data.
+
+        Its levels have no cutoff on |r|, and where Gaussian tests have |z|, `edges` has minus the largest p-value, and
+        `LevelResult.r` the p-value of the separating test.
+
+        Raises
+        ------
+        EngineError
+            The engine has no such tests.
+        """
+        raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
+
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
-        """Say before level 0 which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+        """Say before `take` which levels will be asked for while `LevelResult.more`, and with which cutoffs.
 
         `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
         """

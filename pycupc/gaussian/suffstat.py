@@ -21,7 +21,7 @@ from pycupc.gaussian.correlation import (
     correlation,
     groups_of_identical_columns,
 )
-from pycupc.gaussian.table_checks import refuse_matrix, scaled, warn_of_counter
+from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class SuffStat:
             a PyArrow table or whatever else offers an Arrow stream, a NumPy array (also masked, where masked means
             missing, or a memory map), an array that offers DLPack (PyTorch, CuPy, JAX; copied to the CPU), an xarray
             DataArray (the labels are the coordinate of its second dimension), AnnData (its X; the labels are
-            var_names), a sparse matrix of SciPy. Or the path of a file that `pycupc.data.read_data` reads.
+            var_names), a sparse matrix of SciPy (densified). Or the path of a file that `pycupc.data.read_data` reads.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional
@@ -150,7 +150,7 @@ class SuffStat:
         Returns
         -------
         SuffStat
-            Holds a copy of the table until `C` is asked for.
+            Holds a copy of the table as float64, 8 n p bytes, until `C` is asked for.
 
         Raises
         ------
@@ -164,11 +164,6 @@ class SuffStat:
         UserWarning
             Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
             correlations are identical as well; and a first column that counts the rows.
-
-        Notes
-        -----
-        The computation needs all values as float64, 8 n p bytes beside the object itself: a sparse matrix is densified,
-        and an array on a GPU or in a file (a memory map) is copied.
         """
         X, columns = observations(data)
         refuse_matrix(X)
@@ -176,10 +171,7 @@ class SuffStat:
         labels = None if labels is None else check_labels(labels, X.shape[1])
         names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
         X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
-        infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
-        if len(infinite):
-            incomplete = some([names[j] for j in infinite.tolist()])
-            raise ValueError(f"data must be complete and finite; missing or infinite values in {incomplete}")
+        refuse_incomplete(X, names)
         warn_of_counter(X, names)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
         out = cls.__new__(cls)
@@ -216,7 +208,7 @@ class SuffStat:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = some([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=4)
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
 
 

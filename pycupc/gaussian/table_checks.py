@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.errors import some
+
 Floats = NDArray[np.float64]
 
 #: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
@@ -47,6 +49,13 @@ def refuse_matrix(X: Floats) -> None:
 def _close(A: Floats, B: Floats) -> bool:
     largest = np.abs(A).max(initial=0.0, where=np.isfinite(A))
     return bool(np.allclose(A, B, rtol=0, atol=SYMMETRIC * float(largest), equal_nan=True))
+
+
+def refuse_incomplete(X: Floats, names: Sequence[str]) -> None:
+    """Raise `ValueError` that names the columns with missing or infinite values, if there are any."""
+    incomplete = [names[j] for j in np.flatnonzero(~np.isfinite(X).all(axis=0)).tolist()]
+    if incomplete:
+        raise ValueError(f"data must be complete and finite; missing or infinite values in {some(incomplete)}")
 
 
 def warn_of_counter(X: Floats, names: Sequence[str]) -> None:

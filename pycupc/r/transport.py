@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.comparison import compare
+from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.engines.base import EngineError, ProgressHook
 from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
@@ -44,7 +45,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 5
+PROTOCOL = 6
 
 #: Arrays of the sets as the tests found them, in `pycupc.results.arrays`, and those of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
@@ -115,7 +116,8 @@ class Job:
         ----------
         options : dict
             To compare: see `_compare`. Else arguments of `pycupc.pc` or `pycupc.skeleton` by name; `n`; `pMax`:
-            whether p-values are wanted; `custom`: whether R makes the tests; `progress`: whether R wants to hear of it.
+            whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the
+            tests; of discrete data `nlev` and `adaptDF`; `progress`: whether R wants to hear of it.
         """
         compute = self._compare if self._what == "compare" else self._run
         self._background.start(lambda: {"kind": "reply"} | compute(options))
@@ -148,6 +150,8 @@ class Job:
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
             reply["engine"] = fit.engine
+            note = str(fit.notes.get("quirks", ""))
+            reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
             reply["tries"] = int(fit.notes.get("orientations_tried", 0))
             in_place = self._vectors is not None  # then p-values are computed right into R's matrix
@@ -167,8 +171,8 @@ class Job:
         """Arguments of `pc` or `skeleton`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
         arguments = {name: options[name] for name in ("alpha", "NAdelete", "m_max", "numCores", "engine")} | {
-            "suffStat": None if options["custom"] else {"C": self._square("C", len(labels)), "n": options["n"]},
-            "indepTest": self._ask_test if options["custom"] else None,
+            **self._test(options, labels),
+            "quirks": options["quirks"],
             "labels": labels,
             "fixedGaps": self._mask("fixedGaps", len(labels)),
             "fixedEdges": self._mask("fixedEdges", len(labels)),
@@ -177,6 +181,17 @@ class Job:
         if self._what == "pc":
             arguments |= {name: options[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")}
         return arguments
+
+    def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
+        """The data and their test."""
+        if options["test"] == "gaussCItest":
+            return {"suffStat": {"C": self._square("C", len(labels)), "n": options["n"]}}
+        if options["test"] == "":
+            return {"suffStat": None, "indepTest": self._ask_test}
+        dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
+        nlev = options.get("nlev")
+        suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
+        return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
 
     def _square(self, name: str, p: int) -> NDArray[np.float64]:
         """R's matrix, which lies column by column; row by row where that is the same, so that nobody copies it."""
@@ -280,6 +295,8 @@ def in_r(text: str, labels: Sequence[str]) -> str:
     def triple(match: re.Match[str]) -> str:
         return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
 
+    text = text.replace("pip install 'pycupc[gpu]'", 'cu_install(source, gpu = "gpu")')
+    text = text.replace("'pycupc[gpu13]'", 'gpu = "gpu13"')
     text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
     text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
     text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
@@ -297,5 +314,5 @@ def situation() -> dict[str, str]:
         facts[package] = version_of(package) or f"missing: {sys.executable} -m pip install {package}"
     facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
     works, text = gpu_works()
-    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {text}"
+    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {in_r(text, ())}"
     return facts

@@ -124,6 +124,8 @@ def removals_from_arrays(arrays: Arrays, C: Floats | None = None) -> Removals:
         return Removals()
     name = "found" if "found_x" in arrays else "sepset"
     x, y, level, members = (np.asarray(arrays[f"{name}_{key}"]) for key in ("x", "y", "len", "members"))
+    if not len(x):
+        return Removals()
     if "removed_r" in arrays or C is None:
         return Removals([(x, y, level, arrays.get("removed_r"))])
     ends = np.cumsum(level, dtype=np.int64)

@@ -34,7 +34,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
-  gaussian <- is.null(other_test(indepTest))
+  gaussian <- identical(built_in_test(indepTest), "gaussCItest")
   skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")
@@ -91,7 +91,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
   }
-  if (is.character(indepTest)) indepTest <- pcalg::gaussCItest # other_test() has refused any other name
+  if (is.character(indepTest)) indepTest <- getExportedValue("pcalg", indepTest) # built_in_test() has checked the name
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))

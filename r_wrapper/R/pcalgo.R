@@ -11,7 +11,7 @@
 #   n.edgetests, max.ord, pMax    as in the object
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
 
-list_at_most <- 5000L # variables, up to which sepset = "auto" is "list"
+list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 
 # `weight`: type of the edge weights. pcalg::pc() stores "double", pcalg::skeleton() "integer"; u2pd = "retry" stores
 # "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".

@@ -42,9 +42,10 @@ drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = N
 # Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
-                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE) {
+                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
+                      quirks = FALSE) {
   p <- length(labels)
-  test <- other_test(indepTest)
+  test <- built_in_test(indepTest)
   options <- list(
     labels = as.list(labels),
     alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
@@ -57,25 +58,28 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     numCores = threads,
     engine = engine,
     pMax = check_flag(pMax, "pMax"),
-    custom = !is.null(test),
+    test = if (is.null(test)) "" else test,
+    quirks = check_flag(quirks, "quirks"),
     progress = check_flag(progress, "progress")
   )
   fixed <- list(
     fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
     fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
   )
-  gauss <- if (is.null(test)) check_gauss(suffStat, p)
-  options$n <- gauss$n
+  data <- switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
+    check_discrete(suffStat, p, test))
+  options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
   job <- open_job(what)
   on.exit(close_job(job))
-  if (!is.null(gauss)) send(job, "C", gauss$C)
+  for (name in intersect(names(data), c("C", "dm"))) send(job, name, data[[name]])
   for (name in names(fixed)) {
     if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
   }
   reporter <- make_reporter(verbose, progress)
   on.exit(reporter$close(), add = TRUE)
-  reply <- drive(job, options, reporter, test_from_python(test, suffStat))
+  reply <- drive(job, options, reporter, test_from_python(indepTest, suffStat))
+  if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive(job, reply, labels, pMax)
 }
 
@@ -96,9 +100,10 @@ test_from_python <- function(test, suffStat) {
 checked <- function(reply) {
   for (text in unlist(reply$notices)) message(text)
   if (!is.null(reply$error)) {
+    text <- if (cannot_store(reply$message)) storing_remedy else reply$message
     stop(structure(
       class = c(paste0("pycupc_", reply$error), "pycupc_error", "error", "condition"),
-      list(message = reply$message, call = NULL)
+      list(message = text, call = NULL)
     ))
   }
   reply

@@ -1,12 +1,9 @@
-# Ctrl-C, sent by the parent at each "go", must be R's interrupt, and the next call must work:
-# Rscript interrupt.R HOW TIMES
+# Ctrl-C, sent by the parent after each "go", must be R's interrupt, and the next call must work: Rscript interrupt.R TIMES
 #   engine  while an engine computes          short  while short calls follow one another
 #   test    while R computes a user's test    rule   while the conservative rule tests
-#   loop    no handler: R itself ends the loop of calls in try(), as at any Ctrl-C
 
 library(pycupc)
-how <- commandArgs(TRUE)[[1]]
-times <- as.integer(commandArgs(TRUE)[[2]])
+times <- as.integer(commandArgs(TRUE)[[1]])
 p <- 150
 set.seed(1)
 X <- matrix(rnorm(4000 * p), 4000)
@@ -22,8 +19,7 @@ calls <- list(
   test = function() cu_plain("skeleton", list(), slow_test, 0.01, p = 12),
   short = function() repeat cu_plain("skeleton", few, alpha = 0.01, p = 8),
   rule = function() cu_plain("pc", list(C = 0.5 + diag(0.5, 24), n = 1e6), alpha = 1e-9, p = 24, m.max = 0,
-    fixedGaps = outer(1:24, 1:24, function(i, j) i + j == 7), conservative = TRUE),
-  loop = function() cu_plain("skeleton", S, alpha = 0.01, p = p)
+    fixedGaps = outer(1:24, 1:24, function(i, j) i + j == 7), conservative = TRUE)
 )
 invisible(cu_plain("skeleton", S, alpha = 0.01, p = p, m.max = 3)) # starts Python and compiles
 invisible(cu_plain("pc", few, alpha = 0.01, p = 8, conservative = TRUE))
@@ -31,14 +27,7 @@ say <- function(...) {
   cat(..., "\n")
   flush(stdout())
 }
-for (i in seq_len(times)) {
-  if (how == "loop") {
-    for (call in 1:2) {
-      say("go")
-      try(calls$loop())
-      say("the loop went on")
-    }
-  }
+for (how in rep(names(calls), times)) {
   answer <- tryCatch(
     {
       say("go")
@@ -49,5 +38,10 @@ for (i in seq_len(times)) {
     interrupt = function(i) "R interrupt"
   )
   small <- cu_plain("skeleton", few, alpha = 0.01, p = 8)
-  say(answer, "then", length(small$labels), "variables")
+  say(how, "-", answer, "then", length(small$labels), "variables")
+}
+for (call in 1:2) { # no handler: R itself ends the loop, as at any Ctrl-C
+  say("go")
+  try(calls$engine())
+  say("the loop went on")
 }

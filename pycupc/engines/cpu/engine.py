@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.compiled import announced
+from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.engines.cpu import matrix, threads
+from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.gaussian.suffstat import MatrixFacts
 from pycupc.machine import available_cores, free_memory
 
-#: Levels whose code is loaded; those from 2 on share theirs.
-_loaded: set[int] = set()
+#: The families of tests and their levels whose code is loaded.
+_loaded: set[tuple[type, int]] = set()
 
 
 class CpuEngine(Engine):
@@ -63,8 +65,23 @@ class CpuEngine(Engine):
         fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        self._tests, self._gaps, self._fixed, self._progress = GaussianTests(C, n, self._pruning), gaps, fixed, progress
-        self._p = len(C)
+        self._start(GaussianTests(C, n, self._pruning), len(C), gaps, fixed, progress)
+
+    def start_discrete(
+        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
+    ) -> None:
+        self._start(DiscreteTests(data), len(data.codes), gaps, fixed, progress)
+
+    def _start(
+        self,
+        tests: GaussianTests | DiscreteTests,
+        p: int,
+        gaps: Mask | None,
+        fixed: Mask | None,
+        progress: ProgressHook | None,
+    ) -> None:
+        self._tests, self._gaps, self._fixed, self._progress = tests, gaps, fixed, progress
+        self._p = p
         self._graph: Graph | None = None  # exists from level 0 on
 
     def compile(self, level: int) -> None:
@@ -72,13 +89,14 @@ class CpuEngine(Engine):
         with announced(f"compiling for level {level}, once per machine"):
             if self._graph is not None:
                 self._tests.load(self._graph, level)
-            if min(level, 2) in _loaded:
+            distinct = min(level, self._tests.LEVELS_COMPILED)
+            if (type(self._tests), distinct) in _loaded:
                 return
             rehearsal = CpuEngine(threads=1, pruning=False)
-            rehearsal.start(np.where(np.eye(4), 1.0, 0.5), 100)
-            for earlier in range(min(level, 2) + 1):
+            rehearsal._start(self._tests.rehearsal(), 4, None, None, None)
+            for earlier in range(distinct + 1):
                 rehearsal.run_level(earlier, 0.01)
-                _loaded.add(earlier)
+                _loaded.add((type(self._tests), earlier))
 
     def degrees(self) -> NDArray[np.int64]:
         if self._graph is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,20 @@ from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Findings, Graph, Separated, Targets
+from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, load, split
-from pycupc.engines.cpu.queue import TASK_TESTS, Queue
-from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
+from pycupc.engines.cpu.walk import walk_items
+from pycupc.engines.cpu.walk_state import Items, Outcomes, Side, work_space
 from pycupc.gaussian import fisher_z
-from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 
-
-class Made(NamedTuple):
-    """Tests that a level made, and the bounds that answered the others."""
-
-    tests: int
-    bounds: int
+#: Tests a task aims at: about a millisecond, so that threads end together.
+TASK_TESTS = 250_000
+#: A task has at least this many tests for each number it first gathers from C (d x d for a row of degree d).
+GATHER_SHARE = 20
 
 
 class GaussianTests:
@@ -44,12 +44,20 @@ class GaussianTests:
         As of `CpuEngine`.
     """
 
+    #: Levels from here on share their compiled code.
+    LEVELS_COMPILED = 2
+
     def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
         self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
+
+    @staticmethod
+    def rehearsal() -> GaussianTests:
+        """Tests of four variables, for compiling."""
+        return GaussianTests(np.where(np.eye(4), 1.0, 0.5), 100, pruning=False)
 
     def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
@@ -82,7 +90,7 @@ class GaussianTests:
                     yield from self._check(graph, side, level, certain, findings)
                 targets = graph.with_targets(targets, side.left)
         if level > 1:
-            tasks = Queue(self._C, graph, targets, level, certain, findings).tasks()
+            tasks = self._walks(graph, targets, level, certain, findings)
         else:
             tasks = self._level1_tasks(graph, targets, certain, findings)
         yield tasks, subsets.level_tests(graph.degrees(), targets.per_row, level)
@@ -94,7 +102,7 @@ class GaussianTests:
         sample = side.sample(graph.rows())
         again = graph.no_findings()
         tests = subsets.level_tests(graph.degrees(), sample.per_row, level)
-        yield Queue(self._C, graph, sample, level, cutoff, again).tasks(), tests
+        yield self._walks(graph, sample, level, cutoff, again), tests
         wrong = np.flatnonzero(sample.chosen & (again.rank != findings.rank))
         if len(wrong):
             x, y = int(graph.rows()[wrong[0]]), int(graph.neighbours[wrong[0]])
@@ -135,6 +143,13 @@ class GaussianTests:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""
         return np.where(np.isinf(smallest), np.inf, fisher_z.z_score(np.sqrt(smallest), self._n, level))
 
+    def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
+        """The tests of a level >= 2 by walks over prefixes."""
+        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        side = Side(self._C, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, cutoff, level)
+        return Queue(graph, targets, level, findings, _Walk(side), hint).tasks()
+
     def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         tests = targets.per_row * (graph.degrees() - 1)
         for low, high in _row_blocks(tests):
@@ -144,6 +159,26 @@ class GaussianTests:
                 return int(tests[rows[0] : rows[1]].sum())
 
             yield task
+
+
+class _Walk:
+    """Gaussian tests of a level >= 2, for the queue: the parts of a row are its prefixes."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+
+    def parts(self, d: int) -> int:
+        return comb(d - 1, self._side.level - 1)
+
+    def task_tests(self, d: int) -> int:
+        return max(TASK_TESTS, GATHER_SHARE * d * d)
+
+    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+        space, doubtful = work_space(self._side.level, widest), state[DOUBTFUL]
+        walk_items(self._side, items, outcomes, *space, state)
+        if state[WANTED]:  # for the first time: load it and begin again
+            state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+            walk_items(self._side, items, outcomes, *space, state)
 
 
 def _row_blocks(tests: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -15,8 +15,9 @@ from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook, PendingLevel, Running
+from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import PendingLevel, Running
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
@@ -165,22 +166,31 @@ class GpuEngine(Engine):
 
     def inspect(self, C: Floats) -> MatrixFacts:
         """Inspect C on the device; the upload is kept for `start`."""
-        dev, p = self.device, C.shape[0]
         with self._session():
             self._upload(C)
-            dev.scratch.reset()
-            facts = dev.scratch.take(32 + 8 * p)
-            dev.cp.cuda.runtime.memsetAsync(facts, 0xFF, 32, dev.stream.ptr)
-            dev.cp.cuda.runtime.memsetAsync(facts + 32, 0, 8 * p, dev.stream.ptr)
-            tiles = -(-p // 32)
-            args = (ptr(self._C), i32(p), f64(1e-8), f64(LAST_BITS), f64(1e-10), ptr(facts), ptr(facts + 32))
-            dev.launch(*INSPECT, (tiles, tiles), (32, 8), args)
-            (found,) = dev.transfers.download((facts, np.uint64, (4 + p,)))
-            dev.wait()
+            found = self._launch_inspection()
+            self.device.wait()
+        return self._facts(found)
+
+    def _launch_inspection(self) -> NDArray[np.uint64]:
+        """What the kernel finds, once the stream has got there: see kernels/graph/inspect.cu."""
+        dev, p = self.device, len(self._C)
+        dev.scratch.reset()
+        facts = dev.scratch.take(32 + 8 * p)
+        dev.cp.cuda.runtime.memsetAsync(facts, 0xFF, 32, dev.stream.ptr)
+        dev.cp.cuda.runtime.memsetAsync(facts + 32, 0, 8 * p, dev.stream.ptr)
+        tiles = -(-p // 32)
+        args = (ptr(self._C), i32(p), f64(1e-8), f64(LAST_BITS), f64(1e-10), ptr(facts), ptr(facts + 32))
+        dev.launch(*INSPECT, (tiles, tiles), (32, 8), args)
+        (found,) = dev.transfers.download((facts, np.uint64, (4 + p,)))
+        return found
+
+    def _facts(self, found: NDArray[np.uint64]) -> MatrixFacts:
+        """What `_launch_inspection` has found, for the host and for the device."""
         self._mirrored = bool(found[3] == _NOTHING_FOUND)
         nan_count = found[4:].view(np.int64)
-        asymmetric, beyond, diagonal = (None if v == _NOTHING_FOUND else divmod(int(v), p) for v in found[:3])
-        return MatrixFacts(nan_count, asymmetric, beyond, None if diagonal is None else diagonal[1])
+        first = [None if v == _NOTHING_FOUND else divmod(int(v), len(nan_count)) for v in found[:3]]
+        return MatrixFacts(nan_count, first[0], first[1], None if first[2] is None else first[2][1])
 
     # ---------------------------------------------------------------- the run
 
@@ -208,20 +218,31 @@ class GpuEngine(Engine):
         fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        """Take the problem; the correlations of data are computed on the device, and stay there."""
-        if data.data is None:
-            super().take(data, names, gaps=gaps, fixed=fixed, progress=progress)
-            return
+        """Take the problem; the correlations of data are computed on the device, and stay there.
+
+        Where level 0 is expected (`expect`), it is launched at once: C is inspected and tested side by side.
+        """
+        found = None
         with self._session():
-            self._C, self._C_host, self._mirrored = None, None, True
-            self._C = of_data.correlation(self.device, data.data)
+            if data.data is None:
+                self._upload(data.C)
+                self._C_host = None  # the caller may change its array from now on
+                found = self._launch_inspection()
+            else:
+                self._C, self._C_host, self._mirrored = None, None, True
+                self._C = of_data.correlation(self.device, data.data)
             self._begin(data, gaps, fixed, progress)
+            cutoff = self._cutoffs(0)
+            if cutoff is not None and not self.device.kernels.missing(DeviceGraph.kernels(0)):
+                self._ahead = self._started().launch_level0(cutoff)
+            if found is not None:
+                self.device.wait()
+        if found is not None:
+            data.check(self._facts(found), names)
 
     def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
         self._data, self._progress, self._ahead = data, progress, None
-        self._graph = DeviceGraph(
-            self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS, mirrored=self._mirrored
-        )
+        self._graph = DeviceGraph(self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -238,13 +259,13 @@ class GpuEngine(Engine):
                 self._progress(level, graph.tests_done(), most, edges)
 
         with self._session():
-            if level == 0:
-                result = graph.run_level0(cutoff, tick)
-                self._ahead = self._launch_ahead(1)
-                return result
             running, self._ahead = self._ahead, None
             if running is None or (running.level, running.cutoff) != (level, cutoff):
-                running = self._launch(level, cutoff)
+                running = self._launch(level, cutoff) if level else graph.launch_level0(cutoff)
+            if level == 0:
+                result = graph.collect_level0(tick, self._mirrored)
+                self._ahead = self._launch_ahead(1) if result.more else None
+                return result
             counters = graph.collect(running, tick)
             self._ahead = self._launch_ahead(level + 1) if counters.more else None
             return graph.result(running, counters)

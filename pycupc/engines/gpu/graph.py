@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.gaussian.fisher_z import CUTOFF_BAND
 
@@ -81,42 +82,6 @@ class Outlook:
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
 
-@dataclass(frozen=True)
-class PendingLevel:
-    """A level at which pairs were decided without all their tests.
-
-    level : int
-    cutoff : float
-        Largest |r| that was independent.
-    offsets : int64 (p + 1,)
-    neighbours : int32 (E,)
-        The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
-    """
-
-    level: int
-    cutoff: float
-    offsets: NDArray[np.int64]
-    neighbours: Ints
-
-
-@dataclass(frozen=True)
-class Running:
-    """A level that has been launched.
-
-    level : int
-    cutoff : float
-    pairs : int
-        Ordered pairs of the graph that it tests.
-    found : device array uint8
-        Room for its records.
-    """
-
-    level: int
-    cutoff: float
-    pairs: int
-    found: Any
-
-
 class DeviceGraph:
     """State of one run.
 
@@ -130,26 +95,15 @@ class DeviceGraph:
         Pairs without an edge; edges that are never tested.
     bounds : tuple of 5 int
         Upper bounds of the first five classes of degrees.
-    mirrored : bool
-        C equals its transpose to `LAST_BITS`.
     """
 
     def __init__(
-        self,
-        dev: Device,
-        C: Any,
-        n: float,
-        *,
-        gaps: Mask | None,
-        fixed: Mask | None,
-        bounds: tuple[int, ...],
-        mirrored: bool,
+        self, dev: Device, C: Any, n: float, *, gaps: Mask | None, fixed: Mask | None, bounds: tuple[int, ...]
     ) -> None:
         cp, p = dev.cp, int(C.shape[0])
         self._dev, self._C, self._n, self.p = dev, C, n, p
         self._gaps, self._fixed = gaps, fixed
         self._masks = [self._upload(mask) for mask in (gaps, fixed)]
-        self._mirrored = mirrored
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
@@ -161,7 +115,7 @@ class DeviceGraph:
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
         self._share = 0.0  # of the running level's work that has been handed out
-        self._copying: list[tuple[Any, Any]] = []  # event, device array that is being downloaded
+        self._records = RecordCopies(dev)
         tests = float(p * (p - 1))
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
 
@@ -200,24 +154,31 @@ class DeviceGraph:
 
     # ---------------------------------------------------------------- level 0
 
-    def run_level0(self, cutoff: float, tick: Tick) -> LevelResult:
-        """Drop the edges whose correlation is at most `cutoff`, and list the neighbours that are left."""
+    def launch_level0(self, cutoff: float) -> Running:
+        """Launch level 0, which drops the edges whose correlation is at most `cutoff`."""
         dev, p = self._dev, self.p
-        dev.scratch.reset()
         level, tiles = self._level(0, cutoff), -(-p // 32)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
         masks = (ptr(mask) for mask in self._masks)
         dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
+        return Running(0, cutoff, p * (p - 1), None)
+
+    def collect_level0(self, tick: Tick, mirrored: bool) -> LevelResult:
+        """Wait for level 0, and list the neighbours that are left.
+
+        `mirrored`: C equals its transpose to `LAST_BITS`.
+        """
+        dev, p, tiles = self._dev, self.p, -(-self.p // 32)
         counters = self._read_counters(tick)
         self._allocate()
         adjacent = dev.cp.empty((p, tiles), dtype=np.uint32)
-        self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=self._mirrored)
-        args = (self._graph(0), ptr(adjacent), i32(self._mirrored), self._root_df(0), self._root_df(1))
+        self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=mirrored)
+        args = (self._graph(0), ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
         more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *self._no_records(0), counters.tests, counters.removed, 0, more)
+        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
     def _allocate(self) -> None:
         """Neighbour lists, twice: a level reads one and writes the other."""
@@ -273,7 +234,7 @@ class DeviceGraph:
         """Launch what follows the tests of a level: the next graph, and the records of what was removed."""
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
-        found = dev.cp.empty(most * (16 + 4 * l), dtype=np.uint8)
+        found = dev.cp.empty(most * record_bytes(l), dtype=np.uint8)
         records, rows = Records(take(8 * p + 8), take(8 * most), found.data.ptr), RowCounts(take(8 * p), take(8 * p))
         kernel = dev.kernels.get(*SETTLE)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
@@ -308,31 +269,11 @@ class DeviceGraph:
     def result(self, running: Running, c: Counters) -> LevelResult:
         """What the level did; its records may still be on their way, see `wait`."""
         numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
-        return LevelResult(running.level, *self._download_records(running.found, c.records, running.level), *numbers)
-
-    def _download_records(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
-        """x, y, S, r of m records; the copy goes on while the next level runs, until `wait`."""
-        self._copying = [(event, array) for event, array in self._copying if not event.done]
-        if not m:
-            return self._no_records(level)
-        dev = self._dev
-        (raw,) = dev.transfers.download((found.data.ptr, np.uint8, (m * (16 + 4 * level),)), stream=dev.copies)
-        event = dev.cp.cuda.Event(disable_timing=True)
-        event.record(dev.copies)
-        self._copying.append((event, found))
-        x, y = (raw[k * m : (k + 4) * m].view(np.int32) for k in (8, 12))
-        return x, y, raw[16 * m :].view(np.int32).reshape(m, level), raw[: 8 * m].view(np.float64)
+        return LevelResult(running.level, *self._records.download(running.found, c.records, running.level), *numbers)
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""
-        for event, _ in self._copying:
-            event.synchronize()
-        self._copying = []
-
-    @staticmethod
-    def _no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
-        none = np.empty(0, np.int32)
-        return none, none, np.empty((0, level), np.int32), np.empty(0)
+        self._records.wait()
 
     def _read_counters(self, tick: Tick) -> Counters:
         """What the last kernel has reported."""

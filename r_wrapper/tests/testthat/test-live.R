@@ -293,3 +293,23 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
   }
   expect_identical(refused, 0) # no function stopped with an error
 })
+
+test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (seed in 1:3) {
+    set.seed(seed)
+    X <- pcalg::rmvDAG(2000, pcalg::randomDAG(12, 0.3))[, -1] # the first variable is hidden
+    S <- list(C = stats::cor(X), n = 2000)
+    onward <- function(skeleton) {
+      found <- pcalg::pdsep(skeleton@graph, S, pcalg::gaussCItest, p = 11, sepset = skeleton@sepset, alpha = 0.01,
+        pMax = skeleton@pMax)
+      list(found, pcalg::udag2pag(found$G * 1, found$sepset))
+    }
+    ours <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
+    theirs <- pcalg::skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
+    expect_equal(onward(ours), onward(theirs))
+    sparse <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11, sepset = "sparse")
+    expect_equal(onward(cu_expand(sparse)), onward(theirs))
+  }
+})

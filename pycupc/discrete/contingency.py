@@ -1,0 +1,271 @@
+"""Contingency tables counted and tested in compiled code: what the engines and the orientation build their tests from.
+
+For a variable x and a set S, the configuration of (x, S) of every observation is one number, shared by all tests of x
+given S. A table counts the pairs (configuration, code of y).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.compiled import compiled, part
+from pycupc.discrete.chi_square import cutoffs, entropy, upper_tail
+from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF
+from pycupc.discrete.suffstat import DiscreteSuffStat
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+#: Copies of a table that are counted side by side, so that an observation need not wait for the one before it.
+COPIES = 4
+
+#: Below, the p-value is computed from the sum in floating point: near 0, where the p-value rises like the root of G^2,
+#: that is more accurate, and 0 where x and y are independent exactly.
+SMALL = 1.0
+
+
+class Data(NamedTuple):
+    """What all tests of a run share.
+
+    codes : uint8 (p, n); levels : int64 (p,)
+    f, unit, band
+        As in `Entropy`.
+    cutoff : float64
+        Largest G^2 that is judged independent, by degrees of freedom, as far as it goes.
+    alpha : float
+    adapt : bool
+        Lower the degrees of freedom by the number of empty cells.
+    quirks : bool
+        Answer as pcalg does, with its faults.
+    """
+
+    codes: NDArray[np.uint8]
+    levels: NDArray[np.int64]
+    f: NDArray[np.int64]
+    unit: float
+    band: float
+    cutoff: Floats
+    alpha: float
+    adapt: bool
+    quirks: bool
+
+
+class Counting(NamedTuple):
+    """Work space of a thread.
+
+    configuration : int32 (l + 1, n)
+        Of each observation: row t of x and the first t members of S.
+    counts : int32 (COPIES, most cells)
+    of_y : int64 (256,)
+    """
+
+    configuration: Ints
+    counts: Ints
+    of_y: NDArray[np.int64]
+
+
+def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
+    """The data of a run."""
+    of = entropy(suff.n)
+    cutoff = cutoffs(alpha, suff.n // OBSERVATIONS_PER_DF)
+    return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), suff.adaptDF, bool(quirks))
+
+
+def work_space(data: Data, level: int) -> Counting:
+    """Arrays for the tests of sets of `level` variables."""
+    n = data.codes.shape[1]
+    # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
+    cells = 4 * n // OBSERVATIONS_PER_DF + 4
+    return Counting(np.empty((level + 1, n), np.int32), np.empty((COPIES, cells), np.int32), np.empty(256, np.int64))
+
+
+@part
+def configurations(levels, S, size, most):
+    """Number of configurations of S[:size], but `most` + 1 where there are more than `most`."""
+    q = 1
+    for t in range(size):
+        q *= levels[S[t]]
+        if q > most:
+            return most + 1
+    return q
+
+
+@part
+def is_tested(data, x, y, size, q):
+    """Whether there are enough observations for a test given q configurations of a set of this size."""
+    df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
+    made = not (data.quirks and size > LARGEST_SET_OF_DISCITEST)
+    return made and data.codes.shape[1] >= OBSERVATIONS_PER_DF * df
+
+
+@part
+def start_configuration(data, x, counting):
+    """Row 0 of the configurations: the codes of x."""
+    for s in range(data.codes.shape[1]):
+        counting.configuration[0, s] = data.codes[x, s]
+
+
+@part
+def extend_configuration(data, z, t, counting):
+    """Row t + 1 of the configurations: z as well."""
+    k = np.int32(data.levels[z])
+    for s in range(data.codes.shape[1]):
+        counting.configuration[t + 1, s] = counting.configuration[t, s] * k + data.codes[z, s]
+
+
+@part
+def count_table(data, y, size, cells, counting):
+    """Table 0 of the counts: pairs of the configuration of x and all of S with the code of y."""
+    counts, n = counting.counts, data.codes.shape[1]
+    k = data.levels[y]
+    for copy in range(COPIES):
+        for c in range(cells):
+            counts[copy, c] = 0
+    whole = n - n % COPIES
+    for s in range(0, whole, COPIES):
+        for copy in range(COPIES):
+            counts[copy, counting.configuration[size, s + copy] * k + data.codes[y, s + copy]] += 1
+    for s in range(whole, n):
+        counts[0, counting.configuration[size, s] * k + data.codes[y, s]] += 1
+    for copy in range(1, COPIES):
+        for c in range(cells):
+            counts[0, c] += counts[copy, c]
+
+
+@part
+def statistic(data, x, y, q, counting):
+    """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted."""
+    f, counts, of_y = data.f, counting.counts, counting.of_y
+    kx, ky = data.levels[x], data.levels[y]
+    total, empty = 0, 0
+    for c in range(q):
+        n_k = 0
+        for j in range(ky):
+            of_y[j] = 0
+        for i in range(kx):
+            of_x, at = 0, (i * q + c) * ky
+            for j in range(ky):
+                m = counts[0, at + j]
+                total += f[m]
+                empty += m == 0
+                of_x += m
+                of_y[j] += m
+            total -= f[of_x]
+            n_k += of_x
+        for j in range(ky):
+            total -= f[of_y[j]]
+        total += f[n_k]
+    return total, empty
+
+
+@part
+def statistic_in_floats(data, x, y, q, counting):
+    """G^2 of the table that was counted, as pcalg computes it."""
+    counts, of_y = counting.counts, counting.of_y
+    kx, ky = data.levels[x], data.levels[y]
+    total = 0.0
+    for c in range(q):
+        n_k = 0
+        for j in range(ky):
+            of_y[j] = 0
+            for i in range(kx):
+                of_y[j] += counts[0, (i * q + c) * ky + j]
+            n_k += of_y[j]
+        for i in range(kx):
+            of_x, at = 0, (i * q + c) * ky
+            for j in range(ky):
+                of_x += counts[0, at + j]
+            for j in range(ky):
+                m = counts[0, at + j]
+                if m > 0:
+                    total += m * math.log(float(m) * float(n_k) / (float(of_x) * float(of_y[j])))
+    return 2.0 * total
+
+
+@part
+def degrees_of_freedom(data, x, y, size, q, empty):
+    """Of the test, lowered by the number of empty cells where that is asked for."""
+    df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
+    if data.adapt and size > 0:
+        if data.quirks:
+            empty += 4 * (2**size - q)
+        df -= empty
+        if df < 1:
+            df = 1
+    return df
+
+
+@part
+def run_test(data, x, y, size, q, counting):
+    """Test x and y given the set whose configurations are there: (independent, doubtful, G^2, degrees of freedom)."""
+    count_table(data, y, size, data.levels[x] * q * data.levels[y], counting)
+    total, empty = statistic(data, x, y, q, counting)
+    df = degrees_of_freedom(data, x, y, size, q, empty)
+    g2 = 2.0 * data.unit * total
+    sure = df < len(data.cutoff) and abs(g2 - data.cutoff[df]) > data.band
+    if sure and g2 >= SMALL:
+        return g2 < data.cutoff[df], False, g2, df
+    in_floats = statistic_in_floats(data, x, y, q, counting)
+    if sure:
+        return g2 < data.cutoff[df], False, in_floats, df
+    return upper_tail(in_floats, df) >= data.alpha, True, in_floats, df
+
+
+@compiled
+def run_tests(data, x, y, sets, counting, independent, p):
+    """Test x[i] and y[i] given sets[i], for all i; fastest where x and the set are those of the test before.
+
+    Writes whether they are independent, and the p-value; returns how many tests were doubtful.
+    """
+    size, n = sets.shape[1], data.codes.shape[1]
+    doubtful, ready, q = 0, -1, 1
+    for i in range(len(x)):
+        same = ready >= 0 and x[i] == x[ready]
+        for t in range(size):
+            same = same and sets[i, t] == sets[ready, t]
+        if not same:
+            q = configurations(data.levels, sets[i], size, n)
+        if not is_tested(data, x[i], y[i], size, q):
+            independent[i], p[i] = data.alpha <= 1.0, 1.0
+            ready = ready if same else -1
+            continue
+        if not same:
+            start_configuration(data, x[i], counting)
+            for t in range(size):
+                extend_configuration(data, sets[i, t], t, counting)
+            ready = i
+        independent[i], unsure, g2, df = run_test(data, x[i], y[i], size, q, counting)
+        doubtful += unsure
+        p[i] = upper_tail(g2, df)
+    return doubtful
+
+
+class SingleTests:
+    """Tests one by one, and of pairs given nothing."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._work: dict[int, Counting] = {}
+
+    def pairs(self, x: Ints, y: Ints) -> Floats:
+        """p-values of the pairs x[i], y[i] given nothing."""
+        return self._run(x, y, np.empty((len(x), 0), np.int64))[1]
+
+    def p_value(self, x: int, y: int, S: Sequence[int], _: object) -> float:
+        """p-value of one test, on that side of alpha where its decision is."""
+        of_x, of_y = np.array([x]), np.array([y])
+        (independent,), (p,) = self._run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
+        alpha = self._data.alpha
+        return float(max(p, alpha) if independent else min(p, math.nextafter(alpha, -1.0)))
+
+    def _run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Floats]:
+        size = sets.shape[1]
+        work = self._work.setdefault(size, work_space(self._data, size))
+        independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
+        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets, work, independent, p)
+        return independent, p

@@ -1,0 +1,138 @@
+"""pcalg's tests of discrete data, written out literally: contingency tables, their G^2, and its p-value.
+
+In NumPy, and slow. The reference engine and single questions use them; the other engines do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+
+Codes = NDArray[np.integer[Any]]
+
+#: A test needs this many observations per degree of freedom, or it counts as independence.
+OBSERVATIONS_PER_DF = 10
+#: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls everything independent.
+LARGEST_SET_OF_DISCITEST = 4
+
+
+def gSquareDis(
+    x: int,
+    y: int,
+    S: Sequence[int],
+    dm: ArrayLike,
+    nlev: Sequence[int] | None = None,
+    adaptDF: bool = False,
+    *,
+    quirks: bool = False,
+) -> float:
+    """p-value of the G^2 test of x and y given S.
+
+    Parameters
+    ----------
+    x, y : int
+        0-based, different columns.
+    S : sequence of int
+        Conditioning set, 0-based columns, without x and y; may be empty.
+    dm : int (n, p)
+        Codes: 0, 1, ..., nlev - 1 in each column.
+    nlev : int (p,), optional
+        Levels of each variable; the number of different codes of each column by default.
+    adaptDF : bool, default False
+        Given a set, lower the degrees of freedom by the number of empty cells, but not below 1.
+    quirks : bool, default False
+        Answer as pcalg 2.7-12, both of its faults included (tests/CONTRACT.md, section 12).
+
+    Returns
+    -------
+    float in [0, 1]
+        1 where there are fewer than 10 observations per degree of freedom.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `dm` or `nlev` is not what it should be; the message names it.
+    """
+    return disCItest(x, y, S, DiscreteSuffStat(dm, nlev, adaptDF=adaptDF), quirks=quirks)
+
+
+def gSquareBin(x: int, y: int, S: Sequence[int], dm: ArrayLike, adaptDF: bool = False) -> float:
+    """p-value of the G^2 test of binary x and y given binary S; as `gSquareDis`, with codes 0 and 1."""
+    return binCItest(x, y, S, _binary(DiscreteSuffStat(dm, [2] * np.shape(dm)[-1], adaptDF=adaptDF)))
+
+
+def disCItest(
+    x: int, y: int, S: Sequence[int], suffStat: DiscreteSuffStat | Mapping[str, Any], *, quirks: bool = False
+) -> float:
+    """p-value of pcalg's ``disCItest``: are x and y independent given S, by the G^2 test?
+
+    Parameters
+    ----------
+    x, y, S, quirks
+        As of `gSquareDis`.
+    suffStat : DiscreteSuffStat or mapping with keys "dm", "adaptDF" and optionally "nlev"
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Notes
+    -----
+    `pc` and `skeleton` recognise this function as their `indepTest`: the engines then run their own form of the test.
+    """
+    suff = as_discrete_suff_stat(suffStat)
+    return p_value(suff, x, y, tuple(S), quirks=quirks)
+
+
+def binCItest(x: int, y: int, S: Sequence[int], suffStat: DiscreteSuffStat | Mapping[str, Any]) -> float:
+    """p-value of pcalg's ``binCItest``: the G^2 test of binary data; as `disCItest`, which has no faults here."""
+    return p_value(_binary(as_discrete_suff_stat(suffStat)), x, y, tuple(S))
+
+
+def _binary(suff: DiscreteSuffStat) -> DiscreteSuffStat:
+    suff.check_binary()
+    return suff
+
+
+def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
+    """p-value of x and y given S, by pcalg's formulas (tests/CONTRACT.md, section 12)."""
+    from scipy.special import chdtrc
+
+    levels = suff.nlev
+    kx, ky, n_sets = int(levels[x]), int(levels[y]), prod(int(levels[s]) for s in S)
+    df = (kx - 1) * (ky - 1) * n_sets
+    if suff.n < OBSERVATIONS_PER_DF * df or (quirks and len(S) > LARGEST_SET_OF_DISCITEST):
+        return 1.0
+    tables = _tables(suff.codes, x, y, S, levels)
+    if suff.adaptDF and len(S):
+        empty = kx * ky * n_sets - int(np.count_nonzero(tables))
+        if quirks:
+            empty += 4 * (2 ** len(S) - n_sets)
+        df = max(df - empty, 1)
+    return float(chdtrc(df, max(g_square(tables), 0.0)))
+
+
+def _tables(codes: Codes, x: int, y: int, S: Sequence[int], levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Counts of (configuration of S, code of x, code of y), for the configurations that occur."""
+    configuration = np.zeros(codes.shape[1], dtype=np.int64)
+    for s in S:
+        _, configuration = np.unique(configuration * levels[s] + codes[s], return_inverse=True)
+    shape = (int(configuration.max()) + 1, int(levels[x]), int(levels[y]))
+    cell = np.ravel_multi_index((configuration, codes[x], codes[y]), shape)
+    return np.bincount(cell, minlength=prod(shape)).reshape(shape).astype(np.float64)
+
+
+def g_square(tables: NDArray[np.float64]) -> float:
+    """G^2 of a table per configuration, float64 (configurations, levels of x, levels of y)."""
+    of_x, of_y = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
+    total = of_x.sum(axis=1, keepdims=True)
+    there = tables > 0
+    counts = tables[there]
+    expected = (of_x * of_y)[there]
+    return float(2 * (counts * np.log(counts * np.broadcast_to(total, tables.shape)[there] / expected)).sum())

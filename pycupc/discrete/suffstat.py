@@ -1,0 +1,214 @@
+"""What a test of discrete data needs: codes, the number of levels of each variable, and adaptDF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.discrete.coding import code_table, values_of
+
+#: A code takes a byte.
+MOST_LEVELS = 255
+
+
+class DiscreteSuffStat(Mapping[str, Any]):
+    """A table of codes, pcalg's ``suffStat`` for ``disCItest`` and ``binCItest``.
+
+    Parameters
+    ----------
+    dm : int (n, p)
+        Codes 0, 1, ..., k - 1 of each variable; a DataFrame or an array. For other values see `from_data`.
+    nlev : int (p,), optional
+        Number of levels of each variable, 2 to 255; by default the number of different codes of each column.
+    adaptDF : bool
+        Given a conditioning set, lower the degrees of freedom by the number of empty cells, but not below 1.
+    labels : sequence of str, optional
+        Names of the variables; by default the column names of a DataFrame.
+
+    Attributes
+    ----------
+    codes : uint8 (p, n)
+        The codes by variable.
+    nlev : int64 (p,)
+    adaptDF : bool
+    labels : tuple of str, or None
+    categories : tuple of tuples, or None
+        What each code stands for, after `from_data`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Missing values, values that are not whole numbers, negative codes, a variable with one level only or more than
+        255, codes beyond nlev; the message names the columns.
+
+    Notes
+    -----
+    It is a mapping with the keys "dm", "nlev" and "adaptDF", as pcalg's tests expect one.
+    """
+
+    def __init__(
+        self,
+        dm: Any,
+        nlev: Sequence[int] | NDArray[Any] | None = None,
+        *,
+        adaptDF: bool,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(adaptDF, bool | np.bool_):
+            raise TypeError(f"adaptDF must be True or False, got {adaptDF!r}")
+        values, columns = values_of(dm, "dm")
+        self.labels = _labels(labels, columns, values.shape[1])
+        names = self.labels or [f"column {j}" for j in range(values.shape[1])]
+        codes = _whole_numbers(values, names)
+        self.nlev = _levels(codes, nlev, names)
+        self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T, dtype=np.uint8)
+        self.adaptDF = bool(adaptDF)
+        self.categories: tuple[tuple[Any, ...], ...] | None = None
+
+    @classmethod
+    def from_data(cls, data: Any, labels: Sequence[str] | None = None, *, adaptDF: bool = False) -> DiscreteSuffStat:
+        """Code a table of categories: the different values of each column, in their order, become 0, 1, ....
+
+        Parameters
+        ----------
+        data : DataFrame or array (n, p)
+            Strings, booleans, categories or whole numbers. A category that does not occur gets no code.
+        labels : sequence of str, optional
+            Names of the variables, instead of the column names.
+        adaptDF : bool, default False
+
+        Returns
+        -------
+        DiscreteSuffStat
+            Its `categories` say what each code stands for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Missing values, a constant column, one with more than 255 different values or with numbers that are not
+            whole; the message names the columns.
+        """
+        codes, categories, columns = code_table(data)
+        out = cls(codes, [len(c) for c in categories], adaptDF=adaptDF, labels=labels or columns)
+        out.categories = categories
+        return out
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return int(self.codes.shape[1])
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.codes)
+
+    def check_binary(self) -> None:
+        """Raise ValueError unless all variables have the levels 0 and 1."""
+        if (self.nlev != 2).any():
+            j = int(np.flatnonzero(self.nlev != 2)[0])
+            name = self.labels[j] if self.labels else f"column {j}"
+            raise ValueError(f"binCItest takes variables with levels 0 and 1; {name} has {self.nlev[j]}: use disCItest")
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "dm":
+            return self.codes.T
+        if key in ("nlev", "adaptDF"):
+            return getattr(self, key)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("dm", "nlev", "adaptDF"))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __repr__(self) -> str:
+        levels = f"{self.nlev.min()} to {self.nlev.max()} levels"
+        return f"DiscreteSuffStat(p={self.p}, n={self.n}, {levels}, adaptDF={self.adaptDF})"
+
+
+def as_discrete_suff_stat(suffStat: Any) -> DiscreteSuffStat:
+    """Accept what `pc` and `skeleton` accept for discrete data: DiscreteSuffStat, or a mapping with dm and adaptDF.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is something else or lacks an entry.
+    """
+    if isinstance(suffStat, DiscreteSuffStat):
+        return suffStat
+    if not isinstance(suffStat, Mapping):
+        raise TypeError(
+            "suffStat must be a DiscreteSuffStat or a mapping with 'dm' (codes) and 'adaptDF', "
+            f"got {type(suffStat).__name__}; for a table of categories use DiscreteSuffStat.from_data(table)"
+        )
+    missing = [key for key in ("dm", "adaptDF") if suffStat.get(key) is None]
+    if missing:
+        what = {"dm": "'dm' (codes, n rows and p columns)", "adaptDF": "'adaptDF' (True or False)"}
+        raise ValueError(f"suffStat lacks {' and '.join(what[key] for key in missing)}")
+    return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), adaptDF=suffStat["adaptDF"])
+
+
+def _labels(labels: Sequence[str] | None, columns: Sequence[str] | None, p: int) -> tuple[str, ...] | None:
+    chosen = columns if labels is None else labels
+    if chosen is None:
+        return None
+    if len(chosen) != p or len(set(chosen)) != p or not all(isinstance(label, str) for label in chosen):
+        raise ValueError(f"labels must be {p} distinct strings, got {list(chosen)!r}")
+    return tuple(chosen)
+
+
+def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int64]:
+    if values.dtype.kind not in "iubf":
+        raise TypeError(
+            f"dm must hold whole numbers, got {values.dtype}; for strings and categories use "
+            "DiscreteSuffStat.from_data(table)"
+        )
+    if values.dtype.kind == "f":
+        _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {}")
+        _refuse(
+            (values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0),
+            names,
+            "dm must hold whole numbers 0, 1, ...; {} does not. Is it continuous? Then use the Gaussian test "
+            "(gaussCItest), or cut it into intervals",
+        )
+    codes = values.astype(np.int64)
+    _refuse((codes < 0).any(axis=0), names, "dm must hold codes from 0 on; negative ones in {}")
+    return codes
+
+
+def _levels(
+    codes: NDArray[np.int64], nlev: Sequence[int] | NDArray[Any] | None, names: Sequence[str]
+) -> NDArray[np.int64]:
+    largest = codes.max(axis=0)
+    if nlev is None:
+        seen = np.array([len(np.unique(column)) for column in codes.T])
+        _refuse(seen < 2, names, "a variable needs at least 2 levels; {} is constant")
+        _refuse(
+            largest >= seen,
+            names,
+            "without nlev the codes must be 0, 1, ..., k - 1; {} leaves some out: give nlev, or use "
+            "DiscreteSuffStat.from_data(table)",
+        )
+        levels = seen
+    else:
+        given = np.asarray(nlev)
+        if given.shape != largest.shape or given.dtype.kind not in "iuf" or (given != np.floor(given)).any():
+            raise ValueError(f"nlev must hold {len(largest)} whole numbers, one per column of dm, got {nlev!r}")
+        levels = given.astype(np.int64)
+        _refuse(levels < 2, names, "nlev must be at least 2; it is not for {}")
+        _refuse(largest >= levels, names, "a code of dm must be below nlev; it is not in {}")
+    _refuse(levels > MOST_LEVELS, names, "a variable may have at most 255 levels; {} has more. Is it continuous?")
+    return levels.astype(np.int64)
+
+
+def _refuse(wrong: Any, names: Sequence[str], message: str, most: int = 8) -> None:
+    """Raise ValueError with the names of the columns that are wrong."""
+    columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
+    if columns:
+        shown = ", ".join(columns[:most])
+        raise ValueError(message.format(shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"))

@@ -1,0 +1,172 @@
+"""The G^2 tests of one row, set after set: the configurations of x and S are made once for all targets.
+
+The walk visits the subsets of all neighbours in lexicographic order, so each target meets the sets without itself in
+pcalg's order and stops at its first separating set. The configurations of the members that a set shares with the set
+before it are kept.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycupc.compiled import compiled, part
+from pycupc.discrete.chi_square import upper_tail
+from pycupc.discrete.contingency import (
+    Data,
+    configurations,
+    extend_configuration,
+    is_tested,
+    run_test,
+    start_configuration,
+)
+from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
+from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.engines.cpu.walk_state import NO_TARGET
+
+
+class DiscreteSide(NamedTuple):
+    """What all walks of one side of a level share; the fields as in `walk_state.Side`, the data instead of C."""
+
+    data: Data
+    offsets: Indices
+    neighbours: Ints
+    chosen: Mask
+    hint: Indices
+    binomials: Indices
+    level: int
+
+
+class DiscreteWork(NamedTuple):
+    """Work space of a walk.
+
+    chosen, S : int64 (level,)
+        Positions and variables of the set.
+    is_open : bool (position,)
+    g2, df, p : float64, int64, float64 (position,)
+        Of the test with the largest p-value; p is -1 where there was none.
+    """
+
+    chosen: Indices
+    S: Indices
+    is_open: Mask
+    g2: Floats
+    df: Indices
+    p: Floats
+
+
+def work_space(level: int, d: int) -> DiscreteWork:
+    """Arrays for walks over rows of up to d neighbours."""
+    return DiscreteWork(
+        np.empty(level, np.int64),
+        np.empty(level, np.int64),
+        np.empty(d, np.bool_),
+        np.empty(d),
+        np.empty(d, np.int64),
+        np.empty(d),
+    )
+
+
+@part
+def _start_row(side, outcomes, work, start, d, out, first):
+    """Set up for a walk over a row; returns the number of targets."""
+    n = 0
+    for i in range(d):
+        e, o = start + i, out + i
+        work.is_open[i] = side.chosen[e] and not 0 <= side.hint[e] < first
+        outcomes.rank[o] = NO_TARGET
+        if work.is_open[i]:
+            outcomes.entry[o], outcomes.rank[o] = e, -1
+            work.p[i] = -1.0
+            n += 1
+    return n
+
+
+@part
+def _drop_separated(side, work, start, d, number):
+    """Drop the targets that an earlier set is known to separate; returns how many."""
+    n = 0
+    for i in range(d):
+        known = side.hint[start + i]
+        if work.is_open[i] and 0 <= known < number:
+            work.is_open[i] = False
+            n += 1
+    return n
+
+
+@part
+def _ready_configurations(side, x, ready, work, counting):
+    """Make the configurations of x and the whole set. Those of `ready` members are there; -1: not even those of x."""
+    if ready < 0:
+        start_configuration(side.data, x, counting)
+        ready = 0
+    for t in range(ready, side.level):
+        extend_configuration(side.data, work.S[t], t, counting)
+
+
+@part
+def _keep_largest(work, i, g2, df):
+    """Remember the test with the largest p-value, which falls with G^2 and grows with the degrees of freedom."""
+    if work.p[i] < 0.0 or g2 < work.g2[i] or df > work.df[i]:
+        p = upper_tail(g2, df)
+        if p > work.p[i]:
+            work.p[i], work.g2[i], work.df[i] = p, g2, df
+
+
+@compiled
+def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the hot loop
+    """Walk through the sets of each item."""
+    data, level, n = side.data, side.level, side.data.codes.shape[1]
+    out = 0
+    for item in range(len(items.row)):
+        x, first = items.row[item], items.first[item]
+        start = side.offsets[x]
+        d = side.offsets[x + 1] - start
+        n_open = _start_row(side, outcomes, work, start, d, out, first)
+        unrank(side.binomials, d, level, first, work.chosen)
+        ready, changed = -1, 0
+        for number in range(first, first + items.prefixes[item]):
+            if number % 64 == 0:
+                n_open -= _drop_separated(side, work, start, d, number)
+            if n_open == 0 or state[STOP] != 0:
+                break
+            for t in range(changed, level):
+                work.S[t] = side.neighbours[start + work.chosen[t]]
+            ready = min(ready, changed)
+            q = configurations(data.levels, work.S, level, n)
+            for i in range(d):
+                member = False
+                for t in range(level):
+                    member = member or work.chosen[t] == i
+                if member or not work.is_open[i]:
+                    continue
+                y = side.neighbours[start + i]
+                independent, p = True, 1.0  # too few observations count as independence
+                if is_tested(data, x, y, level, q):
+                    if ready < level:
+                        _ready_configurations(side, x, ready, work, counting)
+                        ready = level
+                    independent, doubtful, g2, df = run_test(data, x, y, level, q, counting)
+                    state[DOUBTFUL] += doubtful
+                    if independent:
+                        p = upper_tail(g2, df)
+                    else:
+                        _keep_largest(work, i, g2, df)
+                if independent:
+                    o = out + i
+                    outcomes.rank[o] = rank_without(side.binomials, d - 1, level, work.chosen, i)
+                    outcomes.r[o] = p
+                    work.is_open[i] = False
+                    n_open -= 1
+                    known = side.hint[start + i]
+                    if known < 0 or number < known:
+                        side.hint[start + i] = number
+            changed = next_subset(work.chosen, level, d)
+            if changed < 0:
+                break
+        for i in range(d):
+            outcomes.smallest[out + i] = np.inf if work.p[i] < 0.0 else -work.p[i]
+        out += d

@@ -1,0 +1,134 @@
+"""The G^2 tests over the graph between levels; the sibling of `gaussian`, with the same methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+
+from pycupc.discrete import contingency
+from pycupc.discrete.contingency import Data
+from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.engines import subsets
+from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
+from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
+from pycupc.engines.cpu.walk_state import Items, Outcomes
+
+#: Observations that the tests of a task count: about a millisecond, so that threads end together.
+TASK_OBSERVATIONS = 1_000_000
+#: Counting an observation takes about a twentieth of the time of a Gaussian test, by which work is weighed.
+OBSERVATIONS_PER_GAUSSIAN_TEST = 20
+
+
+class DiscreteTests:
+    """G^2 tests of codes.
+
+    Parameters
+    ----------
+    data : Data
+    """
+
+    #: Levels from here on share their compiled code.
+    LEVELS_COMPILED = 1
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._n = int(data.codes.shape[1])
+
+    @staticmethod
+    def rehearsal() -> DiscreteTests:
+        """Tests of four variables that are copies of each other, for compiling."""
+        codes = np.tile(np.arange(2), 100)[:, None].repeat(4, axis=1)
+        return DiscreteTests(contingency.prepare(DiscreteSuffStat(codes, adaptDF=False), 0.01, quirks=False))
+
+    def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
+        """The graph that level 0 leaves."""
+        p = len(self._data.codes)
+        step = max(1, TASK_OBSERVATIONS // (p * self._n))
+        bounds = list(pairwise([*range(0, p, step), p]))
+        found: list[tuple[Ints, Ints, Floats, Mask]] = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0),) * 2] * len(bounds)  # type: ignore[list-item]
+
+        def test(block: int) -> Task:
+            def rows(state: State) -> int:
+                found[block] = self._pairs(*bounds[block], gaps, fixed, state)
+                return 0
+
+            return rows
+
+        run((test(block) for block in range(len(bounds))), n_threads, self._work(p * (p - 1) // 2))
+        x, y, z, is_fixed = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
+        rows, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
+        offsets = np.searchsorted(rows, np.arange(p + 1))
+        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order].astype(np.bool_), np.tile(z, 2)[order])
+
+    def _pairs(
+        self, low: int, high: int, gaps: Mask | None, fixed: Mask | None, state: State
+    ) -> tuple[Ints, Ints, Floats, Mask]:
+        """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
+        p = len(self._data.codes)
+        pairs = np.arange(p)[None, :] > np.arange(low, high)[:, None]
+        if gaps is not None:
+            pairs &= ~gaps[low:high]
+        x, y = np.nonzero(pairs)
+        x += low
+        is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed[x, y]
+        independent, p_value = np.zeros(len(x), dtype=np.bool_), np.full(len(x), -np.inf)
+        tested = np.flatnonzero(~is_fixed)
+        outcome, value = np.empty(len(tested), dtype=np.bool_), np.empty(len(tested))
+        work = contingency.work_space(self._data, 0)
+        no_sets = np.empty((len(tested), 0), np.int64)
+        state[DOUBTFUL] += contingency.run_tests(self._data, x[tested], y[tested], no_sets, work, outcome, value)
+        independent[tested], p_value[tested] = outcome, value
+        kept = ~independent
+        return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
+
+    def load(self, graph: Graph, level: int) -> None:
+        """Nothing to load beside the code of the tests themselves."""
+
+    def rounds(
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
+    ) -> Iterator[tuple[Iterator[Task], int]]:
+        """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
+        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)
+        work = self._work(subsets.level_tests(graph.degrees(), targets.per_row, level))
+        yield Queue(graph, targets, level, findings, _Sets(side), hint).tasks(), work
+
+    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
+        """All tests were made."""
+        return Made(separated.n_tests, 0)
+
+    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:
+        """All tests were made."""
+        return
+
+    def z(self, smallest: Floats, level: int) -> Floats:
+        """Minus the largest p-value of the tests of a level; inf stays inf."""
+        return smallest
+
+    def _work(self, tests: int) -> int:
+        return tests * max(self._n // OBSERVATIONS_PER_GAUSSIAN_TEST, 1)
+
+
+class _Sets:
+    """G^2 tests of a level, for the queue: the parts of a row are the subsets of its neighbours."""
+
+    def __init__(self, side: DiscreteSide) -> None:
+        self._side = side
+
+    def parts(self, d: int) -> int:
+        return comb(d, self._side.level)
+
+    def task_tests(self, d: int) -> int:
+        return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
+
+    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+        data, level = self._side.data, self._side.level
+        walk_sets(self._side, items, outcomes, work_space(level, widest), contingency.work_space(data, level), state)

@@ -145,7 +145,9 @@ def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
     if not known:  # a result of R: the sets are there, the tests are not
         x, y, level, _ = fit.found_sepset.flat()
     r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
-    here, complete_from = _closest(place[x] >= 0, place[y] >= 0, level, r)
+    everywhere = bool((place >= 0).all())
+    here = np.flatnonzero(level > 0) if everywhere else np.flatnonzero((place[x] >= 0) & (place[y] >= 0) & (level > 0))
+    here, complete_from = _closest(here, level, r)
     x, y, level, r = x[here], y[here], level[here], r[here]
     if known and gone.r_known and not gone.r_recorded:
         r = np.array([gone.r_at(k) for k in here.tolist()], dtype=np.float64)
@@ -160,19 +162,19 @@ def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
     return RemovedPairs(number[x], number[y], level, number[members], r_known, p, complete_from), named
 
 
-def _closest(
-    x_here: NDArray[np.bool_], y_here: NDArray[np.bool_], level: NDArray[Any], r: NDArray[np.float64]
-) -> tuple[Integers, int]:
-    """Removed pairs of the page, at most MAX_REMOVED: of the highest levels, and at the last of these with the largest
-    |r|, that is with the smallest p; and the level from which on all are among them.
+def _closest(here: Integers, level: NDArray[Any], r: NDArray[np.float64]) -> tuple[Integers, int]:
+    """At most MAX_REMOVED of the removed pairs at the positions `here`, and the level from which on all are among them.
+
+    They are those of the highest levels, and at the last of these levels those with the largest |r|, that is the
+    smallest p.
     """
-    here = np.flatnonzero(x_here & y_here & (level > 0))
     if len(here) <= MAX_REMOVED:
         return here, 1
     at_least = np.cumsum(np.bincount(level[here])[::-1])[::-1]  # pairs removed at this level or a later one
     last = int(np.flatnonzero(at_least > MAX_REMOVED)[-1])
     sure, open_ = here[level[here] > last], here[level[here] == last]
-    strength = np.abs(np.nan_to_num(r[open_]))
+    strength = np.abs(r[open_])
+    strength[np.isnan(strength)] = 0.0
     room = MAX_REMOVED - len(sure)
     limit = np.partition(strength, len(open_) - room)[len(open_) - room]
     above, tied = np.flatnonzero(strength > limit), np.flatnonzero(strength == limit)
@@ -196,9 +198,10 @@ def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any
 
 def _reasons(fit: Explained, low: NDArray[Any], high: NDArray[Any], place: Integers) -> list[list[list[str | int]]]:
     """What set the arrowheads of each edge; variables by their numbers on the page, or by name if it lacks them."""
+    trace = dict(fit.trace)  # in which a look-up is quicker
     out: list[list[list[str | int]]] = []
     for a, b in zip(low.tolist(), high.tolist(), strict=True):
-        found = [reason for pair in ((a, b), (b, a)) if (reason := fit.trace.get(pair)) is not None]
+        found = [reason for pair in ((a, b), (b, a)) if (reason := trace.get(pair)) is not None]
         out.append(
             [[rule, *(int(place[v]) if place[v] >= 0 else fit.labels[v] for v in rest)] for rule, *rest in found]
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -149,7 +150,9 @@ def test_one_conditioning_variable():
     n_near = 0
     for seed in range(0, N_PROBLEMS, 5):
         C, n, _ = problem(seed)
-        for x, y, k in ((x, y, k) for x in range(7) for y in range(x) for k in range(7) if k not in (x, y)):
+        for x, y, k in permutations(range(7), 3):
+            if x < y:
+                continue
             with mpmath.workdps(60):
                 xy, xk, yk = (mpmath.mpf(float(v)) for v in (C[x, y], C[x, k], C[y, k]))
                 square = (1 - yk * yk) * (1 - xk * xk)

@@ -14,25 +14,27 @@
 constexpr double EPS = 2.220446049250313e-16;  // R's .Machine$double.eps
 constexpr int MAX_SWEEPS = 30;                 // bound on the sweeps of Jacobi's iteration
 
-// A matrix of m rows and two rows below it, in work space (canonical_doubles): consecutive words lie `step` apart.
+// A matrix of m rows and two rows below it, in work space (canonical_doubles) whose consecutive words lie `step` apart, and
+// the rotation that is under way. All of it is kept in memory and passed by address, so that callers keep their registers.
 struct Matrix {
     double* A;
-    int row, step, below;  // from one row to the next, one column to the next, a high part to its low part
-    HD Matrix(double* A_, int m, int step_) : A(A_), row(m * step_), step(step_), below((m + 2) * m * step_) {}
-    HD double& high(int i, int j) const { return A[i * row + j * step]; }
-    HD double& low(int i, int j) const { return A[i * row + j * step + below]; }
-    HD Double2x at(int i, int j) const { return {high(i, j), low(i, j)}; }
-    HD void set(int i, int j, const Double2x& v) const {
-        high(i, j) = v.high;
-        low(i, j) = v.low;
+    int m, step, i, j;
+    Double2x c, s;
+    HD volatile double& high(int row, int column) const { return A[(row * m + column) * step]; }
+    HD volatile double& low(int row, int column) const { return high(row + m + 2, column); }
+    HD Double2x at(int row, int column) const { return {high(row, column), low(row, column)}; }
+    HD void set(int row, int column, const Double2x& v) const {
+        high(row, column) = v.high;
+        low(row, column) = v.low;
     }
 };
+
 struct Eliminated {
     double r, trace;  // of the inverse; 1e300 if a pivot is not positive
 };
 // Eliminates all variables of the lower triangle. The upper triangle takes the inverse of the unit triangular factor, in float64.
-SLOW_HD Eliminated eliminate(const Matrix A, const int m) {
-    const int x = m - 2, y = m - 1;
+SLOW_HD Eliminated eliminate(const Matrix& A) {
+    const int m = A.m, x = m - 2, y = m - 1;
     double vx = 0.0, vy = 0.0, cov = 0.0, trace = 0.0;
     ROLLED
     for (int k = 0; k < m; ++k) {
@@ -61,15 +63,17 @@ SLOW_HD Eliminated eliminate(const Matrix A, const int m) {
 }
 
 // The rotation of all rows but i and j themselves.
-SLOW_HD void turn(const Matrix A, const int i, const int j, const int m, const Double2x c, const Double2x s) {
+SLOW_HD void turn(const Matrix& A) {
     ROLLED
-    for (int k = 0; k < m + 2; ++k) {
+    for (int k = 0; k < A.m + 2; ++k) {
+        const int i = A.i, j = A.j;
+        const Double2x c = A.c, s = A.s;
         if (k == i || k == j) continue;
         const Double2x u = A.at(k, i), v = A.at(k, j);
         const Double2x p = minus(times(c, u), times(s, v)), q = plus(times(s, u), times(c, v));
         A.set(k, i, p);
         A.set(k, j, q);
-        if (k < m) {
+        if (k < A.m) {
             A.set(i, k, p);
             A.set(j, k, q);
         }
@@ -77,7 +81,8 @@ SLOW_HD void turn(const Matrix A, const int i, const int j, const int m, const D
 }
 
 // One Jacobi rotation: zero entry (i, j) of the symmetric matrix, whose rows m and m + 1 hold eigenvectors.
-SLOW_HD void rotate(const Matrix A, const int i, const int j, const int m) {
+SLOW_HD void rotate(Matrix& A) {
+    const int i = A.i, j = A.j;
     const Double2x a = A.at(i, i), b = A.at(j, j), off = A.at(j, i), one = {1.0, 0.0};
     const Double2x width = minus(b, a);
     const double theta = width.high / (2.0 * off.high);
@@ -93,10 +98,13 @@ SLOW_HD void rotate(const Matrix A, const int i, const int j, const int m) {
     A.set(j, j, plus(b, shift));
     A.set(i, j, zero);
     A.set(j, i, zero);
-    turn(A, i, j, m, c, s);
+    A.c = c;
+    A.s = s;
+    turn(A);
 }
 
-HD double largest_on_diagonal(const Matrix A, const int m) {
+HD double largest_on_diagonal(const Matrix& A) {
+    const int m = A.m;
     double largest = 0.0;
     ROLLED
     for (int i = 0; i < m; ++i)
@@ -105,24 +113,25 @@ HD double largest_on_diagonal(const Matrix A, const int m) {
 }
 
 // One sweep of rotations; false where nothing was left to rotate.
-SLOW_HD bool sweep_once(const Matrix A, const int m) {
-    const double tiny = largest_on_diagonal(A, m) * 1e-36;
+SLOW_HD bool sweep_once(Matrix& A) {
+    const double tiny = largest_on_diagonal(A) * 1e-36;
     bool rotated = false;
     ROLLED
-    for (int i = 0; i < m - 1; ++i) {
+    for (A.i = 0; A.i < A.m - 1; ++A.i) {
         ROLLED
-        for (int j = i + 1; j < m; ++j)
-            if (fabs(A.high(j, i)) > tiny) {
+        for (A.j = A.i + 1; A.j < A.m; ++A.j)
+            if (fabs(A.high(A.j, A.i)) > tiny) {
                 rotated = true;
-                rotate(A, i, j, m);
+                rotate(A);
             }
     }
     return rotated;
 }
 
 // r from eigenvalues and rows x and y of their vectors.
-SLOW_HD double truncated_r(const Matrix A, const int m) {
-    const double drop = m * largest_on_diagonal(A, m) * EPS;
+SLOW_HD double truncated_r(const Matrix& A) {
+    const int m = A.m;
+    const double drop = m * largest_on_diagonal(A) * EPS;
     double xx = 0.0, xy = 0.0, yy = 0.0;
     ROLLED
     for (int k = 0; k < m; ++k) {
@@ -137,19 +146,20 @@ SLOW_HD double truncated_r(const Matrix A, const int m) {
 }
 
 // r from the pseudoinverse of the matrix in A, by cyclic Jacobi rotations.
-SLOW_HD double pseudoinverse_r(const Matrix A, const int m) {
+SLOW_HD double pseudoinverse_r(Matrix& A) {
+    const int m = A.m;
     ROLLED
     for (int k = 0; k < m; ++k) {
         A.set(m, k, {k == m - 2 ? 1.0 : 0.0, 0.0});
         A.set(m + 1, k, {k == m - 1 ? 1.0 : 0.0, 0.0});
     }
     int sweep = 0;
-    while (sweep < MAX_SWEEPS && sweep_once(A, m)) ++sweep;
-    return truncated_r(A, m);
+    while (sweep < MAX_SWEEPS && sweep_once(A)) ++sweep;
+    return truncated_r(A);
 }
 
 // The matrix of S, x, y: each pair of variables from one cell of C.
-SLOW_HD void load(const Matrix A, const double* C, i64 p, int x, int y, const int* S, int size) {
+SLOW_HD void load(const Matrix& A, const double* C, i64 p, int x, int y, const int* S, int size) {
     const int m = size + 2;
     ROLLED
     for (int i = 0; i < m; ++i) {
@@ -166,10 +176,10 @@ SLOW_HD void load(const Matrix A, const double* C, i64 p, int x, int y, const in
 // Arguments as of partial_correlation; not clipped.
 SLOW_HD double exact_r(const double* C, i64 p, int x, int y, const int* S, int size, double* work, int step) {
     const int m = size + 2;
-    const Matrix A(work, m, step);
+    Matrix A = {work, m, step};
     load(A, C, p, x, y, S, size);
-    const Eliminated e = eliminate(A, m);
+    const Eliminated e = eliminate(A);
     if (2.0 * m * m * EPS * e.trace < 1.0) return e.r;  // no singular value exceeds m, all are above 1 / trace
     load(A, C, p, x, y, S, size);
-    return pseudoinverse_r(A, m);
+    return pseudoinverse_r(A);
 }

@@ -23,7 +23,7 @@ from pycupc.results.sepset import SepSets
 
 #: What takes as long as looking at one member of a set and at one cell, in units of one step to a neighbour's
 #: neighbour and of one search among the cells of a row: see `_mark_members`.
-STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 40
+STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 100
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:

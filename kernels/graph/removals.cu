@@ -2,6 +2,7 @@
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that the level tested.
 #include "canonical/partial_correlation_warp.cuh"
 #include "graph/bound.cuh"
+#include "graph/record.cuh"
 
 // Whether a set of this row separated the pair: side A left GONE_A in G, side B GONE_B.
 DEVICE bool separated(const int x, const int y, const unsigned char state) {
@@ -127,15 +128,7 @@ extern "C" __global__ void finish_records(const Graph g, const Level lv, const R
     for (i64 i = id; i < total; i += warps) {
         const int x = records.x[i], y = records.y[i], d = (int)(g.start[x + 1] - g.start[x]);
         unrank_by_warp(lv.binom, d, l, records.rank[i], s);
-        u64 after = 0;  // subsets of adj(x) without y that come after S
-        for (int k = lane; k < l; k += 32) {
-            const int at = s[k], v = g.column[g.start[x] + at];
-            after += lv.binom(d - 2 - (at - (v > y)), l - k);
-            s[k] = v;
-            records.S[i * l + k] = v;
-        }
-        __syncwarp();
-        tests += lv.binom(d - 1, l) - sum_over_warp(after);
+        tests += finish_record(g, lv, records, i, s);
         const double r = partial_correlation_by_warp(g.C, g.p, x, y, s, l, A, spare);
         if (lane == 0) records.r[i] = r;
         __syncwarp();

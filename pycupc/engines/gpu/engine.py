@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
-from pycupc.engines.gpu import schur
+from pycupc.engines.gpu import discrete, schur
 from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
@@ -17,6 +17,9 @@ from pycupc.engines.gpu.graph import DeviceGraph, Outlook
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
 from pycupc.gaussian.suffstat import MatrixFacts
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
 
 #: "schur" is the name that "gpu" has among the algorithms.
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
@@ -81,11 +84,12 @@ class GpuEngine(Engine):
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
-        self._tests: LevelTests = (
+        self._gaussian: LevelTests = (
             schur.SchurTests(self.device.processors, prune=pruning)
             if algorithm == "schur"
             else CupcTests(algorithm, geometry)
         )
+        self._tests: LevelTests = self._gaussian
         self._C: Any = None
         self._C_host: Floats | None = None
         self._problem: tuple[Floats, float] = np.empty((0, 0)), 0.0
@@ -107,11 +111,12 @@ class GpuEngine(Engine):
         All kernels together take half a minute at most.
         """
         if level is None:
-            wanted = [("graph/inspect", "inspect"), *self._tests.all_kernels()]
+            wanted = [("graph/inspect", "inspect"), *self._gaussian.all_kernels()]
             wanted += [name for l in range(3) for name in DeviceGraph.kernels(l)]
+            wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
         else:
-            wanted = DeviceGraph.kernels(level)
+            wanted = (self._graph or DeviceGraph).kernels(level)
             if level and self._graph is not None:
                 wanted += self._tests.kernels(level, self._graph.outlook)
             notice = f"compiling for level {level}, once per machine"
@@ -175,12 +180,23 @@ class GpuEngine(Engine):
         progress: ProgressHook | None = None,
     ) -> None:
         """Take the problem; see `Engine.start`."""
-        self._progress, self._graph = progress, None
+        self._progress, self._graph, self._tests = progress, None, self._gaussian
         with self._session():
             self._take(C)
             self._graph = DeviceGraph(self.device, self._C, n, gaps, fixed, schur.BOUNDS)
             self._C_host = None  # the caller may change its array from now on, unless `unfinished_z` is to be called
             self._problem = np.ascontiguousarray(C, dtype=np.float64), n
+
+    def start_discrete(
+        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
+    ) -> None:
+        """Take the problem; see `Engine.start_discrete`. The algorithms of Zarebavani et al. have no such tests."""
+        if self.algorithm != "schur":
+            super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
+        self._progress, self._graph, self._C, self._C_host = progress, None, None, None
+        with self._session():
+            graph = discrete.start(self.device, data, gaps, fixed)
+        self._graph, self._tests = graph, graph.tests
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:

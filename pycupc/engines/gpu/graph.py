@@ -158,18 +158,26 @@ class DeviceGraph:
         """Drop the edges whose correlation is at most `cutoff`, and list the neighbours that are left."""
         dev, p = self._dev, self.p
         dev.scratch.reset()
-        level, tiles = self._level(0, cutoff), -(-p // 32)
+        level = self._level(0, cutoff)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
-        masks = (ptr(mask) for mask in self._masks)
-        dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
+        self._test_pairs(graph, level, tick)
         dev.launch("graph/neighbours", "count_neighbours", (p,), (128,), (graph, rows))
         dev.launch("graph/neighbours", "scan_rows", (1,), (1024,), (graph, level, rows, Records(), self._classes))
         counters = self._read_counters(tick)
         self._allocate()
-        args = (self._graph(0), self._root_df(0), self._root_df(1))
-        dev.launch("graph/neighbours", "list_neighbours", (p,), (32,), args)
+        self._list_pairs()
         more = self._more_after_level0(counters.tests)
         return LevelResult(0, *self._no_records(0), counters.tests, counters.removed, 0, more)
+
+    def _test_pairs(self, graph: Graph, level: Level, tick: Tick) -> None:
+        """The tests of level 0: G, and the counters."""
+        tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
+        self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
+
+    def _list_pairs(self) -> None:
+        """The neighbour lists of the first graph."""
+        args = (self._graph(0), self._root_df(0), self._root_df(1))
+        self._dev.launch("graph/neighbours", "list_neighbours", (self.p,), (32,), args)
 
     def _allocate(self) -> None:
         """Neighbour lists, twice: a level reads one and writes the other."""

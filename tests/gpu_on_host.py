@@ -27,12 +27,15 @@ FILES = {
     "graph/removals": ("mark_side_b", "count_rows", "compact_rows"),
     "discrete/data": ("pack_codes",),
     "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
-    "discrete/sets": (*("count_targets", "plan_sets", "contingency_sets", "settle_sets"), "contingency_records"),
+    "discrete/sets": (
+        *("count_targets", "plan_sets", "contingency_sets", "settle_sets"),
+        *("contingency_records", "p_values"),
+    ),
 }
 
 
-def build(folder: Path) -> ctypes.CDLL | None:
-    """Compile the kernels into `folder`; None without a C++ compiler."""
+def build(folder: Path, threads: int) -> ctypes.CDLL | None:
+    """Compile the kernels into `folder` for blocks of so many threads; None without a C++ compiler."""
     compiler = shutil.which("g++")
     if compiler is None:
         return None
@@ -49,7 +52,16 @@ def build(folder: Path) -> ctypes.CDLL | None:
             f"{{ host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}}); }}"
         )
     (folder / "kernels.cpp").write_text("\n".join([*lines, "}\n"]))
-    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC"]
+    flags = [
+        "-std=c++17",
+        "-O2",
+        "-ffp-contract=off",
+        "-w",
+        "-U_FORTIFY_SOURCE",
+        "-shared",
+        "-fPIC",
+        f"-DCONTINGENCY_THREADS={threads}",
+    ]
     command = [compiler, *flags, f"-I{folder}", f"-I{TESTS}", "kernels.cpp", "-o", "kernels.so"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -166,8 +166,13 @@ struct SetRange {
     int side;  // 0: pairs x < y; 1: pairs x > y that side 0 left
 };
 
-constexpr int BENCH_BYTES = 6400;   // of discrete/contingency.cuh: see Bench
-constexpr int MOST_OFFSETS = 1024;  // of planes, by configuration and member
+#ifndef CONTINGENCY_THREADS
+#define CONTINGENCY_THREADS 256
+#endif
+constexpr int THREADS = CONTINGENCY_THREADS;     // of a block of the discrete tests
+constexpr int BLOCKS = 768 / THREADS;            // of them, at least, on a multiprocessor
+constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/contingency.cuh: see Bench
+constexpr int MOST_OFFSETS = 1536;               // of planes, by configuration and member
 
 // Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: a matrix [m, m], two
 // vectors [m], and m ints, m = level + 2.

@@ -17,10 +17,12 @@ using std::sqrt;
 constexpr int LARGEST_SET_OF_DISCITEST = 4;  // as in pycupc/discrete/g_square.py
 constexpr int OBSERVATIONS_PER_DF = 10;
 
+constexpr double LEAST_TERM = 1e-14;  // of the series, relative to its sum
+
 enum Outcome { DEPENDENT, INDEPENDENT, DOUBTFUL };
 
-// P(chi-square with df degrees of freedom > g2), by its finite series, from its largest term to both sides; see
-// pycupc.discrete.chi_square.upper_tail.
+// P(chi-square with df degrees of freedom > g2), by its finite series, from its largest term to both sides: see
+// pycupc.discrete.chi_square.upper_tail, which adds more terms. Both are right to 1e-9.
 HD double upper_tail(const double g2, const i64 df) {
     const double h = 0.5 * g2;
     if (!(h > 0.0)) return 1.0;
@@ -29,17 +31,16 @@ HD double upper_tail(const double g2, const i64 df) {
     if (last < 0) return tail;
     const i64 i0 = h < (double)last ? (i64)h : last;
     const double largest = exp(((double)i0 + a) * log(h) - h - lgamma((double)i0 + a + 1.0));
+    const double per_h = 1.0 / h;  // a thread that divides in every step keeps its block waiting
     double total = largest, term = largest;
-    for (i64 i = i0; i > 0; --i) {
-        term *= ((double)i + a) / h;
+    for (i64 i = i0; i > 0 && term > LEAST_TERM * total; --i) {
+        term *= ((double)i + a) * per_h;
         total += term;
-        if (term < 1e-18 * total) break;
     }
     term = largest;
-    for (i64 i = i0 + 1; i <= last; ++i) {
+    for (i64 i = i0 + 1; i <= last && term > LEAST_TERM * total; ++i) {
         term *= h / ((double)i + a);
         total += term;
-        if (term < 1e-18 * total) break;
     }
     return fmin(tail + total, 1.0);
 }

@@ -12,10 +12,10 @@
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"
 
-constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr int SLICE = THREADS;  // targets at a time
-constexpr int TILES = 2;        // tiles of 16 configurations that a warp counts at a time
-constexpr int FEW = 2;          // with fewer targets, masks do not pay
+constexpr int WARPS = THREADS / 32;
+constexpr int SLICE = THREADS;         // targets at a time
+constexpr int TILES = 2;               // tiles of 16 configurations that a warp counts at a time
+constexpr int MASKS_PER_TARGET = 100;  // conjunctions for masks that take the time of counting a target by atomics
 
 // What a block knows about its set and its targets; first in shared memory.
 struct Bench {
@@ -24,6 +24,7 @@ struct Bench {
     int y[SLICE], at[SLICE];  // targets; their positions among the neighbours
     int first[SLICE + 1];     // levels of the targets before this one
     int empty[SLICE];         // empty cells
+    int live[SLICE];          // contingency_sets: positions of the item's targets, if there are no more than that
     unsigned partial[WARPS];
     int size, kx;     // members of S; levels of x
     i64 q;            // configurations of S, n + 1 where there are more than n
@@ -194,16 +195,18 @@ DEVICE Column column_of(const Bench& b, const Codes& d, const int t0, const int 
     return {1 + b.first[lo] - first + level, (unsigned)(d.first[b.y[lo]] + level) * (unsigned)d.words};
 }
 
-// A warp's share of the product: a tile of 8 columns and up to N tiles of 16 configurations from `m` on.
+// The product of a tile of 8 columns and N tiles of 16 configurations from `m` on, over the observations of the blocks k0
+// <= k < k1 of 512; one warp. It is added to the table, which other warps may add to at the same time if `shared`.
 template <int N>
 DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int tile, const int columns, const int t0,
-                       const int t1, const bool margin, const int w0, const int blocks, const int pitch) {
+                       const int t1, const bool margin, const int w0, const int k0, const int k1, const int pitch,
+                       const bool shared) {
     const int lane = threadIdx.x & 31, of_four = lane & 3, group = lane >> 2, col = tile * 8 + group;
     const Column mine = column_of(b, d, t0, t1, min(col, columns - 1), margin);
     const uint4* plane = (const uint4*)(d.plane + mine.plane + w0) + of_four;
     const uint4* mask = b.mask + (16 * m + group) * (pitch / 4) + of_four;
     int c[N][4] = {};
-    for (int k = 0; k < blocks; ++k) {  // 512 observations: a thread's four words serve two products
+    for (int k = k0; k < k1; ++k) {  // a thread's four words serve two products
         const uint4 y = plane[4 * k];
         UNROLL
         for (int i = 0; i < N; ++i) {
@@ -220,8 +223,9 @@ DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int ti
             for (int half = 0; half < 2; ++half) {
                 const int v = 16 * (m + i) + 8 * half + group;
                 if (v >= b.V || tile * 8 + to >= columns) continue;
-                unsigned& cell = b.table[row * b.V + v];
-                cell = (w0 ? cell : 0) + (unsigned)c[i][2 * half + j];
+                unsigned* const cell = &b.table[row * b.V + v];
+                if (shared) atomicAdd(cell, (unsigned)c[i][2 * half + j]);
+                else *cell += (unsigned)c[i][2 * half + j];
             }
         }
     }
@@ -235,18 +239,23 @@ DEVICE void count_by_planes(Bench& b, const Codes& d, const Room& room, const in
     const int pitch = 16 * (step | 1);             // rows of masks lie in different banks
     const int columns = b.first[t1] - b.first[t0] - (t1 - t0) + margin;
     const int groups_m = (tiles_m + TILES - 1) / TILES, tasks = groups_m * ((columns + 7) / 8);
+    const int parts = max(1, min(WARPS / tasks, step));  // of the observations, where there are fewer tasks than warps
     const bool masked = b.masked;
     __syncthreads();
     if (!masked) list_planes(b, d);
+    for (int i = (margin ? 0 : V) + threadIdx.x; i < V * (1 + b.first[t1] - b.first[t0]); i += THREADS) b.table[i] = 0;
     __syncthreads();
     for (int w0 = 0; w0 < d.words; w0 += 16 * step) {
         const int blocks = min(step, (d.words - w0) / 16);
         if (!masked) fill_masks(b, d, w0, blocks, pitch);
         __syncthreads();
-        for (int task = threadIdx.x >> 5; task < tasks; task += WARPS) {
+        for (int share = threadIdx.x >> 5; share < tasks * parts; share += WARPS) {
+            const int task = share / parts, part = share - task * parts;
             const int tile = task / groups_m, m = TILES * (task - tile * groups_m);
-            if (m + 1 < tiles_m) count_tile<TILES>(b, d, m, tile, columns, t0, t1, margin, w0, blocks, pitch);
-            else count_tile<1>(b, d, m, tile, columns, t0, t1, margin, w0, blocks, pitch);
+            const int k0 = blocks * part / parts, k1 = blocks * (part + 1) / parts;
+            if (m + 1 < tiles_m)
+                count_tile<TILES>(b, d, m, tile, columns, t0, t1, margin, w0, k0, k1, pitch, parts > 1);
+            else count_tile<1>(b, d, m, tile, columns, t0, t1, margin, w0, k0, k1, pitch, parts > 1);
         }
         __syncthreads();
     }
@@ -344,7 +353,9 @@ DEVICE void test_targets(Bench& b, const Codes& d, const Room& room, const int T
             b.counted = 1 + wide;
             if (margin) b.of_margin = 0;
         }
-        const bool planes = !wide && T >= FEW && V <= room.configurations && V * (b.size + 1) <= MOST_OFFSETS;
+        const i64 planes_of_masks = V * (b.size + 1);
+        const bool planes = !wide && V <= room.configurations && planes_of_masks <= MOST_OFFSETS &&
+                            planes_of_masks <= MASKS_PER_TARGET * (T + 1);
         if (planes) count_by_planes(b, d, room, t0, t1, margin);
         else if (wide) count_by_atomics<true>(b, d, table, t0, t1, margin);
         else count_by_atomics<false>(b, d, table, t0, t1, margin);

@@ -7,17 +7,23 @@
 //   Work    a block takes one x and up to SLICE consecutive y at a time; see contingency.cuh
 //   Launch  any grid, block THREADS, dynamic shared memory as lay_out
 //   gaps, fixed  as of level0 in graph/neighbours.cu
-extern "C" __global__ void __launch_bounds__(THREADS)
-    contingency_pairs(const Graph g, const Codes d, const Room room, const Doubtful list, double* largest,
-                      const unsigned char* __restrict__ gaps, const unsigned char* __restrict__ fixed) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    contingency_pairs(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
+                      double* largest, const unsigned char* __restrict__ gaps,
+                      const unsigned char* __restrict__ fixed) {
     extern __shared__ uint4 pairs_memory[];
+    __shared__ int stop;
     const i64 p = g.p, slices = (p + SLICE - 1) / SLICE;
     Bench& b = lay_out(pairs_memory, room, 0);
     for (i64 item = blockIdx.x; item < p * slices; item += gridDim.x) {
         const i64 x = item / slices, y0 = x + 1 + (item - x * slices) * SLICE, y = y0 + threadIdx.x, cell = x * p + y;
         if (y0 >= p) continue;
-        if (threadIdx.x == 0) b.variable[0] = (int)x;
+        if (threadIdx.x == 0) {
+            b.variable[0] = (int)x;
+            stop = *lv.stop;
+        }
         __syncthreads();
+        if (stop) return;
         begin_set(b, d);
         bool in = y < p && !(gaps && gaps[cell]);
         if (in && fixed && fixed[cell]) {

@@ -58,17 +58,39 @@ extern "C" __global__ void plan_sets(const Graph g, const Level lv, const Queue 
     }
 }
 
-// The targets of one set among the neighbours a0 .. a0 + SLICE - 1. What has too few observations for a test is
-// independent at once. members: positions of the set. Returns how many there are.
-DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& range, const i64 e0, const int degree,
-                      const int a0, const int* members, const u64 number) {
-    const int a = a0 + threadIdx.x, x = b.variable[0];
-    bool in = a < degree && *(volatile u64*)&g.best[e0 + a] > number;
-    const int y = in ? g.column[e0 + a] : 0;
-    in = in && is_of_side(g, x, y, range.side);
+// What a target of this row must be at the set of this number.
+DEVICE bool is_live(const Graph& g, const SetRange& range, const int x, const int y, const i64 e, const u64 number) {
+    const u64 best = *(volatile u64*)&g.best[e];
+    return best > number && is_of_side(g, x, y, range.side);
+}
+
+// Collects the positions of an item's targets in b.live; returns how many there are, or -1 if they do not fit.
+DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int x, const i64 e0, const int degree,
+                     const u64 number) {
+    int live = 0;
+    for (int a0 = 0; a0 < degree; a0 += SLICE) {
+        const int a = a0 + threadIdx.x;
+        const bool in = a < degree && is_live(g, range, x, g.column[e0 + a], e0 + a, number);
+        const int n = collect(b, in, 0, a, 1);
+        if (live + n > SLICE) return -1;
+        if (threadIdx.x < n) b.live[live + threadIdx.x] = b.at[threadIdx.x];
+        live += n;
+        __syncthreads();
+    }
+    return live;
+}
+
+// The targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all neighbours if
+// `all`. What has too few observations for a test is independent at once. members: positions of the set. Returns how many
+// there are.
+DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& range, const i64 e0,
+                      const int candidates, const bool all, const int a0, const int* members, const u64 number) {
+    const int i = a0 + threadIdx.x, x = b.variable[0];
+    const int a = i >= candidates ? 0 : all ? i : b.live[i];
+    const int y = g.column[e0 + a], ky = d.levels[y];
+    bool in = i < candidates && is_live(g, range, x, y, e0 + a, number);
     if (in) *(volatile int*)&b.alive = 1;
     for (int t = 0; t < b.size; ++t) in = in && members[t] != a;
-    const int ky = in ? d.levels[y] : 0;
     if (in && !is_tested(d, b.kx, ky, b.size, b.q)) {
         separate(g, range.open, e0 + a, x, y, number);
         in = false;
@@ -79,7 +101,7 @@ DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& 
 // Tests of the sets of a launch. Writes g.best, g.z, side A's removals in g.G, range.open, the doubtful tests.
 //   Work    a block takes items from the queue: consecutive sets of a row; see contingency.cuh
 //   Launch  persistent grid, block THREADS, dynamic shared memory as lay_out and level ints more
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_sets(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
                      const Queue queue, const SetRange range) {
     extern __shared__ uint4 sets_memory[];
@@ -100,13 +122,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             atomicAdd(&lv.counters->handed_out[range.side], last - number);
         }
         if (threadIdx.x < 32) unrank_by_warp(lv.binom, degree, l, number, members);
+        const int live = find_live(b, g, range, x, e0, degree, number), candidates = live < 0 ? degree : live;
         __syncthreads();
-        for (bool alive = true; alive && number < last; ++number) {
+        for (bool alive = live != 0; alive && number < last; ++number) {
             for (int t = changed + threadIdx.x; t < l; t += THREADS) b.variable[1 + t] = g.column[e0 + members[t]];
             __syncthreads();
             begin_set(b, d);
-            for (int a0 = 0; a0 < degree; a0 += SLICE) {
-                const int T = targets_of(b, g, d, range, e0, degree, a0, members, number);
+            for (int a0 = 0; a0 < candidates; a0 += SLICE) {
+                const int T = targets_of(b, g, d, range, e0, candidates, live < 0, a0, members, number);
                 test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
                     const int y = b.y[t];
                     const i64 e = e0 + b.at[t];
@@ -137,11 +160,13 @@ extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const
     }
 }
 
-// From a record's rank to S and the p-value of its test; counters->tests as finish_records in graph/removals.cu does.
+// From a record's rank to S, G^2 and degrees of freedom (0: no test was made); counters->tests as finish_records in
+// graph/removals.cu does.
 //   Work    a block takes every gridDim.x-th record
 //   Launch  any grid, block THREADS, dynamic shared memory as contingency_sets
-extern "C" __global__ void __launch_bounds__(THREADS)
-    contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records) {
+//   df      [m] written here; G^2 goes to records.r
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
     extern __shared__ uint4 records_memory[];
     const int l = lv.level;
     Bench& b = lay_out(records_memory, room, l);
@@ -153,16 +178,26 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             unrank_by_warp(lv.binom, degree, l, records.rank[i], b.variable + 1);
             tests += finish_record(g, lv, records, i, b.variable + 1);
         }
-        if (threadIdx.x == 0) b.variable[0] = x;
+        if (threadIdx.x == 0) {
+            b.variable[0] = x;
+            df[i] = 0;
+        }
         __syncthreads();
         begin_set(b, d);
         const int ky = d.levels[y];
-        const bool tested = is_tested(d, b.kx, ky, l, b.q);
-        if (threadIdx.x == 0 && !tested) records.r[i] = 1.0;
-        const int T = collect(b, tested && threadIdx.x == 0, y, 0, ky);
+        const int T = collect(b, threadIdx.x == 0 && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
         test_targets(b, d, room, T, [&](const int, const i64 sum, const int empty) {
-            records.r[i] = upper_tail(2.0 * d.unit * (double)sum, degrees_of_freedom(d, b.kx, ky, l, b.q, empty));
+            records.r[i] = 2.0 * d.unit * (double)sum;
+            df[i] = degrees_of_freedom(d, b.kx, ky, l, b.q, empty);
         });
     }
     if (threadIdx.x == 0 && tests) atomicAdd(&lv.counters->tests, tests);
+}
+
+// From G^2 and degrees of freedom to p-values: a thread per record, since one alone would keep its block waiting.
+//   Launch  any grid, block 64
+extern "C" __global__ void p_values(const Graph g, const Records records, const i64* __restrict__ df) {
+    const i64 total = records.start[g.p];
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x)
+        records.r[i] = df[i] ? upper_tail(records.r[i], df[i]) : 1.0;
 }

@@ -20,8 +20,9 @@ from pycupc.engines.gpu.structures import Codes, Doubtful, Graph, Level, Queue, 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
 
-#: As in kernels/common/structures.cuh and kernels/discrete/contingency.cuh.
-THREADS, BENCH_BYTES, MOST_OFFSETS = 256, 6400, 1024
+#: As in kernels/common/structures.cuh.
+THREADS, MOST_OFFSETS = 256, 1536
+BENCH_BYTES = 30 * THREADS + 256
 #: Counter of the tickets of a launch; those of the sides count sets, for the progress.
 TICKETS = 5
 #: Memory for bit planes, and for tables that do not fit shared memory, at most.
@@ -29,9 +30,10 @@ PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
 
 PACK = ("discrete/data", "pack_codes")
 PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
-SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets", "contingency_records")]
+SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets")]
+RECORDS = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
 SETTLE = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
-KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *SETTLE]
+KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *SETTLE]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Tuning:
     configurations: int = 256
     first_sets: int = 4
     growth: int = 4
-    sets_per_item: int = 64
+    sets_per_item: int = 8
     doubtful: int = 4096
 
 
@@ -107,7 +109,7 @@ class DeviceCodes:
         codes = self._upload(dev, data.codes)
         plane = self._plane if self.by_planes else None
         args = (self.on_device, ptr(codes), ptr(self._code), ptr(plane))
-        dev.launch(*PACK, (p, -(-words // 8)), (THREADS,), args)
+        dev.launch(*PACK, (p, -(-words // 8)), (256,), args)
 
     @staticmethod
     def _upload(dev: Device, array: NDArray[Any]) -> Any:
@@ -130,7 +132,7 @@ class ContingencyTests:
         self._list: Doubtful | None = None
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return SETS
+        return [*SETS, *RECORDS]
 
     def all_kernels(self) -> list[KernelName]:
         return KERNELS
@@ -154,11 +156,11 @@ class ContingencyTests:
         dev.cp.cuda.runtime.memsetAsync(self._list.count, 0, 8, dev.stream.ptr)
         return self._list
 
-    def test_pairs(self, dev: Device, graph: Graph, gaps: Any, fixed: Any) -> None:
+    def test_pairs(self, dev: Device, graph: Graph, level: Level, gaps: Any, fixed: Any) -> None:
         """Start the tests of level 0: they write graph.G, which is zero, and the upper triangle of graph.C."""
         grid, room = self._room(dev, PAIRS[0], 0)
         largest = ctypes.c_void_p(graph.C)
-        args = (graph, self._codes.on_device, room, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
+        args = (graph, level, self._codes.on_device, room, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
         dev.launch(*PAIRS[0], (grid,), (THREADS,), args, shared_bytes(0))
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, *, again: bool = False) -> None:
@@ -183,9 +185,11 @@ class ContingencyTests:
 
     def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:
         """Sets and p-values of at most `most` records."""
-        grid, room = self._room(dev, SETS[3], level.level)
-        args = (graph, level, self._codes.on_device, room, records)
-        dev.launch(*SETS[3], (min(grid, most),), (THREADS,), args, shared_bytes(level.level))
+        grid, room = self._room(dev, RECORDS[0], level.level)
+        df = ctypes.c_void_p(dev.scratch.take(8 * most))
+        args = (graph, level, self._codes.on_device, room, records, df)
+        dev.launch(*RECORDS[0], (min(grid, most),), (THREADS,), args, shared_bytes(level.level))
+        dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), (graph, records, df))
 
     def doubtful(self, dev: Device, tick: Tick) -> int:
         """Doubtful tests of the tests that were started, once they have ended; none if none were started."""
@@ -257,10 +261,10 @@ class DiscreteGraph(DeviceGraph):
     def _test_pairs(self, graph: Graph, level: Level, tick: Tick) -> None:
         dev = self._dev
         self._G.data.memset_async(0, self._G.nbytes, dev.stream)
-        self.tests.test_pairs(dev, graph, *self._masks)
+        self.tests.test_pairs(dev, graph, level, *self._masks)
         count = self.tests.doubtful(dev, tick)
         if self.tests.enlarge(count):
-            self.tests.test_pairs(dev, graph, *self._masks)
+            self.tests.test_pairs(dev, graph, level, *self._masks)
         self.tests.settle(dev, graph, 0, count)
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 

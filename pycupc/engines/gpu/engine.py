@@ -99,6 +99,7 @@ class GpuEngine(Engine):
     def close(self) -> None:
         """Release the device memory of the run."""
         self._C = self._C_host = self._graph = None
+        self._tests = self._gaussian  # those of discrete data hold the data
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 

@@ -13,9 +13,10 @@
 #include "discrete/chi_square.cuh"
 
 constexpr int WARPS = THREADS / 32;
-constexpr int SLICE = THREADS;         // targets at a time
-constexpr int TILES = 2;               // tiles of 16 configurations that a warp counts at a time
-constexpr int MASKS_PER_TARGET = 100;  // conjunctions for masks that take the time of counting a target by atomics
+constexpr int SLICE = THREADS;  // targets at a time
+constexpr int TILES = 2;        // tiles of 16 configurations that a warp counts at a time
+// Planes in all masks up to which bit planes are the faster way: for a set, and for each target more; see LOG.md.
+constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
 // What a block knows about its set and its targets; first in shared memory.
 struct Bench {
@@ -355,7 +356,7 @@ DEVICE void test_targets(Bench& b, const Codes& d, const Room& room, const int T
         }
         const i64 planes_of_masks = V * (b.size + 1);
         const bool planes = !wide && V <= room.configurations && planes_of_masks <= MOST_OFFSETS &&
-                            planes_of_masks <= MASKS_PER_TARGET * (T + 1);
+                            planes_of_masks <= PLANES_PER_SET + PLANES_PER_TARGET * T;
         if (planes) count_by_planes(b, d, room, t0, t1, margin);
         else if (wide) count_by_atomics<true>(b, d, table, t0, t1, margin);
         else count_by_atomics<false>(b, d, table, t0, t1, margin);

@@ -12,19 +12,61 @@ What is public:
 How the package is built, from the top: cli, r and comparison; pc (skeleton, then orientation) and skeleton (the level
 loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the Gaussian
 test; sparse_graph, the form of a graph that all of them share.
+
+What is public is imported when it is first used, so that the command line answers at once.
 """
 
 from __future__ import annotations
 
-from pycupc.comparison import compare
-from pycupc.engines.base import EngineError
-from pycupc.gaussian.gauss_ci_test import gaussCItest
-from pycupc.gaussian.suffstat import SuffStat
-from pycupc.pc import pc
-from pycupc.results.pcalgo import PcAlgo
-from pycupc.skeleton import Interrupted, skeleton
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from pycupc.version import __version__
+
+if TYPE_CHECKING:
+    from pycupc.comparison import compare
+    from pycupc.engines.base import EngineError
+    from pycupc.gaussian.gauss_ci_test import gaussCItest
+    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.pc import pc
+    from pycupc.results.pcalgo import PcAlgo
+    from pycupc.skeleton import Interrupted, skeleton
 
 __all__ = [
     "EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "compare", "gaussCItest", "pc", "skeleton",
 ]  # fmt: skip
+
+_HOME = {
+    "EngineError": "pycupc.engines.base",
+    "Interrupted": "pycupc.skeleton",
+    "PcAlgo": "pycupc.results.pcalgo",
+    "SuffStat": "pycupc.gaussian.suffstat",
+    "compare": "pycupc.comparison",
+    "gaussCItest": "pycupc.gaussian.gauss_ci_test",
+    "pc": "pycupc.pc",
+    "skeleton": "pycupc.skeleton",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'pycupc' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """`pc` and `skeleton` are functions here, although the modules that define them have the same names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):  # which the import system sets
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pycupc.data.errors import some
+from pycupc.data.observations import column_names, row_names
+from pycupc.data.pairs import pairs_mask
+from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, binCItest, disCItest
+from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat, check_labels
+from pycupc.progress import LevelBar
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
 
 Method = Literal["stable", "stable.fast"]
 
@@ -78,6 +89,7 @@ class Variables:
     p: int | None = None
     fixedGaps: Any = None
     fixedEdges: Any = None
+    quirks: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,8 +113,43 @@ class CustomTest:
 
 
 @dataclass(frozen=True)
+class DiscreteTest:
+    """The G^2 test: its data, whether it is `binCItest`, and whether it answers as pcalg does, faults included."""
+
+    suff_stat: DiscreteSuffStat
+    binary: bool
+    quirks: bool
+
+    def p_value(self, x: int, y: int, S: Sequence[int], _: Any) -> float:
+        """One test, literally; an `indepTest` of the reference engine."""
+        if self.binary:
+            return binCItest(x, y, S, self.suff_stat)
+        return disCItest(x, y, S, self.suff_stat, quirks=self.quirks)
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """Where pcalg's answer could differ from that of the other value of `quirks`, after a run; empty if nowhere."""
+        if self.binary:
+            return ""
+        where = []
+        levels, at_least = list(n_edgetests), OBSERVATIONS_PER_DF * 2 ** (LARGEST_SET_OF_DISCITEST + 1)
+        if any(levels[LARGEST_SET_OF_DISCITEST + 1 :]) and self.suff_stat.n >= at_least:
+            where.append("which calls everything independent given 5 or more variables")
+        if self.suff_stat.adaptDF and (self.suff_stat.nlev > 2).any() and any(levels[1:]):
+            where.append("whose adaptDF raises the degrees of freedom given variables with more than 2 levels")
+        if not where:
+            return ""
+        fault = " and ".join(where)
+        if self.quirks:
+            return f"as pcalg's disCItest, {fault}; quirks=False gives the right answer"
+        return f"may differ from pcalg's disCItest, {fault}; quirks=True gives pcalg's answer"
+
+
+@dataclass(frozen=True)
 class Problem:
-    """One run, all of it checked. Either `suff_stat` (the Gaussian test) or `custom` is there, never both."""
+    """One run, all of it checked. One of `suff_stat` (the Gaussian test), `discrete` and `custom` is there.
+
+    On the reference engine the G^2 test is in `custom` as well.
+    """
 
     labels: tuple[str, ...]
     suff_stat: SuffStat | None
@@ -114,6 +161,7 @@ class Problem:
     engine_note: str
     call: str
     progress: ProgressHook | None
+    discrete: DiscreteTest | None = None
 
     @property
     def C(self) -> Floats:
@@ -121,10 +169,20 @@ class Problem:
         p = len(self.labels)
         return self.suff_stat.C if self.suff_stat is not None else np.broadcast_to(np.nan, (p, p))
 
+    @cached_property
+    def discrete_data(self) -> Data:
+        """What the engines take of discrete data."""
+        from pycupc.discrete.contingency import prepare  # loads Numba
+
+        assert self.discrete is not None
+        quirks = self.discrete.quirks and not self.discrete.binary
+        return prepare(self.discrete.suff_stat, self.options.alpha, quirks=quirks)
+
     @property
     def n(self) -> float:
         """Number of observations; 0 with a custom test."""
-        return self.suff_stat.n if self.suff_stat is not None else 0
+        data = self.suff_stat or (None if self.discrete is None else self.discrete.suff_stat)
+        return 0 if data is None else data.n
 
 
 def check_arguments(
@@ -147,32 +205,57 @@ def check_arguments(
     test, engine = variables.indepTest, choice.engine
     if test is not None and not callable(test):
         raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
-    custom = None if test is None or test is gaussCItest else CustomTest(test, variables.suffStat)
+    discrete = _discrete_test(variables)
+    if discrete is not None and engine == "reference":
+        custom: CustomTest | None = CustomTest(discrete.p_value, None)
+    else:
+        custom = None if test is None or test is gaussCItest or discrete else CustomTest(test, variables.suffStat)
     if custom is not None and engine not in ("auto", "reference"):
         raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
     if custom is not None and choice.options:
         names = ", ".join(choice.options)
         raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
-    suff_stat = as_suff_stat(variables.suffStat) if custom is None else None
-    labels = _checked_labels(variables, suff_stat)
-    gaps = _pairs(variables.fixedGaps, "fixedGaps", len(labels))
-    fixed = _pairs(variables.fixedEdges, "fixedEdges", len(labels))
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    suff_stat = as_suff_stat(variables.suffStat, correlations) if custom is None and discrete is None else None
+    labels = _checked_labels(variables, suff_stat or (None if discrete is None else discrete.suff_stat))
+    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
+    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
     if custom is None:
         chosen, note = make_engine(
             engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
         )
     else:
         chosen = ReferenceEngine(custom.indep_test, custom.suff_stat, float(options.alpha), bool(options.NAdelete))
-        note = "reference (custom indepTest)"
+        note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
     call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
-    return Problem(labels, suff_stat, custom, options, gaps, fixed, chosen, note, call, progress)
+    return Problem(labels, suff_stat, custom, options, gaps, fixed, chosen, note, call, progress, discrete)
 
 
-def _checked_labels(variables: Variables, suff_stat: SuffStat | None) -> tuple[str, ...]:
+def _discrete_test(variables: Variables) -> DiscreteTest | None:
+    """The G^2 test, if `indepTest` is that; else `quirks` must not be asked for."""
+    test, quirks = variables.indepTest, variables.quirks
+    if not isinstance(quirks, (bool, np.bool_)):
+        raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if test is not disCItest and test is not binCItest:
+        if quirks:
+            raise ValueError(
+                "quirks=True reproduces the faults of pcalg's disCItest; with another indepTest it is False"
+            )
+        return None
+    suff_stat = as_discrete_suff_stat(variables.suffStat)
+    if test is binCItest:
+        suff_stat.check_binary()
+    return DiscreteTest(suff_stat, test is binCItest, bool(quirks))
+
+
+def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat | None) -> tuple[str, ...]:
     """The names of the variables, from whichever argument tells them; all that do must agree."""
     labels, p = variables.labels, variables.p
     if labels is None and suff_stat is not None:
         labels = suff_stat.labels
+    elif labels is None and suff_stat is None:  # a custom test, whose data may say
+        names = column_names(variables.suffStat)
+        labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
         if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
             raise TypeError(f"p must be the number of variables, got {p!r}")
@@ -186,24 +269,70 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | None) -> tuple[s
         raise ValueError("either labels or p must be given with a custom indepTest")
     number = suff_stat.p if suff_stat is not None else p
     if labels is None:
-        return tuple(str(i + 1) for i in range(number or 0))
+        return _numbers(number or 0)
     return check_labels(labels, len(labels) if number is None else number)
 
 
-def _pairs(value: Any, name: str, p: int) -> Mask | None:
+@functools.lru_cache(maxsize=8)
+def _numbers(p: int) -> tuple[str, ...]:
+    """The names of variables without names."""
+    return tuple(str(i + 1) for i in range(p))
+
+
+def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
     """A symmetric bool matrix with an empty diagonal, None if it holds no pair."""
     if value is None:
         return None
-    matrix = np.asarray(value)
+    p = len(labels)
+    if _is_list_of_pairs(value):
+        try:
+            return pairs_mask(value, labels) if value else None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    matrix = _in_order_of(value, name, labels)
     if matrix.shape != (p, p):
-        raise ValueError(f"{name} must have shape ({p}, {p}), got {matrix.shape}")
+        raise ValueError(
+            f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
+        )
     if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
-        raise TypeError(f"{name} must be a matrix of True and False, got {matrix.dtype}")
+        raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
     matrix = np.ascontiguousarray(matrix != 0)
     if not np.array_equal(matrix, matrix.T):
         raise ValueError(f"{name} must be symmetric")
     matrix[np.diag_indices(p)] = False  # the diagonal means nothing
     return matrix if matrix.any() else None
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    """Whether these are pairs of names: [("a", "b"), ...]."""
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(pair, (list, tuple, set, frozenset)) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
+        for pair in value
+    )
+
+
+def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
+    """A matrix; that of a table with named columns in the order of `labels`, matched by name."""
+    columns = column_names(value)
+    if columns is None:
+        return np.asarray(value)
+    matrix = value.to_numpy()
+    if columns == [str(k) for k in range(len(columns))] and set(columns) != set(labels):
+        return matrix  # a DataFrame without names
+    if sorted(columns) != sorted(labels):
+        unknown = sorted(set(columns) - set(labels))
+        absent = sorted(set(labels) - set(columns))
+        raise ValueError(
+            f"{name} must have one row and one column for each variable; "
+            + "; ".join(
+                [f"not variables: {some(unknown)}"] * bool(unknown) + [f"not in {name}: {some(absent)}"] * bool(absent)
+            )
+        )
+    rows = row_names(value)
+    if rows is not None and sorted(rows) != sorted(columns):
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {some(rows)}")
+    at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
+    return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:

@@ -3,6 +3,8 @@
 Modules with compiled code take their decorators from here:
 
     compiled   a function that Python calls; its machine code is cached on disk, with everything that it calls
+    compiled_for_large
+               as `compiled`, but plain Python where `plain_if_small` finds that quicker
     part       a function that compiled functions call; from Python it runs as plain Python
 
 Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
@@ -20,13 +22,17 @@ import gc
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from contextvars import ContextVar
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from llvmlite import ir
+from numba import config, njit, types
 from numba.core import event
-from numba.extending import register_jitable
+from numba.extending import intrinsic, register_jitable
+
+from pycupc.caches import numba_cache
 
 logger = logging.getLogger("pycupc")
 
@@ -34,13 +40,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
 #: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-    "no_rewrites": True,
-    "_nrt": False,
-}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False}
+
+#: Steps of loops, a microsecond or so each, that plain Python takes before anything is compiled for them or loaded.
+MOST_PLAIN_STEPS = 20_000
+
+_steps_of_plain_python = 0
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 _HERE = Path(__file__).resolve().parent
 
@@ -55,29 +61,79 @@ SOURCES = (
 )
 
 
+@cache
+def can_cache() -> bool:
+    """Whether machine code can be kept on disk. Sees to a folder for it where Numba would find none."""
+    try:
+        folder = numba_cache()
+    except OSError:
+        return False
+    if folder is not None:
+        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    return True
+
+
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher: Any = njit(cache=True, **_OPTIONS)(function)
-    _forget_stale_code(Path(dispatcher.stats.cache_path))
+    dispatcher: Any = njit(cache=can_cache(), **OPTIONS)(function)
+    if can_cache():
+        _forget_stale_code(Path(dispatcher.stats.cache_path))
     return cast("Function", dispatcher)
+
+
+def compiled_for_large(function: Function) -> Function:
+    """As `compiled`, but within `plain_if_small` with little to do the function runs as plain Python."""
+    dispatcher = compiled(function)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return (function if _plain.get() else dispatcher)(*arguments)
+
+    return cast("Function", call)
+
+
+@contextlib.contextmanager
+def plain_if_small(steps: int) -> Iterator[None]:
+    """Do not compile for `steps` steps of loops, unless they add up to many in this process."""
+    global _steps_of_plain_python
+    _steps_of_plain_python += steps
+    token = _plain.set(_steps_of_plain_python <= MOST_PLAIN_STEPS)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
 
 
 def part(function: Function) -> Function:
     """Let compiled functions call this one."""
-    decorated: Function = register_jitable(**_OPTIONS)(function)
+    decorated: Function = register_jitable(**OPTIONS)(function)
     return decorated
 
 
 def inlined_part(function: Function) -> Function:
     """As `part`, for what is called so often that passing its arguments would take noticeable time."""
-    decorated: Function = register_jitable(**_OPTIONS, forceinline=True)(function)
+    decorated: Function = register_jitable(**OPTIONS, forceinline=True)(function)
     return decorated
 
 
 def fused_part(function: Function) -> Function:
     """As `inlined_part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for."""
-    decorated: Function = register_jitable(**_OPTIONS, forceinline=True, fastmath={"contract"})(function)
+    decorated: Function = register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
     return decorated
+
+
+def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:
+    """Call code of which only the address is known: float64 of int64s, see `partial_correlation.careful_address`."""
+    integers = [types.int64] * 7
+
+    def codegen(_: Any, builder: Any, __: Any, values: Any) -> Any:
+        function = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 6)
+        return builder.call(builder.inttoptr(values[0], function.as_pointer()), values[1:])
+
+    return types.float64(*integers), codegen
+
+
+call_address: Any = intrinsic(_call_address)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from pycupc.engines.subsets import level_tests
 from pycupc.gaussian import fisher_z
 
 if TYPE_CHECKING:
+    from pycupc.discrete import DiscreteSuffStat
     from pycupc.engines.base import Engine, Mask, ProgressHook
     from pycupc.gaussian.suffstat import SuffStat
 
@@ -140,7 +141,7 @@ def run_stages(
     labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
     needed, free = engine.memory(p)
     removed = 0
-    engine.start(suff_stat.C, n, gaps=gaps, fixed=fixed, progress=progress)
+    engine.take(suff_stat, labels, gaps=gaps, fixed=fixed, progress=progress)
     try:
         degrees = targets = engine.degrees()
         if fixed is not None:
@@ -166,7 +167,7 @@ def run_stages(
     return Estimate(p, n, alpha, engine.name, needed, free, tuple(stages))
 
 
-def labels_of(suff_stat: SuffStat) -> Sequence[str]:
+def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
     """Names of the variables; without names "1", "2", ..., as in `pc`."""
     return suff_stat.labels if suff_stat.labels is not None else [str(i + 1) for i in range(suff_stat.p)]
 

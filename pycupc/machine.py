@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
+import sys
 from typing import Any
+
+from pycupc.caches import set_environment
 
 #: Distributions of CuPy, of which a machine needs exactly one.
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 
 _INSTALL = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
+_DRIVER = "libcuda.so.1"
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
 
@@ -82,12 +87,26 @@ class _Unusable(Exception):
 def _import_cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
         raise _Unusable(f"CuPy is not installed; {_INSTALL}")
+    if "cupy" not in sys.modules and not _driver_found():  # importing CuPy takes a third of a second
+        raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}")
+    set_environment()
     try:
         import cupy
     except Exception as error:
         remedy = several_cupys() or _INSTALL
         raise _Unusable(f"CuPy cannot be imported ({type(error).__name__}: {error}); {remedy}") from error
     return cupy
+
+
+def _driver_found() -> bool:
+    """Whether the library of the NVIDIA driver can be loaded; True where its name is not known."""
+    if not sys.platform.startswith("linux"):
+        return True
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return False
+    return True
 
 
 def _describe(cupy: Any, device: int) -> str:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
+from pycupc.progress import progress_hook
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log
 
@@ -38,15 +40,16 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     *,
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
-    progress: ProgressHook | None = None,
+    progress: ProgressHook | bool | None = None,
     random_state: int | np.random.Generator | None = None,
+    quirks: bool = False,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress
+    engine_options, progress, quirks
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when the colliders found do not fit any DAG: keep the result as it is; take a random DAG's CPDAG;
@@ -88,46 +91,50 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     >>> rng = np.random.default_rng(1)
     >>> x, z = rng.standard_normal((2, 1000))
     >>> y = x + z + rng.standard_normal(1000)
-    >>> fit = pycupc.pc(pycupc.SuffStat.from_data(np.column_stack([x, y, z]), labels=["x", "y", "z"]), alpha=0.01)
+    >>> fit = pycupc.pc(np.column_stack([x, y, z]), labels=["x", "y", "z"], alpha=0.01)
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
     check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
-    problem = check_arguments(
-        "pc",
-        Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
-        Options(alpha, m_max, skel_method, NAdelete, numCores),
-        EngineChoice(engine, engine_options),
-        progress,
-    )
-    with level_log(verbose):
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "pc",
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            EngineChoice(engine, engine_options),
+            hook,
+        )
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return fit
-        ambiguous: frozenset[tuple[int, int, int]] = frozenset()
+        ambiguous = None
         if conservative or maj_rule:
             fit, ambiguous = _checked_triples(fit, problem, maj_rule)
         return _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
 
 
-def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, frozenset[tuple[int, int, int]]]:
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with the separating sets as the conservative or majority rule leaves them, and the ambiguous triples."""
     test: TripleTest
     if problem.custom is not None:
         test = CallableTest(problem.custom.indep_test, problem.custom.suff_stat, problem.options.alpha)
+    elif problem.discrete is not None:
+        from pycupc.discrete.contingency import SingleTests  # loads Numba
+
+        test = CallableTest(SingleTests(problem.discrete_data).p_value, None, problem.options.alpha)
     else:
         test = GaussianTest(problem.C, problem.n, problem.options.alpha, problem.options.numCores)
     check = check_triples(fit.sparse_graph, fit.sepset, test, maj_rule=maj_rule)
-    changed = fit.sepset.changed(check.sepset_changes)
-    notes = {**fit.notes, "ambiguous_triples": len(check.ambiguous)}
-    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.ambiguous
+    changed = fit.sepset.changed(check.cells)
+    notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
+    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
 
 
 def _oriented(
     fit: PcAlgo,
     u2pd: U2pd,
     solve_confl: bool,
-    ambiguous: frozenset[tuple[int, int, int]],
+    ambiguous: NDArray[np.int64] | None,
     random_state: int | np.random.Generator | None,
 ) -> PcAlgo:
     """`fit` with its edges oriented."""

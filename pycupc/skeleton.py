@@ -17,6 +17,8 @@ from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.gaussian import fisher_z
 from pycupc.log import lines_to, logger
+from pycupc.progress import progress_hook
+from pycupc.results.discrete_evidence import DiscretePValues
 from pycupc.results.evidence import GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.sepset import SepSets
@@ -28,6 +30,8 @@ class Interrupted(KeyboardInterrupt):
 
     Attributes
     ----------
+    level : int
+        The level that was running.
     partial : PcAlgo or None
         The skeleton after the levels that had finished; None if none had.
     """
@@ -35,7 +39,11 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, level: int, partial: PcAlgo | None) -> None:
         done = f"levels 0 to {level - 1} had finished and are in .partial" if level else "no level had finished"
         super().__init__(f"interrupted during level {level}; {done}")
+        self.level = level
         self.partial = partial
+
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None]]:
+        return type(self), (self.level, self.partial)
 
 
 def skeleton(  # noqa: PLR0913 - pcalg's arguments
@@ -54,14 +62,16 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     *,
     engine: str | Engine = "auto",
     engine_options: dict[str, Any] | None = None,
-    progress: ProgressHook | None = None,
+    progress: ProgressHook | bool | None = None,
+    quirks: bool = False,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
     Parameters
     ----------
-    suffStat : SuffStat, mapping with "C" and "n", or DataFrame
-        Correlation matrix (p, p) and number of observations, or data. With another `indepTest`, whatever it takes.
+    suffStat : SuffStat, mapping with "C" and "n", or data
+        Correlation matrix (p, p) and number of observations; or a table of observations, or the path of a file with
+        one, as `SuffStat.from_data` takes them. With another `indepTest`, whatever it takes.
     indepTest : callable ``(x, y, S, suffStat) -> p``, optional
         Conditional-independence test, S a tuple of 0-based indices. The default (None or `gaussCItest`) is the
         Gaussian test on the engines; anything else runs on the reference engine, one call per test.
@@ -70,13 +80,15 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     labels : sequence of str, optional
         Names of the variables; from `suffStat` if it has some, else "1", "2", ...
     p : int, optional
-        Number of variables, if it is not clear from the other arguments.
+        Number of variables, if it is not clear from the other arguments: with an `indepTest` of your own, unless
+        `suffStat` is a DataFrame.
     method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer; "original" depends on the order of the variables and is refused.
     m_max : int or inf, default inf
         Largest conditioning set (R: ``m.max``).
-    fixedGaps, fixedEdges : bool (p, p), optional
-        Symmetric; pairs that never get an edge, and edges that are never tested.
+    fixedGaps, fixedEdges : bool (p, p), or list of pairs of names, optional
+        Pairs that never get an edge, and edges that are never tested. A matrix must be symmetric; one in a DataFrame is
+        matched by its names.
     NAdelete : bool, default True
         A test whose p-value is NaN counts as independence. (The Gaussian test gives none: NaN correlations count as 0.)
     numCores : int, optional
@@ -89,8 +101,11 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine_options : dict, optional
         Arguments of the engine: pruning (cpu and gpu; True by default); device (every GPU engine); beta, gamma
         (cupc-e); theta, delta (cupc-s).
-    progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
-        Called several times per second while a level runs; must be quick.
+    progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
+        True shows a bar on stderr. A callable is called several times per second while a level runs; it must be quick.
+    quirks : bool, default False
+        Of `disCItest`: answer as pcalg 2.7-12, whose `disCItest` has two faults (tests/CONTRACT.md, section 12). Where
+        that could matter, the result has a note.
 
     Returns
     -------
@@ -116,14 +131,14 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
     TPDS 31(3), 530-542.
     """
-    problem = check_arguments(
-        "skeleton",
-        Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges),
-        Options(alpha, m_max, method, NAdelete, numCores),
-        EngineChoice(engine, engine_options),
-        progress,
-    )
-    with level_log(verbose):
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "skeleton",
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Options(alpha, m_max, method, NAdelete, numCores),
+            EngineChoice(engine, engine_options),
+            hook,
+        )
         return find_skeleton(problem)
 
 
@@ -133,13 +148,12 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     summaries: list[LevelSummary] = []
     results: list[LevelResult] = []
     try:
-        if problem.suff_stat is not None:
-            problem.suff_stat.check(engine.inspect(problem.C), problem.labels)
         _check_memory(problem)
         logger.info(
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
-        engine.start(problem.C, problem.n, gaps=problem.gaps, fixed=problem.fixed, progress=problem.progress)
+        engine.expect(partial(_cutoff, problem))
+        _start(problem)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -172,37 +186,62 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         engine.close()
 
 
+def _start(problem: Problem) -> None:
+    masks = {"gaps": problem.gaps, "fixed": problem.fixed}
+    if problem.suff_stat is not None:
+        problem.engine.take(problem.suff_stat, problem.labels, **masks, progress=problem.progress)
+    elif problem.custom is not None:
+        problem.engine.start(problem.C, problem.n, **masks, progress=problem.progress)
+    else:
+        problem.engine.start_discrete(problem.discrete_data, **masks, progress=problem.progress)
+
+
 def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
     """What the level did, and its seconds: those of the tests, not of compiling for them."""
     problem.engine.compile(level)
     start = time.perf_counter()
-    gaussian = problem.suff_stat is not None
-    cutoff = fisher_z.cutoff(problem.options.alpha, problem.n, level) if gaussian else math.nan
+    cutoff = _cutoff(problem, level)
+    assert cutoff is not None
     result = problem.engine.run_level(level, cutoff)
     return result, time.perf_counter() - start
 
 
+def _cutoff(problem: Problem, level: int) -> float | None:
+    """Largest |r| that is independent at a level, NaN with a custom test; None beyond m_max."""
+    if level > problem.options.m_max:
+        return None
+    return math.nan if problem.suff_stat is None else fisher_z.cutoff(problem.options.alpha, problem.n, level)
+
+
 def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
     p = len(problem.labels)
+    problem.engine.wait()
     x, y, z = problem.engine.edges() if results else _no_edges()
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
-    removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in later], _gap_keys(problem))
+    gaussian = problem.suff_stat is not None
+    removals = Removals([(r.x, r.y, r.level, r.r if gaussian else np.full(len(r.x), np.nan)) for r in later])
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
         sepset=sepset,
-        p_values=_p_values(problem, graph, z, removals, sepset),
+        p_values=_p_values(problem, graph, z, later, removals, sepset),
         n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
         max_ord=len(summaries) - 1,
         call=problem.call,
-        n=problem.n if problem.suff_stat is not None else None,
+        n=problem.n or None,
         alpha=problem.options.alpha,
         engine=problem.engine_note,
         levels=tuple(summaries),
         removals=removals,
+        notes=_notes(problem, [s.n_tests for s in summaries]),
     )
+
+
+def _notes(problem: Problem, n_edgetests: list[int]) -> dict[str, Any]:
+    note = "" if problem.discrete is None else problem.discrete.note(n_edgetests)
+    return {"quirks": note} if note else {}
 
 
 def _no_edges() -> tuple[Any, Any, Any]:
@@ -213,13 +252,21 @@ def _gap_keys(problem: Problem) -> Any:
     return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
 
 
-def _p_values(problem: Problem, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
-    if problem.suff_stat is None:
+def _p_values(
+    problem: Problem, graph: SparseGraph, z: Any, later: list[LevelResult], removals: Removals, sepset: SepSets
+) -> PValues:
+    if problem.custom is not None:
         assert isinstance(problem.engine, ReferenceEngine)  # the only one that runs a custom test
         return RecordedPValues(problem.engine.largest_p_values())
+    if problem.discrete is not None:
+        from pycupc.discrete.contingency import SingleTests  # loads Numba
+
+        p_of_removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+        return DiscretePValues(graph, -z, p_of_removals, sepset.gaps(), SingleTests(problem.discrete_data).pairs)
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
-    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), problem.C)
+    C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it
+    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C, problem.suff_stat.correlations)
 
 
 def _largest_p(z: Any) -> Any:

@@ -146,6 +146,51 @@ class SparseGraph:
         keys.sort()
         return start, (keys % max(self.p, 1)).astype(np.int32)
 
+    def around(self, centres: ArrayLike, radius: int) -> NDArray[np.int64]:
+        """Variables at most `radius` edges, of whatever direction, from one of `centres`; the nearest come first.
+
+        Raises
+        ------
+        ValueError
+            If a centre is no variable of the graph.
+        """
+        found = np.unique(np.asarray(centres, dtype=np.int64))
+        if len(found) and (found[0] < 0 or found[-1] >= self.p):
+            raise ValueError(f"centres must be variables 0 to {self.p - 1}, got {found.tolist()[:10]}")
+        rings, reached = [found], np.zeros(self.p, dtype=np.bool_)
+        reached[found] = True
+        start, neighbours = self.neighbour_lists()
+        for _ in range(radius):
+            ends = [neighbours[start[v] : start[v + 1]] for v in rings[-1].tolist()]
+            ring = np.unique(np.concatenate(ends)) if ends else rings[-1]
+            rings.append(ring[~reached[ring]].astype(np.int64))
+            reached[ring] = True
+            if not len(rings[-1]):
+                break
+        return np.concatenate(rings)
+
+    def subgraph(self, nodes: ArrayLike) -> SparseGraph:
+        """The edges among some variables, which are renumbered 0, 1, ... in the order given.
+
+        Raises
+        ------
+        ValueError
+            If a variable is named twice, or there is no such variable.
+        """
+        nodes = np.asarray(nodes, dtype=np.int64).reshape(-1)
+        if len(np.unique(nodes)) != len(nodes) or (len(nodes) and (nodes.min() < 0 or nodes.max() >= self.p)):
+            raise ValueError(f"nodes must be different variables 0 to {self.p - 1}, got {nodes.tolist()[:10]}")
+        place = np.full(self.p, -1, dtype=np.int32)
+        place[nodes] = np.arange(len(nodes))
+        inside = np.flatnonzero((place[self.low] >= 0) & (place[self.high] >= 0))
+        one, two = place[self.low[inside]], place[self.high[inside]]
+        forward, backward = self.forward[inside], self.backward[inside]
+        turned = one > two
+        low, high = np.minimum(one, two), np.maximum(one, two)
+        forward, backward = np.where(turned, backward, forward), np.where(turned, forward, backward)
+        order = np.lexsort((high, low))
+        return SparseGraph(len(nodes), low[order], high[order], forward[order], backward[order])
+
     # -- edges by kind ----------------------------------------------------------------------------------------------
 
     def edge_list(self) -> tuple[Ints, Ints, NDArray[np.str_]]:

@@ -156,6 +156,7 @@ T exchange(const T v, const unsigned lane) {
 inline void __syncthreads() { host::pause(host::AT_BLOCK); }
 inline void __syncwarp(unsigned = 0) { host::pause(host::AT_WARP); }
 inline void __threadfence_block() {}
+inline void __threadfence() {}
 template <typename T>
 T __shfl_sync(unsigned, T v, int lane) {
     return host::exchange(v, (unsigned)lane);

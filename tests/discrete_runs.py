@@ -64,6 +64,7 @@ def compare(engine: Engine, problem: Problem) -> list[int]:
     for level in range(problem.most + 1):
         engine.compile(level)
         want, got = (e.run_level(level, np.nan) for e in (cpu, engine))
+        engine.wait()
         for field in ("level", "n_tests", "n_removed", "more"):
             assert getattr(got, field) == getattr(want, field), (level, field, got, want)
         for field in ("x", "y", "S"):

@@ -24,6 +24,12 @@ class Cells:
     def get_many(self, cells) -> list[tuple[int, ...] | None]:
         return [self.cells.get(cell) for cell in cells]
 
+    def of_cells(self, x, y) -> tuple[np.ndarray, FlatCells]:
+        held = self.get_many(list(zip(x.tolist(), y.tolist(), strict=True)))
+        length = np.array([len(S or ()) for S in held], dtype=np.int32)
+        members = np.array([s for S in held for s in S or ()], dtype=np.int32)
+        return np.array([S is not None for S in held], dtype=bool), FlatCells(x, y, length, members)
+
     def contains(self, x: int, z: int, b: int) -> bool:
         return b in self.cells.get((x, z), ())
 

@@ -4,8 +4,8 @@
     python tests/record_golden.py --write                    store the answers of this pcalg
     python tests/record_golden.py --add NAME FILE.npz        store a new case; FILE.npz holds its inputs (INPUTS)
 
-The inputs of a case are in its own file. pcalg runs in Rscript; numbers are exchanged as raw bytes, so that no digit is
-lost. Needs R with pcalg and no other R package.
+The inputs of a case are in its own file; those of discrete data are in `tests/golden/discrete` (use --golden). pcalg
+runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. Needs R with pcalg and no other R package.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ VARIANTS = (
     "majority_solve_confl",
     "retry",
 )
-INPUTS = ("C", "n", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note")
+INPUTS = (
+    "C", "n", "dm", "nlev", "adaptDF", "binary", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note",
+)  # fmt: skip
 #: Orientations that pcalg may have drawn with R's generator (tests/CONTRACT.md, section 5): another recording of such a
 #: case may differ.
 MAY_BE_DRAWN = ("cpdag_retry",)
@@ -62,19 +64,26 @@ def lay_out(case: Arrays, folder: Path) -> None:
     Orientations: those whose answer the case holds already, or all of them if it holds none.
     """
     folder.mkdir()
-    C = np.asarray(case["C"], dtype=np.float64)
-    scalars = [len(C), case["n"], case["alpha"], case.get("m_max", np.inf), case.get("NAdelete", True)]
+    n = case["n"] if "C" in case else len(case["dm"])
+    scalars = [variables(case), n, case["alpha"], case.get("m_max", np.inf), case.get("NAdelete", True)]
     np.array(scalars, dtype=np.float64).tofile(folder / "scalars")
-    for name in ("C", "fixedGaps", "fixedEdges"):
+    for name in ("C", "dm", "fixedGaps", "fixedEdges"):
         if name in case:
             np.asarray(case[name], dtype=np.float64).T.tofile(folder / name)
+    if "dm" in case:
+        np.array([case["adaptDF"], case["binary"], *case["nlev"]], dtype=np.float64).tofile(folder / "facts")
     variants = [v for v in VARIANTS if f"cpdag_{v}" in case] or list(VARIANTS)
     (folder / "variants").write_text("".join(f"{v}\n" for v in variants), encoding="ascii")
 
 
+def variables(case: Arrays) -> int:
+    """Number of variables."""
+    return case["C"].shape[1] if "C" in case else case["dm"].shape[1]
+
+
 def read_back(case: Arrays, folder: Path, pcalg: str) -> Arrays:
     """The whole recorded case: its inputs and pcalg's answers."""
-    p = len(case["C"])
+    p = variables(case)
 
     def ints(name: str) -> np.ndarray:
         return np.fromfile(folder / name, dtype=np.int32)

@@ -2,8 +2,8 @@
 """Set everything up in a virtual environment and run all checks: `python3 tests/run.py`.
 
 Linters, formatters, type checker, layer check, then the tests. Needs a Python that `requires-python` of pyproject.toml
-admits, and access to PyPI; nothing else. On Debian and Ubuntu, as root, it installs R as well; where it cannot, it
-reports what is skipped. Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
+admits, and access to PyPI; nothing else. On Debian and Ubuntu, as root, it installs R and a browser as well; where it
+cannot, it reports what is skipped. Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
     parser.add_argument("--slow", action="store_true", help="run the tests that take minutes as well")
     parser.add_argument("--no-r", action="store_true", help="install nothing for R")
+    parser.add_argument("--no-browser", action="store_true", help="install no browser")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     args = parser.parse_args()
     started = time.monotonic()
@@ -45,6 +46,9 @@ def main() -> int:
         return code
     if not args.no_r:
         set_up_r(python)
+    if not args.no_browser and shutil.which("bash"):
+        report("setting up a browser (tests/setup_browser.sh)")
+        run("bash", ROOT / "tests" / "setup_browser.sh")
     failed = [name for name, command in checks(python.parent) if run_check(name, command)]
     if run_pytest(python, args):
         failed.append("pytest")

@@ -32,8 +32,8 @@ def changed(i, j, value, both=True):
     [
         ({"C": C3[:2], "n": 50}, ValueError, r"C must be square, got shape \(2, 3\)"),
         ({"C": np.ones((1, 1)), "n": 50}, ValueError, "C must describe at least 2 variables, got 1"),
-        ({"C": "nonsense", "n": 50}, TypeError, "C must be a numeric matrix"),
-        ({"C": C3.astype(object), "n": 50}, TypeError, "C must be a numeric matrix of correlations, got object"),
+        ({"C": "nonsense", "n": 50}, TypeError, "C must be numeric, got an array of <U8"),
+        ({"C": C3.astype(object), "n": 50}, TypeError, "C must be numeric, got an array of object"),
         ({"C": changed(0, 2, 0.9, both=False), "n": 50}, ValueError, r"C must be symmetric, but C\[0, 2\] = 0.9"),
         ({"C": changed(0, 2, 1.5), "n": 50}, ValueError, r"correlations in \[-1, 1\], but C\[0, 2\] = 1.5 \(1, 3\)"),
         ({"C": changed(1, 1, 4.0), "n": 50}, ValueError, r"diagonal of 1, but C\[1, 1\] = 4.0 \(2\).*covariance"),
@@ -43,7 +43,12 @@ def changed(i, j, value, both=True):
         ({"C": C3, "n": 0.5}, ValueError, "n must be .* finite number from 1 on, got 0.5"),
         ({"C": C3, "n": math.inf}, ValueError, "n must be .* finite number from 1 on, got inf"),
         ({"C": C3, "n": "many"}, TypeError, "n must be .* finite number from 1 on, got 'many'"),
-        (C3, TypeError, r"suffStat must be a SuffStat, a mapping .* got ndarray.*SuffStat.from_data"),
+        (C3, ValueError, r'correlation matrix C of n observations: pc\(\{"C": C, "n": n\}\).*table of 3 observations'),
+        (
+            4 * C3,
+            ValueError,
+            r'covariance matrix C of n observations: pc\(\{"C": C / numpy.sqrt.*table of 3 observations',
+        ),
     ],
 )
 @pytest.mark.parametrize("engine", ["cpu", "reference"])

@@ -115,10 +115,24 @@ def test_a_worker_runs_its_own_checkout(tmp_path):
 
 
 def test_arguments(capsys):
-    for words in (["paired"], ["cpu", str(record.ROOT)]):
+    for words in (["paired"], ["call"], ["cpu", str(record.ROOT)]):
         with pytest.raises(SystemExit):
             menu.main(words)
-        assert "paired needs CHECKOUT" in capsys.readouterr().err
+        assert "paired and call need CHECKOUT" in capsys.readouterr().err
+
+
+def test_whole_calls(tmp_path):
+    """From C and from data: equal answers, times, and the section of the report."""
+    out = ["--out", str(tmp_path)]
+    words = ["--sets", "std_40_3_200", "--engines", "cpu", "--threads", "1", "--pairs", "1", "--budget", "0", *out]
+    assert menu.main(["call", str(record.ROOT), *words]) == 0
+    rows = json.loads((tmp_path / "call.json").read_text())["rows"]
+    assert [(row["source"], row["call"]) for row in rows] == [("C", "skeleton"), ("C", "pc"), ("data", "pc")]
+    assert all(row["differs"] == [] and min(row["elapsed"]["new"]) > 0 for row in rows)
+    assert menu.main(["report", *out]) == 0
+    text = (tmp_path / "BENCHMARKS.md").read_text()
+    assert "## 11. Whole calls" in text
+    assert "| std_40_3_200 | 0.05 | 40 x 200 |" in text
 
 
 def test_turns_and_what_is_listed():

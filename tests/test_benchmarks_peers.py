@@ -41,13 +41,42 @@ def test_whole_calls_in_r(tmp_path, monkeypatch):
 
 
 def test_whole_calls_without_pcalg(tmp_path, monkeypatch):
-    monkeypatch.setattr(peers, "has_pcalg", lambda: False)
+    monkeypatch.setattr(peers, "has_r_package", lambda _: False)
     words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]
     assert menu.main(["r", "--quick", *words]) == 0
     (row,) = record.read(tmp_path, "r")["rows"]
     assert row["runs"]["cu_pc"] == {"absent": "no Rscript with the R package pcalg"}
     report.write_all(tmp_path)
     assert "Whole calls in R" not in (tmp_path / "BENCHMARKS.md").read_text()
+
+
+def test_parallel_pc_reports_the_faster_of_its_two_ways(monkeypatch):
+    runs = {
+        "ParallelPC": {"seconds": [3.0, 5.0, 4.0], "graph": "same"},
+        "ParallelPC, mem.efficient": {"seconds": [2.0], "graph": "same"},
+    }
+    monkeypatch.setattr(peers, "pcalg", lambda w, method, threads, **how: runs[method])
+    got = peers.parallel_pc(None, 2)
+    assert got["seconds"] == [2.0]
+    assert got["mem_efficient"] == {"FALSE": [3.0, 5.0, 4.0], "TRUE": [2.0]}
+    runs["ParallelPC, mem.efficient"] = {"too_slow": 10}
+    got = peers.parallel_pc(None, 2)
+    assert got["seconds"] == [3.0, 5.0, 4.0]
+    assert got["mem_efficient"]["TRUE"] == {"too_slow": 10}
+    runs["ParallelPC"] = {"absent": "not there"}
+    runs["ParallelPC, mem.efficient"] = {"absent": "not there"}
+    assert peers.parallel_pc(None, 2) == {"absent": "not there"}
+
+
+@pytest.mark.r
+@pytest.mark.skipif(not peers.has_r_package("ParallelPC"), reason="needs an R with the package ParallelPC")
+def test_parallel_pc_agrees(tmp_path):
+    w = workloads.load("std_40_3_200", tmp_path)
+    fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
+    out = peers.parallel_pc(w, 2, repeats=1)
+    assert out["tests"] == fit.n_edgetests
+    assert (out["graph"] == fit.graph).all()
+    assert out["versions"].keys() == {"R", "pcalg", "ParallelPC"}
 
 
 STUB = """

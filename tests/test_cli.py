@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
+from pycupc.cli import files
 from pycupc.data import EXAMPLE, load_example
 from pycupc.version import __version__
 
@@ -26,6 +28,7 @@ FILES = {
     "edges.csv",
     "graph.dot",
     "graph.graphml",
+    "graph.html",
     "graph.json",
     "manifest.json",
     "result.npz",
@@ -111,7 +114,7 @@ def test_manifest_records_how_to_reproduce_the_folder(here):
     assert manifest["versions"]["numpy"] == np.__version__
     assert manifest["arguments"]["m_max"] == 1
     assert manifest["arguments"]["alpha"] == 0.01
-    assert manifest["input"]["sha256"] == cli.inputs.sha256(EXAMPLE)
+    assert manifest["input"]["sha256"] == hashlib.sha256(EXAMPLE.read_bytes()).hexdigest()
     assert (manifest["input"]["variables"], manifest["input"]["observations"]) == (30, 569)
     assert [level["level"] for level in manifest["levels"]] == [0, 1]
     assert manifest["levels"][0]["n_tests"] == 30 * 29 // 2 + manifest["levels"][0]["edges_left"]
@@ -173,13 +176,17 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 
 
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
-    monkeypatch.setattr(cli.run.output, "MAX_MATRIX", 29)
-    monkeypatch.setattr(cli.run.output, "MAX_SEPSETS", 10)
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    monkeypatch.setattr(files, "MAX_MATRIX", 29)
+    monkeypatch.setattr(files, "MAX_SEPSETS", 10)
+    assert run("run", "--example", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
-    assert "sepsets.csv left out" in printed(capsys)[1]
-    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets") == cli.OK
-    assert "sepsets.csv" in contents(here / "example-pycupc")
+    out, err = printed(capsys)
+    assert err == ""
+    left_out = {"sepsets.csv": "329 sets; --all-sepsets writes it", "amat.csv": "30 variables; --amat writes it"}
+    assert json.loads((here / "example-pycupc" / "manifest.json").read_text())["left_out"] == left_out
+    assert out.splitlines()[-2:] == [f"without {name} ({reason})" for name, reason in left_out.items()]
+    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets", "--amat") == cli.OK
+    assert set(contents(here / "example-pycupc")) == FILES
 
 
 WRONG_DATA = {
@@ -326,9 +333,14 @@ def test_interrupt_ends_quickly_and_leaves_nothing(here, long_job, number):
     assert contents(here) == ["d.csv"]
 
 
-def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
+@pytest.mark.parametrize("more", [0, 20])
+def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job, more):
+    """However often Ctrl-C is pressed meanwhile."""
     job, _ = long_job("--keep-partial", "--out", "part")
-    job.send_signal(signal.SIGINT)
+    for k in range(1 + more):
+        if job.poll() is None:
+            job.send_signal(signal.SIGINT if k % 3 else signal.SIGTERM)
+            time.sleep(0.02)
     assert job.wait(20) == cli.INTERRUPTED
     fit = pycupc.PcAlgo.load("part/result.npz")
     assert fit.max_ord >= 1

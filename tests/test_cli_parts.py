@@ -1,4 +1,4 @@
-"""Parts of the command line that need no run: output folders, progress bars, numbers of an estimate."""
+"""Parts of the command line that need no run: progress bars, numbers of an estimate."""
 
 from __future__ import annotations
 
@@ -10,51 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from pycupc import estimate
-from pycupc.cli import folder, progress
-
-
-def files(path):
-    return sorted(str(f.relative_to(path)) for f in path.rglob("*"))
-
-
-def test_folder_appears_only_when_whole(tmp_path):
-    target = tmp_path / "deep" / "out"
-    with folder.whole_folder(target) as work:
-        (work / "manifest.json").write_text("1")
-        assert not target.exists()
-        assert work.parent == target.parent  # the same file system, so that the last step is one rename
-    assert files(tmp_path) == ["deep", "deep/out", "deep/out/manifest.json"]
-    assert target.stat().st_mode & 0o077 == 0o777 & ~folder._umask() & 0o077
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
-def test_folder_leaves_nothing_behind_on_failure(tmp_path, error):
-    with pytest.raises(error), folder.whole_folder(tmp_path / "out") as work:  # noqa: PT012
-        (work / "half").write_text("written")
-        raise error
-    assert files(tmp_path) == []
-
-
-def test_folder_is_replaced_only_when_forced_and_ours(tmp_path):
-    target = tmp_path / "out"
-    target.mkdir()
-    with folder.whole_folder(target) as work:  # an empty folder is no loss
-        (work / "manifest.json").write_text("1")
-    with pytest.raises(folder.FolderExists, match="out exists; choose another --out, or --force"):
-        folder.refuse_existing(target, force=False)
-    with pytest.raises(ValueError, match="stop"), folder.whole_folder(target, force=True) as work:
-        raise ValueError("stop")
-    assert (target / "manifest.json").read_text() == "1"  # a failed run keeps the old one
-    with folder.whole_folder(target, force=True) as work:
-        (work / "manifest.json").write_text("2")
-    assert (target / "manifest.json").read_text() == "2"
-    assert files(tmp_path) == ["out", "out/manifest.json"]
-    (target / "manifest.json").rename(target / "thesis.tex")
-    with pytest.raises(folder.FolderExists, match="not written by pycupc"):
-        folder.refuse_existing(target, force=True)
-    with pytest.raises(folder.FolderExists, match="is not a folder"):
-        folder.refuse_existing(target / "thesis.tex", force=True)
+from pycupc import estimate, progress
 
 
 def test_bar_shows_one_line_per_level(monkeypatch):
@@ -89,6 +45,19 @@ def test_bar_shows_correlations_that_take_long(monkeypatch):
     bar.correlations(8, 8)
     bar.close()
     assert out.getvalue() == "\rcorrelations  25%  3 s\rcorrelations 100%  3 s\n"
+
+
+def test_bar_shows_writing_that_takes_long(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    bar = progress.LevelBar(out)
+    bar.writing(0, 4, "result.npz")
+    assert out.getvalue() == ""  # nothing within the first second
+    now[0] = 3.0
+    bar.writing(2, 4, "edges.csv")
+    bar.close()
+    assert out.getvalue() == "\rwriting  50%  edges.csv\n"
 
 
 class Terminal(io.StringIO):

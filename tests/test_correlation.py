@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import pycupc
+from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.gaussian import correlation as module
-from pycupc.gaussian.correlation import correlation, groups_of_identical_columns
+from pycupc.gaussian.correlation import constant_columns, correlation, groups_of_identical_columns
 
 
 def table(n, p, seed=0):
@@ -96,6 +99,77 @@ def test_progress_and_memory(monkeypatch):
     assert peak < 8 * 2000**2 + 2 * X.nbytes + (4 << 20)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1] == (136, 136)
+
+
+def test_correlations_are_computed_when_asked_for():
+    X = table(30, 12)
+    data = pycupc.SuffStat.from_data(X)
+    want, X[:] = correlation(X), 0.0  # the table is the caller's
+    assert data.data is not None
+    copy = pickle.loads(pickle.dumps(data))
+    np.testing.assert_array_equal(data.C, want)
+    assert data.C is data.C
+    assert data.data is None
+    np.testing.assert_array_equal(copy.C, want)
+    assert (data.n, data.p, pycupc.SuffStat(want, 30).p) == (30, 12, 12)
+
+
+def test_an_engine_with_a_device_gets_the_data_alone():
+    """What the result is later asked for is computed then, with the same numbers; changes to C count from then on."""
+
+    class Device(CpuEngine):
+        def take(self, data, names, **options):
+            assert data.data is not None
+            self.start(correlation(data.data), data.n, **options)
+
+    X = table(200, 12)
+    for j in range(1, 12):
+        X[:, j] += 0.7 * X[:, j - 1]
+    data = pycupc.SuffStat.from_data(X)
+    fit = pycupc.pc(data, engine=Device())
+    assert data.data is not None
+    cpu = pycupc.pc({"C": correlation(X), "n": 200}, engine="cpu")
+    np.testing.assert_array_equal(fit.graph, cpu.graph)
+    x, y = int(fit.removals.x[0]), int(fit.removals.y[0])
+    assert str(fit.why(x, y)) == str(cpu.why(x, y))
+    assert data.data is not None
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fit)).pMax, cpu.pMax)
+    np.testing.assert_array_equal(fit.pMax, cpu.pMax)
+    assert data.data is None
+    data.C[0, 1] = data.C[1, 0] = 0.0
+    assert pycupc.skeleton(data, engine="cpu").skeleton[0, 1] == 0
+
+
+def test_progress_computes_at_once():
+    seen = []
+    data = pycupc.SuffStat.from_data(table(30, 12), progress=lambda done, total: seen.append((done, total)))
+    assert data.data is None
+    assert seen == []  # one tile, which is done before the first call
+    big = pycupc.SuffStat.from_data(table(30, 300), progress=lambda done, total: seen.append((done, total)))
+    assert big.data is None
+    assert seen
+
+
+def test_constant_columns():
+    X = table(30, 40)
+    X[:, [3, 39]] = 0.1
+    X[:20, 5] = X[0, 5]
+    assert constant_columns(X) == constant_columns(np.asfortranarray(X)) == [3, 39]
+    with pytest.warns(UserWarning, match="constant columns have no correlations, hence no edges: column 3, column 39"):
+        data = pycupc.SuffStat.from_data(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # named once, not again
+        assert not pycupc.skeleton(data, engine="cpu").skeleton[3].any()
+
+
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 100])
+def test_copies_are_found_among_columns_that_agree_in_most_rows(n):
+    rng = np.random.default_rng(n)
+    X = (rng.random((n, 300)) < 0.2).astype(float)
+    want = {}
+    for j, column in enumerate(X.T.tolist()):
+        want.setdefault(tuple(column), []).append(j)
+    assert groups_of_identical_columns(X) == sorted(group for group in want.values() if len(group) > 1)
 
 
 def test_groups_of_identical_columns():

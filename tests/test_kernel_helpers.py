@@ -19,7 +19,7 @@ import pytest
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.graph import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
-from pycupc.gaussian.partial_correlation import partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """
@@ -36,8 +36,8 @@ extern "C" {
 double r(const double* C, i64 p, int x, int y, const int* S, int l, double* A, int step) {
     return partial_correlation(C, p, x, y, S, l, A, step);
 }
-double small_r(const double* C, i64 p, int x, int y, const int* S, int l, int step) {
-    return small_correlation(C, p, x, y, S, l, step);
+double small_r(const double* C, i64 p, int x, int y, const int* S, int l, double* A, int step) {
+    return small_correlation(C, p, x, y, S, l, A, step);
 }
 i64 work_doubles(int level) { return canonical_doubles(level); }
 int pitch(int q) { return w_pitch(q); }
@@ -98,9 +98,17 @@ def host(tmp_path_factory):
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     lib = ctypes.CDLL(str(folder / "helpers.so"))
     lib.r.restype = lib.small_r.restype = ctypes.c_double
-    lib.r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, F64, ctypes.c_int]
+    lib.r.argtypes = lib.small_r.argtypes = [
+        F64,
+        ctypes.c_longlong,
+        ctypes.c_int,
+        ctypes.c_int,
+        I32,
+        ctypes.c_int,
+        F64,
+        ctypes.c_int,
+    ]
     lib.factor.argtypes = [F64, ctypes.c_longlong, I32, ctypes.c_int, F64, F64, F64]
-    lib.small_r.argtypes = [F64, ctypes.c_longlong, ctypes.c_int, ctypes.c_int, I32, ctypes.c_int, ctypes.c_int]
     lib.choose.restype = lib.rank_of.restype = ctypes.c_ulonglong
     lib.rank_of.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, I32]
     lib.unrank.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ulonglong, I32]
@@ -137,14 +145,14 @@ def test_canonical_has_the_bits_of_its_python_twin(host, kind):
         for level in range(8):
             x, y, *S = rng.permutation(p)[: level + 2].tolist()
             S = np.array(sorted(S), dtype=np.int32)
-            m = level + 2
-            twin = partial_correlation(C, np.array([*S, x, y]), level, np.empty((level + 4, level + 4)))
+            twin = partial_correlation(C, np.array([*S, x, y]), level, canonical_space(level))
             for step in (1, 5):  # entries side by side, or every fifth word
                 spread = np.zeros(max(1, level * step), np.int32)
                 spread[: level * step : step] = S
-                mine = [host.r(C, p, x, y, spread, level, np.empty((m * m + 2 * m) * step), step)]
+                room = np.empty(canonical_doubles(level) * step)
+                mine = [host.r(C, p, x, y, spread, level, room, step)]
                 if 2 <= level <= SMALL:
-                    mine.append(host.small_r(C, p, x, y, spread, level, step))
+                    mine.append(host.small_r(C, p, x, y, spread, level, room, step))
                 for r in mine:
                     assert np.float64(r).tobytes() == np.float64(twin).tobytes(), (kind, level, x, y, S, step)
 

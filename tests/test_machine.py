@@ -117,6 +117,18 @@ def test_cupy_that_cannot_be_imported(fake_cupy, monkeypatch):
     assert "pip install 'pycupc[gpu]'" in detail
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the driver on Linux only")
+def test_without_a_driver_cupy_is_not_imported(monkeypatch):
+    monkeypatch.setattr(machine, "_usable", {})
+    monkeypatch.setattr(machine, "_DRIVER", "libnothing.so.1")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    works, detail = machine.gpu_works()
+    assert not works
+    assert detail.startswith("no NVIDIA driver: libnothing.so.1 cannot be loaded; check with nvidia-smi")
+    assert "cupy" not in sys.modules
+
+
 def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
     monkeypatch.setattr(machine, "several_cupys", lambda: None)
     fake_cupy()

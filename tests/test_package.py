@@ -65,7 +65,7 @@ def test_wheel_holds_every_file(tmp_path):
     assert archive.name.split("-")[1] == pycupc.__version__
     with zipfile.ZipFile(archive) as wheel:
         held = set(wheel.namelist())
-    endings = {".py", ".typed", ".csv", ".md", ".cu", ".cuh", ".R"}
+    endings = {".py", ".typed", ".csv", ".md", ".cu", ".cuh", ".R", ".js", ".css", ".html"}
     wanted = {
         str(f.relative_to(source))
         for f in (source / "pycupc").rglob("*")

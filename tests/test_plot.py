@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pycupc.plotting import overview, plot, save
-from pycupc.plotting.draw import describe
+from pycupc.plotting import describe, draw, plot, save
 from pycupc.plotting.layout import layout
 from pycupc.sparse_graph import SparseGraph
 
@@ -74,17 +76,122 @@ def box_centre(patch):
     return np.array([patch.get_x() + patch.get_width() / 2, patch.get_y() + patch.get_height() / 2])
 
 
-def test_overview_above_sixty_and_matrix_above_that(monkeypatch):
-    g = random_graph(80, 100, 1)
-    labels = [f"v{i}" for i in range(80)]
+@pytest.mark.parametrize(("p", "edges"), [(61, 60), (120, 150), (300, 320), (70, 700)])
+def test_from_61_variables_on_labels_have_room_and_hubs_come_first(p, edges):
+    g = random_graph(p, edges, p)
+    labels = [f"variable {i}" for i in range(p)]
     ax = drawn(g, labels)
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    connected = int((SparseGraph.from_dense(g).degrees() > 0).sum())
     named = [t for t in ax.texts if t.get_text() in labels]
-    assert len(named) == 12
-    assert any("without an edge are not drawn" in t.get_text() for t in ax.texts)
-    monkeypatch.setattr(overview, "MAX_NETWORK", 10)
-    ax = drawn(g, labels)
-    assert ax.get_xlabel() == "to (column)"
-    assert sum(len(c.get_offsets()) for c in ax.collections) == 34 + 2 * 33 + 2 * 33
+    assert len(named) >= (0.9 if edges < 400 else 0.5) * connected
+    hubs = np.argsort(-SparseGraph.from_dense(g).degrees(), kind="stable")[:5]
+    assert {labels[v] for v in hubs} <= {t.get_text() for t in named}
+    boxes = np.array([t.get_window_extent(renderer).extents for t in named])  # left, bottom, right, top
+    overlap = (boxes[:, None, :2] < boxes[None, :, 2:] - 1.5).all(axis=2)
+    overlap &= overlap.T & ~np.eye(len(boxes), dtype=bool)
+    assert not overlap.any(), [named[i].get_text() for i in np.argwhere(overlap)[0]]
+    assert any("without an edge are not drawn" in t.get_text() for t in ax.texts) == (connected < p)
+    assert any("the axes have no unit" in t.get_text() for t in ax.texts)
+
+
+def test_beyond_300_the_overview_names_hubs_and_says_what_its_axes_are(monkeypatch):
+    g = SparseGraph.from_dense(random_graph(400, 500, 1))
+    labels = [f"v{i}" for i in range(400)]
+    ax = plot(g, labels, ax=Figure().add_axes((0, 0, 1, 1)))
+    named = [labels.index(t.get_text()) for t in ax.texts if t.get_text() in labels]
+    assert 12 <= len(named) <= 24
+    assert g.degrees()[named].min() >= np.sort(g.degrees())[-24]
+    assert any("the axes have no unit" in t.get_text() for t in ax.texts)
+    monkeypatch.setattr(draw, "MAX_NETWORK", 10)
+    ax = plot(g, labels, ax=Figure().add_axes((0, 0, 1, 1)))
+    assert "position of the variable an edge goes to (column)" in ax.get_xlabel()
+    assert "reverse Cuthill-McKee" in ax.get_xlabel()
+    assert "comes from (row)" in ax.get_ylabel()
+
+
+def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
+    g = random_graph(90, 300, 5)
+    graph = SparseGraph.from_dense(g)
+    image, kinds = matrix_image(graph, np.arange(90))
+    assert kinds == ["directed", "undirected", "bidirected"]
+    assert ((image < 1).any(axis=2) == (g > 0)).all()  # row to column, both cells of what has no or two arrowheads
+
+
+def matrix_image(graph, place):
+    from pycupc.plotting import matrix
+
+    return matrix._image(graph, place)
+
+
+@pytest.mark.parametrize(
+    ("p", "edges"), [(60, 180), (60, 1_770), (300, 400), (600, 178_860), (3_000, 9_000), (40_000, 60_000)]
+)
+def test_a_picture_of_any_graph_takes_less_than_5_s(p, edges, tmp_path):
+    pairs = np.unique(np.random.default_rng(p).integers(0, p * p, int(1.4 * edges)))
+    if edges * 2.5 > p * (p - 1) / 2:  # nearly complete graphs
+        pairs = np.flatnonzero(np.triu(np.ones((p, p), bool), 1))
+    low, high = np.minimum(pairs // p, pairs % p), np.maximum(pairs // p, pairs % p)
+    pairs = np.unique((low * p + high)[low < high])
+    pairs = np.sort(np.random.default_rng(0).permutation(pairs)[:edges])
+    graph = SparseGraph.undirected(p, pairs // p, pairs % p)
+    start = time.process_time()
+    save(graph, [f"v{i}" for i in range(p)], tmp_path / "g.png")
+    assert time.process_time() - start < 5
+
+
+def test_a_neighbourhood_is_labelled_and_its_centre_highlighted():
+    from matplotlib.colors import to_rgb
+
+    g = SparseGraph.from_dense(random_graph(400, 500, 1))
+    labels = [f"v{i}" for i in range(400)]
+    ax = plot(g, labels, ax=Figure().add_axes((0, 0, 1, 1)), around="v7", radius=2)
+    near = g.around([7], 2)
+    assert {t.get_text() for t in ax.texts} >= {labels[v] for v in near}
+    assert not {t.get_text() for t in ax.texts} & {labels[v] for v in set(range(400)) - set(near.tolist())}
+    highlighted = [b for b in ax.patches if b.get_facecolor()[:3] == to_rgb("#f2c14e")]
+    text = next(t for t in ax.texts if t.get_text() == "v7")
+    assert len(highlighted) == 1
+    assert np.hypot(*(box_centre(highlighted[0]) - text.get_position())) < 0.02
+    assert any(t.get_text().startswith("v7 and what is within 2 edges") for t in ax.texts)
+
+
+def test_a_large_neighbourhood_keeps_the_nearest():
+    star = SparseGraph.undirected(500, np.zeros(499, int), np.arange(1, 500))
+    labels = [f"v{i}" for i in range(500)]
+    ax = plot(star, labels, ax=Figure().add_axes((0, 0, 1, 1)), around=["v3", 4], radius=2)
+    assert {"v0", "v3", "v4"} <= {t.get_text() for t in ax.texts}
+    assert any("the nearest 60 of 500 variables" in t.get_text() for t in ax.texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"around": "tp53"}, "no variable 'tp53'; similar: TP53"),
+        ({"around": 9}, "variables are 0 to 2, got 9"),
+        ({"around": []}, "must name a variable"),
+        ({"around": "TP53", "radius": -1}, "radius must be a number of edges, 0 or more, got -1"),
+    ],
+)
+def test_a_wrong_neighbourhood_is_refused(options, text):
+    with pytest.raises(ValueError, match=text):
+        drawn(np.zeros((3, 3), np.int8), ["TP53", "MYC", "EGFR"], **options)
+
+
+@pytest.mark.parametrize("p", [700, 3_000])
+def test_large_layouts_are_quick_and_put_neighbours_near_each_other(p):
+    rng = np.random.default_rng(p)
+    tail = np.array([int(rng.integers(max(0, i - 9), i)) for i in range(1, p)])  # a tree
+    head = np.arange(1, p)
+    sizes = np.full((p, 2), 0.08)
+    start = time.process_time()
+    xy = layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4)
+    assert time.process_time() - start < 3
+    assert np.isfinite(xy).all()
+    length = np.hypot(*(xy[tail] - xy[head]).T)
+    others = rng.permutation(p)[: len(tail)]
+    assert np.median(length) < 0.2 * np.median(np.hypot(*(xy[tail] - xy[others]).T))
+    assert np.array_equal(xy, layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4))
 
 
 def test_a_figure_takes_the_size_of_the_drawing_only_if_the_axes_fill_it():

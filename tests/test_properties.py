@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import assert_same
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pycupc
@@ -75,9 +75,6 @@ def test_cpu_equals_reference(seed, p, n, alpha):
 @given(**sizes)
 def test_cpu_equals_reference_on_singular_data(seed, p, n, alpha):
     suff_stat = correlations(draw_data(seed, p, n, awkward=True))
-    eigenvalues = np.linalg.eigvalsh(np.nan_to_num(suff_stat.C))
-    # Singular or sound, but nothing between: there the pseudoinverse itself is a matter of rounding, in pcalg as here.
-    assume(not ((eigenvalues > 1e-14) & (eigenvalues < 1e-7)).any())
     assert_same(*(run(suff_stat, alpha=alpha, engine=engine) for engine in ("cpu", "reference")))
 
 
@@ -186,7 +183,7 @@ def test_canonical_equals_pcalgs_formula():
         index = rng.choice(12, level + 2, replace=False)
         S = np.sort(index[2:])
         nodes = np.array([*S, *index[:2]])
-        got = canonical.partial_correlation(C, nodes, level, np.empty((level + 4, level + 4)))
+        got = canonical.partial_correlation(C, nodes, level, canonical.canonical_space(level))
         want = gauss_ci_test.partial_correlation(C, index[0], index[1], S)
         if len({3, 5} & set(index)) < 2 or level != 1:  # 0 / 0 and 1e-16 / 1e-16 are the same accident
             assert got == pytest.approx(want, abs=1e-9)

@@ -6,12 +6,15 @@ R always runs as a process of its own: a process that holds both rpy2 and reticu
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -126,6 +129,7 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
         ("variable 1 has 9 neighbours; set m_max to 0", "variable 2 (b) has 9 neighbours; set m.max to 0"),
         ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
         ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
+        ("pip install 'pycupc[gpu]' for 12, 'pycupc[gpu13]'", 'cu_install(source, gpu = "gpu") for 12, gpu = "gpu13"'),
     ],
 )
 def test_messages_reach_r_in_its_terms(text: str, expected: str) -> None:
@@ -213,7 +217,9 @@ def test_a_python_without_pycupc_is_an_error_that_names_the_command(bare_session
     python, (output, _) = bare_session
     call, sitrep = output.split("R version", 1)
     assert f"({python}) has no package pycupc" in call, output
-    assert "-m pip install" in call
+    assert 'cu_install(source = "' in call
+    assert f"without the environment variable RETICULATE_PYTHON, which names {python}" in call
+    assert f"RETICULATE_PYTHON = {python}" in sitrep
     assert "not usable" in sitrep
     assert "has no package pycupc" in sitrep
 
@@ -227,35 +233,97 @@ def test_a_python_without_numpy_is_an_error_that_names_it(bare_session: tuple[Pa
 def test_no_python_at_all_is_an_error(r_library: Path) -> None:
     settings = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": "/nowhere/python"}
     done = run_r("-e", f"{SMALL} small(); cat('alive\\n')", **settings)
-    assert "R error:" in done.stdout, done.stdout
+    assert "R error: reticulate could not start Python" in done.stdout, done.stdout
+    assert "RETICULATE_PYTHON, which names /nowhere/python" in done.stdout
     assert "alive" in done.stdout
 
 
+def test_a_cache_that_cannot_be_written_is_an_error_that_names_the_variable(r_library: Path, tmp_path: Path) -> None:
+    package = tmp_path / "pycupc"
+    shutil.copytree(ROOT / "pycupc", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
+        (folder / "__pycache__").touch()  # a file, where Numba would make a folder
+    settings = {"R_LIBS": libraries(r_library), "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": "/dev/null"}
+    done = run_r("-e", f"{SMALL} small()", **settings)
+    assert "cannot store its compiled code" in done.stdout, done.stdout
+    assert 'Sys.setenv(NUMBA_CACHE_DIR = "' in done.stdout
+    set_it = f"Sys.setenv(NUMBA_CACHE_DIR = '{tmp_path / 'compiled'}')"
+    done = run_r("-e", f"{SMALL} {set_it}; small(); small()", **settings)
+    assert done.stdout.count("starting Python and compiling, once per machine (about ") == 1, done.stdout
+    assert done.stdout.count("edges: 1 2 2 3 2 1 3 2") == 2, done.stdout
+    assert any((tmp_path / "compiled").rglob("*.nbi"))
+    done = run_r("-e", f"{SMALL} {set_it}; small()", **settings)
+    assert "compiling" not in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+def test_one_command_makes_the_python_side(r_library: Path, tmp_path: Path) -> None:
+    """As a fresh user: with an empty home, two lines of R, and nothing but the system's Python."""
+    python = shutil.which("python3", path="/usr/bin")
+    if python is None or subprocess.run([python, "-c", "import venv, ensurepip"], check=False).returncode:
+        pytest.skip("no /usr/bin/python3 with the module venv")
+    checkout, home = tmp_path / "checkout", tmp_path / "home"
+    home.mkdir()
+    for name in ("pycupc", "kernels", "r_wrapper"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    ours = ("RETICULATE_PYTHON", "PYTHONPATH", "VIRTUAL_ENV", "WORKON_HOME")
+    user = {name: value for name, value in ENVIRONMENT.items() if name not in ours}
+    user |= {"HOME": str(home), "PATH": "/usr/bin:/bin", "R_LIBS": libraries(r_library), "LC_ALL": "C.UTF-8"}
+
+    def ask(code: str) -> str:
+        command = ["Rscript", "-e", f"library(pycupc); {code}"]
+        return subprocess.run(
+            command, cwd=home, env=user, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        ).stdout
+
+    made = ask(f'cu_install("{checkout}")')
+    if "No matching distribution" in made or "Temporary failure in name resolution" in made:
+        pytest.skip("no package index can be reached")
+    assert 'To undo: reticulate::virtualenv_remove("r-pycupc")' in made, made
+    first = ask(SMALL.replace("library(pycupc)", "") + "small(); invisible(cu_sitrep())")
+    assert "edges: 1 2 2 3 2 1 3 2" in first, first
+    assert "starting Python and compiling, once per machine" in first
+    assert re.search(r"^Python .*/home/.virtualenvs/r-pycupc/bin/python", first, re.MULTILINE)
+    assert re.search(r"^cu_install +made .*r-pycupc; to undo: reticulate::virtualenv_remove", first, re.MULTILINE)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
-def test_interrupting_is_an_r_error_and_r_continues(r_library: Path) -> None:
-    process = subprocess.Popen(
-        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R")],
+@pytest.mark.parametrize(("times", "busy"), [(1, 0), pytest.param(40, 2, marks=pytest.mark.slow)])
+def test_ctrl_c_is_an_r_interrupt_and_the_next_call_works(r_library: Path, times: int, busy: int) -> None:
+    """At a random moment after each "go" of tests/R/interrupt.R; `busy` loops run beside it."""
+    rng = random.Random(times)
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    lines = []
+    with subprocess.Popen(
+        ["Rscript", str(ROOT / "tests" / "R" / "interrupt.R"), str(times)],
+        cwd=tempfile.gettempdir(),
         env=r_environment(R_LIBS=libraries(r_library)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    try:
+    ) as process:
+        deadline = threading.Timer(300 + 40 * times, process.kill)
+        deadline.start()
         assert process.stdout is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("level 3:"):  # all code is compiled by then
-                break
-        time.sleep(0.2)
-        assert process.poll() is None, lines
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    text = "".join(lines) + rest
-    assert "R error: interrupted during level 4" in text, text
-    assert "alive: 8 variables" in text, text
+        try:
+            for line in process.stdout:
+                lines.append(line.strip())
+                if lines[-1] == "go":
+                    time.sleep(rng.uniform(0, 0.7))
+                    process.send_signal(signal.SIGINT)
+        finally:
+            deadline.cancel()
+            process.kill()
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+    for how in ("engine", "test", "short", "rule"):
+        assert lines.count(f"{how} - R interrupt then 8 variables") == times, lines
+    assert lines.count("go") == 4 * times + 1, lines
+    assert "the loop went on" not in lines  # an interrupt that nobody handles ends a loop of calls in try()
+    assert process.returncode == 1  # and Rscript, as one of R's own does
 
 
 @pytest.mark.slow
@@ -278,6 +346,12 @@ def test_r_cmd_check_finds_no_errors_and_no_warnings(tmp_path: Path, installed: 
     environment = r_environment(**settings)
     subprocess.run(["R", "CMD", "build", str(PACKAGE)], cwd=tmp_path, env=environment, check=True, capture_output=True)
     archive = next(tmp_path.glob("pycupc_*.tar.gz"))
+    with tarfile.open(archive) as files:
+        page = files.extractfile("pycupc/inst/doc/from-pc-to-cu_pc.html")
+        assert page is not None  # the built vignette, its code run
+        text = page.read().decode()
+    assert "are equal: skeleton, graph" in text
+    assert "was not run" not in text
     command = ["R", "CMD", "check", "--no-manual", archive.name]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:]

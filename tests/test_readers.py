@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pycupc.data import EXAMPLE, load_example
-from pycupc.data.readers import DataError, read_correlation, read_data, read_pairs
+from pycupc.data import EXAMPLE, cells, load_example, text_layout
+from pycupc.data.pairs import read_pairs
+from pycupc.data.readers import DataError, read_correlation, read_data
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
@@ -42,7 +46,7 @@ def write(path, content):
         ("d.csv", '"","a","b","c"\n' + "".join(f'"r{i}",{line}\n' for i, line in enumerate(PLAIN.split()[1:]))),
         (
             "d.txt",
-            "a b c\n" + "".join(f"{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
+            "a b c\n" + "".join(f"r{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
         ),
     ],
 )
@@ -89,7 +93,7 @@ BAD = {
     "id column": ("id,a,b\nx1,1,2\nx2,3,4\n", r"line 2 .*column 1 \('id'\): 'x1' is not a number.*--drop id"),
     "decimal comma": (
         "a;b\n1,5;2\n3;4\n",
-        r"line 2 .*column 1 \('a'\): '1,5' is not a number; write it with a decimal point",
+        r"line 2 .*column 1 \('a'\): '1,5' is not a number; if the comma is the decimal point: --decimal ','",
     ),
     "short row": (PLAIN + "7,8\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 2"),
     "long row": (PLAIN + "7,8,9,10\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 4"),
@@ -106,7 +110,7 @@ BAD = {
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "empty": ("", "the file is empty"),
     "blank first line": ("\n1,2\n", "the first line is empty"),
-    "blank and word": (PLAIN.replace("5.0", "NA "), r"line 4 .*column 2 \('b'\): 'NA ' is not a number"),
+    "missing, blank behind": (PLAIN.replace("5.0", "NA "), r"missing values: 1, .*the first in row 3, column 'b'"),
 }
 
 
@@ -153,7 +157,8 @@ def test_correlation_matrix_with_and_without_names(tmp_path):
     pd.DataFrame(C, index=list("abc"), columns=list("abc")).to_csv(tmp_path / "named.csv")
     pd.DataFrame(C, columns=list("abc")).to_csv(tmp_path / "bare.csv", index=False, na_rep="NA")
     for name in ("named.csv", "bare.csv"):
-        got, labels = read_correlation(tmp_path / name)
+        table = read_correlation(tmp_path / name)
+        got, labels = table.X, table.labels
         assert labels == ["a", "b", "c"]
         np.testing.assert_array_equal(got, C)
     with pytest.raises(DataError, match="row 2 is named 'x' but column 2 is named 'b'"):
@@ -186,3 +191,89 @@ def test_example_data():
     assert frame.iloc[0, 0] == 17.99
     assert frame.iloc[-1, -1] == 0.07039
     assert (EXAMPLE.parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1
+
+
+WORDS = [
+    *[
+        "1",
+        "-2.5",
+        "+.5",
+        "5.",
+        "1e3",
+        "1E-5",
+        "1e400",
+        "0x1",
+        "1_0",
+        "١",
+        "nan",
+        "NaN",
+        "-nan",
+        "NA",
+        "na",
+        "inf",
+        "-Infinity",
+        "None",
+        "null",
+        "?",
+        "1,5",
+        "1.5",
+        "1;5",
+        "'1'",
+    ],
+    *[
+        '"2"',
+        '""',
+        '"a,b"',
+        '"1"2',
+        '1"2',
+        "r1",
+        "1d5",
+        "1f",
+        "1e",
+        "1e+",
+        ".",
+        "-",
+        "+",
+        "-999",
+        "-999.0",
+        "#",
+        "3#4",
+        "#N/A",
+    ],
+    *("", " ", " 3 ", "\t4", "\xa07", "1\u2003"),
+]
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=1, max_size=4),
+    delimiter=st.sampled_from(",;\t| "),
+    decimal=st.sampled_from(".,"),
+    na=st.sampled_from([(), ("?",), ("-999",), ("-999", ".")]),
+    comment=st.sampled_from([None, "#"]),
+    text_columns=st.sampled_from([(), (0,), (1,), (0, 2)]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_the_fast_parser_accepts_no_more_than_the_careful_one(rows, delimiter, decimal, na, comment, text_columns, end):
+    if delimiter == decimal:
+        return
+    width = len(rows[0])
+    names = ["" if k == 0 and 0 in text_columns else f"V{k}" for k in range(width)]
+    columns = frozenset(k for k in text_columns if k < width)
+    layout = text_layout.Layout(False, 0 in text_columns, names, columns)
+    options = text_layout.ReadOptions(decimal=decimal, na=na, comment=comment)
+    text = io.StringIO(end.join(delimiter.join(row) for row in rows) + end, newline="")
+    all_rows = lambda: text_layout.rows("d", text, delimiter, comment)  # noqa: E731
+    results = []
+    for read in (
+        lambda: cells.parse("d", text, delimiter, all_rows, layout, options),
+        lambda: cells.careful("d", all_rows, layout, options),
+    ):
+        try:
+            results.append(read())
+        except DataError as error:
+            results.append(str(error))
+    if isinstance(results[0], str) or isinstance(results[1], str):
+        assert results[0] == results[1]
+    else:
+        np.testing.assert_array_equal(*results)

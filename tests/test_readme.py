@@ -68,6 +68,7 @@ def test_the_second_command_is_that_of_continuous_integration():
 
 def test_python_example_prints_what_is_shown(here, capsys):
     pytest.importorskip("networkx", reason="the example exports to networkx")
+    pytest.importorskip("matplotlib", reason="the example draws a picture").use("Agg")
     (block,) = blocks("python")
     names: dict = {}
     exec(compile(block, "README.md", "exec"), names)
@@ -75,12 +76,19 @@ def test_python_example_prints_what_is_shown(here, capsys):
     assert pycupc.PcAlgo.load("fit.npz").sepset == names["fit"].sepset
 
 
-def test_command_lines_run(here, capsys):
-    run, estimate, compare, doctor = commands()
-    assert [command[0] for command in (run, estimate, compare, doctor)] == ["run", "estimate", "compare", "doctor"]
-    for command in (run, estimate, doctor):
+def test_command_lines_run(here, capsys, monkeypatch):
+    steps, (run, plot, estimate, compare, doctor) = commands()[:2], commands()[2:]
+    names = [command[0] for command in (run, plot, estimate, compare, doctor)]
+    assert names == ["run", "plot", "estimate", "compare", "doctor"]
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address))
+    opened: list[str] = []
+    for command in steps:  # the way to an explored graph
+        assert cli.main(command) == cli.OK, command
+    assert opened == [(here / "results" / "graph.html").as_uri()]
+    for command in ([*run, "--force"], plot, estimate, doctor):
         assert cli.main(command) == cli.OK, command
     assert (here / "results" / "manifest.json").exists()
+    assert (here / "radius_mean.png").exists()
     assert cli.main([word.replace("pcalg-stable", "pycupc") for word in compare]) == cli.OK
     assert " and pycupc are equal: " in capsys.readouterr().out
 

@@ -10,7 +10,7 @@ DEVICE bool eliminate_by_warp(double* A, const int size) {
     bool sound = true;
     for (int k = 0; k < size && sound; ++k) {
         const double pivot = A[k * m + k];
-        sound = pivot > PINV_PIVOT;
+        sound = pivot > EXACT_PIVOT;
         if (sound)
             for (int i = k + 1 + lane; i < m; i += 32) {
                 const double f = A[i * m + k] / pivot;
@@ -21,8 +21,8 @@ DEVICE bool eliminate_by_warp(double* A, const int size) {
     return sound;
 }
 
-// r of x and y given S, size >= 2 and step 1. A: work space in any memory; spare: work space in global memory, for the
-// pseudoinverse.
+// r of x and y given S, size >= 2 and step 1. A: work space in any memory; spare: canonical_doubles(size) in global
+// memory, for double-double.
 __device__ double partial_correlation_by_warp(const double* C, const i64 p, const int x, const int y, const int* S,
                                               const int size, double* A, double* spare) {
     const int m = size + 2, lane = threadIdx.x & 31;
@@ -43,6 +43,6 @@ __device__ double partial_correlation_by_warp(const double* C, const i64 p, cons
     __syncwarp();
     if (sound && block.sound()) return block.r();
     double r = 0.0;
-    if (lane == 0) r = pseudoinverse_r(C, p, x, y, S, size, spare, 1);
+    if (lane == 0) r = clip_r(exact_r(C, p, x, y, S, size, spare, 1));
     return __shfl_sync(FULL, r, 0);
 }

@@ -17,9 +17,9 @@ constexpr unsigned char FIXED = 3;   // an edge that is never tested
 // ascend within a row. "level tests" stands for the kernels in schur/ and cupc/.
 struct Graph {
     const double* C;   // [p, p] correlations, row-major; the host uploads them
-    unsigned char* G;  // [p, p] state of each pair; written by level0, level tests, mark_side_b
-    i64* start;        // [p + 1] first pair of each row; written by scan_rows
-    int* column;       // [E] y of each pair; written by list_neighbours, compact_rows
+    unsigned char* G;  // [p, p] state of each pair; written by level0, level tests, settle
+    i64* start;        // [p + 1] first pair of each row; written by scan_of_rows
+    int* column;       // [E] y of each pair; written by list_neighbours, settle
     int* source;       // [E] x of each pair; likewise
     u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; written by level tests
     u64* least;        // [E] bits of the smallest r^2 met at this level, or of the bound from z; written by level tests
@@ -27,13 +27,13 @@ struct Graph {
     i64 p;             // number of variables
 };
 
-// Counts of one level, zero before it. The host reads them after scan_rows.
+// Counts of one level, zero before it. `report` gives them to the host at the end of the level and clears them.
 struct Counters {
-    u64 tests;             // pcalg's number of tests of the level; level0, count_rows, finish_level1, finish_records
+    u64 tests;             // pcalg's number of tests of the level; level0, settle, finish
     u64 removed;           // edges removed by level 0; level0
-    u64 more;              // 1 when a tested pair had more candidates than the level; level0, count_rows
+    u64 more;              // 1 when a tested pair had more candidates than the level; level0, settle
     u64 doubtful;          // tests decided by the canonical formula; level tests
-    u64 pairs;             // E of the graph after the level; this and what follows: scan_rows
+    u64 pairs;             // E of the graph after the level; this and what follows: scan_of_rows
     u64 widest;            // largest degree in the high word, ~(its first row) in the low word
     u64 records;           // separating sets that the level found
     u64 rows[6];           // rows with tests at the next level, in each class of degrees
@@ -46,6 +46,8 @@ struct Counters {
     u64 spared;            // tests of the level that were not made for that reason
     double worth;          // conditioning sets of the decided pairs
     u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch
+    u64 arrivals;          // blocks that have got to a barrier; grid_barrier
+    u64 finished;          // blocks that have come to their end; last_block
 };
 
 // One level: its size, its thresholds, its work space.
@@ -99,6 +101,12 @@ struct Queue {
     int index;     // class of degrees: counters->handed_out[index] numbers the items that are handed out
 };
 
+// The classes of a level, with their queues; the first `gridDim.y` count.
+struct Plan {
+    Queue queue[6];
+    RowClass rows[6];
+};
+
 // One side of a level of cuPC-E or cuPC-S, in virtual blocks: the paper's blocks, handed out to resident ones.
 struct Shape {
     u64 blocks;      // virtual blocks of a side
@@ -109,16 +117,13 @@ struct Shape {
 
 // What a level did to each row, and the separating sets it found, in order of (x, y).
 struct RowCounts {
-    i64* kept;     // [p] pairs that stay; count_neighbours, count_rows
-    i64* removed;  // [p] separating sets found in the row; count_rows (null at level 0)
+    i64* kept;     // [p] pairs that stay; count_neighbours, settle
+    i64* removed;  // [p] separating sets found in the row; settle (null at level 0)
 };
 struct Records {
-    i64* start;  // [p + 1] first record of each row; scan_rows (null at level 0)
-    int* x;      // [m] pair (x, y) whose test separated the edge; compact_rows
-    int* y;      // [m] likewise
-    u64* rank;   // [m] rank of S among the subsets of adj(x); compact_rows
-    int* S;      // [m, level] separating set, ascending variables; finish_level1, finish_records
-    double* r;   // [m] its canonical partial correlation; likewise
+    i64* start;   // [p + 1] first record of each row; settle (null at level 0), as what follows
+    u64* rank;    // [m] rank of S among the subsets of adj(x)
+    char* found;  // the m records, one array after the other; see Found in graph/removals.cu
 };
 
 // Discrete data (discrete/), as pycupc.discrete.contingency.Data.
@@ -174,12 +179,13 @@ constexpr int BLOCKS = 768 / THREADS;            // of them, at least, on a mult
 constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/contingency.cuh: see Bench
 constexpr int MOST_OFFSETS = 1536;               // of planes, by configuration and member
 
-// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: a matrix [m, m], two
-// vectors [m], and m ints, m = level + 2.
-HD i64 canonical_doubles(int level) {
+// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: the high and the low
+// parts of a matrix [m + 2, m], m = level + 2, and behind them room for m ints.
+HD i64 canonical_matrix(int level) {
     const i64 m = level + 2;
-    return m * m + 3 * m;
+    return 2 * m * (m + 2);
 }
+HD i64 canonical_doubles(int level) { return canonical_matrix(level) + level + 2; }
 
 // Of the factor W of a prefix of size q (schur/conditioning.cuh), per row, in doubles: even for 16-byte loads, and an odd
 // number of 16-byte words against bank conflicts.

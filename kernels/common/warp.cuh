@@ -34,8 +34,8 @@ DEVICE N scan_over_warp(N v) {
     return v;
 }
 
-// Exclusive scan over a block of 1024 threads, one slice per call: `before`, equal in all threads, is the sum of the
-// earlier slices and moves on by the sum of this one. partial: 32 words of shared memory.
+// Exclusive scan over a block, one slice per call: `before`, equal in all threads, is the sum of the earlier slices and
+// moves on by the sum of this one. partial: 32 words of shared memory.
 template <typename N>
 DEVICE N scan_over_block(const N v, N* partial, N& before) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -43,7 +43,7 @@ DEVICE N scan_over_block(const N v, N* partial, N& before) {
     __syncthreads();  // the previous call has been read
     if (lane == 31) partial[warp] = inclusive;
     __syncthreads();
-    const N sums = scan_over_warp(partial[lane]);
+    const N sums = scan_over_warp(lane < (int)(blockDim.x >> 5) ? partial[lane] : N(0));
     const N warps_before = __shfl_sync(FULL, sums, (warp + 31) & 31);
     const N out = before + (warp ? warps_before : 0) + inclusive - v;
     before += __shfl_sync(FULL, sums, 31);
@@ -67,6 +67,33 @@ DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, con
         top = c - 1;
     }
     __syncwarp();
+}
+
+// Waits for all blocks of a cooperative launch: what any of them wrote before is seen by all after. Whole block.
+//   arrivals  0 at the launch
+DEVICE void grid_barrier(u64* arrivals) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const u64 ticket = atomicAdd(arrivals, 1ULL), all = (ticket / gridDim.x + 1) * gridDim.x;
+        while (*(volatile u64*)arrivals < all) {}
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// Whether this block is the last one to get here; what the others wrote before is seen by it. Whole block.
+//   finished  0 at the launch
+DEVICE bool last_block(u64* finished) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(finished, 1ULL) + 1 == gridDim.x;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
 }
 
 // State of the pair (x, y) now: other blocks may be removing it.

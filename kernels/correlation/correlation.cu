@@ -1,69 +1,120 @@
-// correlation.cu -- correlations of data: columns centred and scaled here, one product by cuBLAS, then exact symmetry and
-//   equal correlations for identical columns. See pycupc/engines/gpu/correlation.py for the definition.
-//   X  [n, p] float64, row-major: the data, then the scaled columns; the host uploads it, standardise changes it in place
-//   C  [p, p] float64, row-major: the correlations; cuBLAS writes it, mirror and copy_identical change it in place
+// correlation.cu -- the correlations of data, by the definition in pycupc/gaussian/correlation.py and with its bits: every
+//   sum runs over the observations in their order, one thread per sum, each product by one fused multiply-add.
+//   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
+//   Z        [n, p] float64, row-major: the centred columns; centre writes it
+//   squares  [p] float64: S_jj of each column; centre writes it
+//   C        [p, p] float64, row-major: the correlations; correlate writes it
 #include "common/warp.cuh"
 
-// Sum over the eight threads of a column, in a fixed order.
-DEVICE double column_sum(const double value, double (*partial)[33]) {
-    partial[threadIdx.y][threadIdx.x] = value;
-    __syncthreads();
+constexpr double EPS = 2.220446049250313e-16;
+
+// A column of X, each value times `scale`.
+struct Column {
+    const double* X;
+    i64 row;
+    int n;
+    double scale;
+    DEVICE double operator[](int i) const { return X[i * row] * scale; }
+};
+
+DEVICE double mean_of(const Column& x) {
     double s = 0.0;
-    for (int k = 0; k < 8; ++k) s += partial[k][threadIdx.x];
-    __syncthreads();
+#pragma unroll 8
+    for (int i = 0; i < x.n; ++i) s += x[i];
+    return s / (double)x.n;
+}
+
+// Writes the centred column to Z, a row of which has p entries; returns the sum of its squares.
+DEVICE double centre_by(const Column& x, const double mean, double* Z, const int p) {
+    double s = 0.0;
+    for (int begin = 0; begin < x.n; begin += 8) {
+        double v[8];  // eight loads under way at a time
+        UNROLL
+        for (int h = 0; h < 8; ++h) v[h] = begin + h < x.n ? x[begin + h] : 0.0;
+        UNROLL
+        for (int h = 0; h < 8; ++h) {
+            if (begin + h >= x.n) break;
+            const double d = v[h] - mean;
+            Z[(i64)(begin + h) * p] = d;
+            s = fma(d, d, s);
+        }
+    }
     return s;
 }
 
-// Centres the columns (the mean is corrected once, by the mean of the residuals) and scales them to unit length. A
-// constant column becomes NaN.
-//   Work    32 columns per block; a thread takes every eighth row of a column
-//   Launch  grid ceil(p/32), block (32, 8)
-extern "C" __global__ void standardise(double* X, const int n, const int p) {
-    __shared__ double partial[8][33];
-    __shared__ int varies[32];
-    const int j = blockIdx.x * 32 + threadIdx.x, rows = j < p ? n : 0;
-    if (threadIdx.y == 0) varies[threadIdx.x] = 0;
-    __syncthreads();
-    const double top = rows ? X[j] : 0.0;
-    for (int pass = 0; pass < 2; ++pass) {
-        double s = 0.0;
-        bool differs = false;
-        for (int i = threadIdx.y; i < rows; i += 8) {
-            const double v = X[(i64)i * p + j];
-            s += v;
-            differs = differs || v != top;
+// Columns that are constant, or whose squares overflow or vanish, are scaled by a power of two and centred again; constant
+// ones become NaN. The conditions are those of `Blocks.centre` in pycupc/gaussian/pairwise.py.
+//   Work    one thread per column
+//   Launch  grid ceil(p/32), block 32
+extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, const i64 column, double* Z,
+                                  double* squares, const int n, const int p) {
+    const int j = blockIdx.x * 32 + threadIdx.x;
+    if (j >= p) return;
+    Column x = {X + j * column, row, n, 1.0};
+    double mean = mean_of(x), sum = centre_by(x, mean, Z + j, p);
+    const double rounding = (double)n * EPS * mean;  // n times its square bounds S_jj of a constant column
+    if (!(sum > fmax((double)n * (rounding * rounding), 1e-60) && sum < 1e60)) {
+        double low = x[0], high = x[0];
+        for (int i = 1; i < n; ++i) {
+            low = fmin(low, x[i]);
+            high = fmax(high, x[i]);
         }
-        if (pass == 0 && differs) atomicOr(&varies[threadIdx.x], 1);
-        const double mean = column_sum(s, partial) / n;
-        for (int i = threadIdx.y; i < rows; i += 8) X[(i64)i * p + j] -= mean;
+        int exponent;
+        frexp(fmax(-low, high), &exponent);
+        x.scale = ldexp(1.0, min(-exponent, 1000));
+        mean = low == high ? nan_value() : mean_of(x);
+        sum = centre_by(x, mean, Z + j, p);
     }
-    double s = 0.0;
-    for (int i = threadIdx.y; i < rows; i += 8) s += X[(i64)i * p + j] * X[(i64)i * p + j];
-    const double length = sqrt(column_sum(s, partial));
-    const double scale = varies[threadIdx.x] ? 1.0 / length : nan_value();
-    for (int i = threadIdx.y; i < rows; i += 8) X[(i64)i * p + j] *= scale;
+    squares[j] = sum;
 }
 
-// C within [-1, 1], symmetric to the bit, 1 on the diagonal: the upper triangle counts.
-//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
-extern "C" __global__ void mirror(double* C, const int p) {
-    for (int r = threadIdx.y; r < 32; r += 8) {
-        const int i = blockIdx.y * 32 + r, j = blockIdx.x * 32 + threadIdx.x;
-        if (i >= p || j >= p || i > j) continue;
-        const double v = i == j ? 1.0 : C[(i64)i * p + j];
-        C[(i64)i * p + j] = C[(i64)j * p + i] = v > 1.0 ? 1.0 : v < -1.0 ? -1.0 : v;
+// C from the centred columns: a tile and its mirror image.
+//   Work    a tile of 64 x 64 entries per block, 8 x 4 per thread; DEPTH observations at a time lie in shared memory
+//   Launch  grid (ceil(p/64), ceil(p/64)), block (16, 8); blocks below the diagonal return at once
+constexpr int SIDE = 64, DEPTH = 16;
+extern "C" __global__ void __launch_bounds__(128, 4)
+    correlate(const double* __restrict__ Z, const double* __restrict__ squares, double* C, const int n, const int p) {
+    __shared__ double2 left[DEPTH][SIDE / 2], right[DEPTH][SIDE / 2];
+    const int y0 = blockIdx.y * SIDE, x0 = blockIdx.x * SIDE, tx = threadIdx.x, ty = threadIdx.y, t = ty * 16 + tx;
+    if (x0 < y0) return;
+    double S[8][4] = {};
+    for (int begin = 0; begin < n; begin += DEPTH) {
+        for (int k = t >> 6; k < DEPTH; k += 2) {  // zeros beyond the last observation and column change no sum
+            const int c = t & 63, i = begin + k;
+            const double* from = Z + (i64)i * p + c;
+            ((double*)left[k])[c] = i < n && y0 + c < p ? from[y0] : 0.0;
+            ((double*)right[k])[c] = i < n && x0 + c < p ? from[x0] : 0.0;
+        }
+        __syncthreads();
+#pragma unroll 4
+        for (int k = 0; k < DEPTH; ++k) {
+            double a[8], b[4];
+            UNROLL
+            for (int h = 0; h < 4; ++h) {
+                const double2 two = left[k][4 * ty + h];
+                a[2 * h] = two.x;
+                a[2 * h + 1] = two.y;
+            }
+            UNROLL
+            for (int h = 0; h < 2; ++h) {
+                const double2 two = right[k][tx + 16 * h];
+                b[2 * h] = two.x;
+                b[2 * h + 1] = two.y;
+            }
+            UNROLL
+            for (int i = 0; i < 8; ++i) UNROLL
+            for (int j = 0; j < 4; ++j) S[i][j] = fma(a[i], b[j], S[i][j]);
+        }
+        __syncthreads();
     }
-}
-
-// The first of several identical columns stands for all: their entries become its entries. NaN, of constant columns, stays.
-//   first   [p] int32: the first column that is identical to this one; the host uploads it
-//   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
-extern "C" __global__ void copy_identical(double* C, const int* __restrict__ first, const int p) {
-    for (int r = threadIdx.y; r < 32; r += 8) {
-        const int i = blockIdx.y * 32 + r, j = blockIdx.x * 32 + threadIdx.x;
-        if (i >= p || j >= p) continue;
-        const int a = first[i], b = first[j];
-        if ((a == i && b == j) || C[(i64)i * p + j] != C[(i64)i * p + j]) continue;
-        C[(i64)i * p + j] = C[(i64)a * p + b];
+    UNROLL
+    for (int i = 0; i < 8; ++i) {
+        UNROLL
+        for (int j = 0; j < 4; ++j) {
+            const int y = y0 + 8 * ty + i, x = x0 + 2 * tx + (j & 1) + 32 * (j >> 1);
+            if (y >= p || x >= p) continue;
+            const double r = S[i][j] / sqrt(squares[y] * squares[x]);
+            C[(i64)y * p + x] = C[(i64)x * p + y] = r > 1.0 ? 1.0 : r < -1.0 ? -1.0 : r;
+        }
     }
 }

@@ -4,6 +4,7 @@
 //   costs no more than it did until then, however many sets it has.
 #include "discrete/verdict.cuh"
 #include "graph/record.cuh"
+#include "graph/rows.cuh"
 #include "schur/work_queue.cuh"
 
 // Whether the pair is tested at this side. A pair of side A that a set has separated still is, by sets of lower rank.
@@ -160,26 +161,24 @@ extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const
     }
 }
 
-// From a record's rank to S, G^2 and degrees of freedom (0: no test was made); counters->tests as finish_records in
+// From a record's rank to S, G^2 and degrees of freedom (0: no test was made); counters->tests as `finish` in
 // graph/removals.cu does.
 //   Work    a block takes every gridDim.x-th record
 //   Launch  any grid, block THREADS, dynamic shared memory as contingency_sets
-//   df      [m] written here; G^2 goes to records.r
+//   df      [m] written here; G^2 goes to Found::r
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
     extern __shared__ uint4 records_memory[];
     const int l = lv.level;
     Bench& b = lay_out(records_memory, room, l);
     const i64 total = records.start[g.p];
+    const Found found(records, total);
     u64 tests = 0;
     for (i64 i = blockIdx.x; i < total; i += gridDim.x) {
-        const int x = records.x[i], y = records.y[i], degree = (int)(g.start[x + 1] - g.start[x]);
-        if (threadIdx.x < 32) {
-            unrank_by_warp(lv.binom, degree, l, records.rank[i], b.variable + 1);
-            tests += finish_record(g, lv, records, i, b.variable + 1);
-        }
+        const int y = found.y[i];
+        if (threadIdx.x < 32) tests += find_members(g, lv, found, i, records.rank[i], b.variable + 1);
         if (threadIdx.x == 0) {
-            b.variable[0] = x;
+            b.variable[0] = found.x[i];
             df[i] = 0;
         }
         __syncthreads();
@@ -187,17 +186,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const int ky = d.levels[y];
         const int T = collect(b, threadIdx.x == 0 && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
         test_targets(b, d, room, T, [&](const int, const i64 sum, const int empty) {
-            records.r[i] = 2.0 * d.unit * (double)sum;
+            found.r[i] = 2.0 * d.unit * (double)sum;
             df[i] = degrees_of_freedom(d, b.kx, ky, l, b.q, empty);
         });
     }
     if (threadIdx.x == 0 && tests) atomicAdd(&lv.counters->tests, tests);
 }
 
-// From G^2 and degrees of freedom to p-values: a thread per record, since one alone would keep its block waiting.
+// From G^2 and degrees of freedom to p-values: a thread per record, since one alone would keep its block waiting. Then the
+// counters go to the host.
 //   Launch  any grid, block 64
-extern "C" __global__ void p_values(const Graph g, const Records records, const i64* __restrict__ df) {
+extern "C" __global__ void p_values(const Graph g, const Level lv, const Records records, const i64* __restrict__ df,
+                                    Counters* host) {
     const i64 total = records.start[g.p];
+    const Found found(records, total);
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x)
-        records.r[i] = df[i] ? upper_tail(records.r[i], df[i]) : 1.0;
+        found.r[i] = df[i] ? upper_tail(found.r[i], df[i]) : 1.0;
+    if (last_block(&lv.counters->finished)) report(lv.counters, host);
 }

@@ -1,96 +1,206 @@
-// level1.cu -- level 1 of the engine "gpu": for each pair run along the candidates k until the first separating one.
-//   Work    one warp per pair (x, y); lanes are 32 consecutive candidates k of adj(x)
-//   Launch  grid ceil(E / 64), block 256: each warp takes 8 consecutive pairs, so that C[x, .] and adj(x) stay in L1
-//   side    0: pairs x < y; 1: pairs x > y that side 0 left
+// level1.cu -- level 1 of the engine "gpu": for each edge run along the candidates k until the first separating one.
+//   Work    a warp takes 32 consecutive pairs (x, y), one per lane, and of these the ones with x < y. The pairs of a row
+//           share adj(x) and C[x, .]: the warp goes through the candidates, 32 at a time, one per lane, and tests them for
+//           all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the neighbours
+//           of y. How long a warp works on its pairs varies a thousandfold, so all take theirs from one counter.
+//   Launch  persistent grid, block 32 * WARPS
+//   adjacent  [p, ceil(p/32)] the graph as bits; list_neighbours wrote it
+//   mirrored  1: C differs from its transpose in the last bits at most (1e-15), and cutoff >= 1e-4. Then a neighbour of
+//             both x and y need not be tested on side B, unless the test of side A was a close one, see `close`
 //   Reads   g.C, g.start, g.column, g.source, g.G
-//   Writes  g.best (the position of k in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful
+//   Writes  g.best (the position of k in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   The fast test needs no division. What it cannot decide with certainty goes to the canonical formula, which is one
 //   line at level 1.
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
 
-// The pair of a warp.
-struct Pair {
-    int y, d;               // d: neighbours of x
-    const int* adj;         // [d] the neighbours
-    const double *cx, *cy;  // rows x and y of C
+constexpr int WARPS = 8;
+// Above this 1 - r_xk^2 and 1 - r_yk^2, entries of C that differ by 1e-15 change r by less than 1e-10.
+constexpr double WELL_ABOVE = 1e-4;
+
+// The test of x and y given k, by the fast formula where that is certain.
+struct Test {
+    double num2, den;  // r^2 = num2 / den
+    bool certain;
+    bool separates;
+    bool close;  // with the rows of x and y exchanged, the last bits of C might turn the verdict
 };
 
-// Whether k with these correlations separates the pair; otherwise `least` takes in its r^2.
-DEVICE bool separates(const Level& lv, const double xy, const double xk, const double yk, double& least,
-                      unsigned& doubtful) {
+DEVICE Test test(const Level& lv, const double xy, const double xk, const double yk) {
+    Test t;
     const double num = fma(-xk, yk, xy), vx = fma(-xk, xk, 1.0), vy = fma(-yk, yk, 1.0);
-    const double num2 = num * num, den = vx * vy;
-    const bool sound = num2 < ONE_MINUS_FLOOR * den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR;
-    if (sound && num2 > fmax(least, lv.sure_out) * den) return false;
-    if (sound && num2 < lv.sure_in * den) return true;
-    const double r = fabs(correlation_given_one(xy, xk, yk));
-    doubtful += !(sound && num2 > lv.sure_out * den);
-    if (r <= lv.cutoff) return true;
-    least = fmin(least, r * r);
-    return false;
+    t.num2 = num * num;
+    t.den = vx * vy;
+    const bool sound = t.num2 < ONE_MINUS_FLOOR * t.den && vx > PIVOT_FLOOR && vy > PIVOT_FLOOR;
+    t.separates = sound && t.num2 < lv.sure_in * t.den;
+    t.certain = t.separates || (sound && t.num2 > lv.sure_out * t.den);
+    t.close = !(t.certain && vx > WELL_ABOVE && vy > WELL_ABOVE);
+    if (!t.certain) {
+        const double r = fabs(correlation_given_one(xy, xk, yk));
+        t.separates = r <= lv.cutoff;
+        t.num2 = r * r;
+        t.den = 1.0;
+    }
+    return t;
 }
 
-// Position of the first candidate that separates the pair, or NOT_SEPARATED; one warp. The first 32 candidates are
-// tested alone (most pairs end there), then 64 per turn, so that more loads are under way.
-DEVICE u64 first_separating(const Level& lv, const Pair& pair, double& least, unsigned& doubtful) {
+DEVICE double min_over_warp(double v) {
+    for (int o = 16; o; o >>= 1) v = fmin(v, __shfl_xor_sync(FULL, v, o));
+    return v;
+}
+
+// The pairs of a row, one per lane.
+struct Pairs {
+    int y;
+    double xy, least;
+    int found;   // position of the first separating candidate, -1 without one
+    bool close;  // some test was
+};
+
+// Side A of the pairs of row x, whose lanes are `group`; returns the lanes whose pairs no candidate separates. One warp.
+DEVICE unsigned run_along(const Graph& g, const Level& lv, const int x, unsigned group, Pairs& mine,
+                          unsigned& doubtful) {
     const int lane = threadIdx.x & 31;
-    const double xy = pair.cx[pair.y];
-    u64 found = NOT_SEPARATED;
-    for (int k0 = 0; k0 < pair.d && found == NOT_SEPARATED;) {
-        const int turns = k0 ? 2 : 1;
-        int k[2];
-        double xk[2], yk[2];
-        UNROLL
-        for (int h = 0; h < 2; ++h) {
-            const int at = k0 + 32 * h + lane;
-            k[h] = h < turns && at < pair.d ? pair.adj[at] : pair.y;
+    const i64 start = g.start[x];
+    const int d = (int)(g.start[x + 1] - start);
+    const int* adj = g.column + start;
+    const double* cx = g.C + (i64)x * g.p;
+    int k = lane < d ? adj[lane] : -1, next_k = 32 + lane < d ? adj[32 + lane] : -1;
+    double xk = k >= 0 ? cx[k] : 0.0;
+    for (int k0 = 0; k0 < d && group; k0 += 32) {
+        const double next_xk = next_k >= 0 ? cx[next_k] : 0.0;  // the loads of the next turns are under way early
+        const int later_k = k0 + 64 + lane < d ? adj[k0 + 64 + lane] : -1;
+        for (unsigned todo = group; todo;) {
+            int q[4], y[4];
+            double yk[4];
+            UNROLL
+            for (int h = 0; h < 4; ++h) {
+                q[h] = todo ? __ffs((int)todo) - 1 : -1;
+                todo &= todo - 1;
+                y[h] = __shfl_sync(FULL, mine.y, max(q[h], 0));
+                yk[h] = q[h] >= 0 && k >= 0 ? g.C[(i64)y[h] * g.p + k] : 0.0;
+            }
+            UNROLL
+            for (int h = 0; h < 4; ++h) {
+                if (q[h] < 0) break;
+                const double xy = __shfl_sync(FULL, mine.xy, q[h]), least = __shfl_sync(FULL, mine.least, q[h]);
+                Test t = {1.0, 0.0, true, false, false};
+                if (k >= 0 && k != y[h]) t = test(lv, xy, xk, yk[h]);
+                doubtful += !t.certain;
+                const unsigned hits = __ballot_sync(FULL, t.separates);
+                if (hits) {
+                    group &= ~(1u << q[h]);
+                    if (lane == q[h]) mine.found = k0 + __ffs((int)hits) - 1;
+                    continue;
+                }
+                if (__any_sync(FULL, t.close) && lane == q[h]) mine.close = true;
+                const bool weaker = t.num2 < least * t.den;
+                if (__any_sync(FULL, weaker)) {
+                    const double smallest = min_over_warp(weaker ? t.num2 / t.den : least);
+                    if (lane == q[h]) mine.least = smallest;
+                }
+            }
         }
-        UNROLL
-        for (int h = 0; h < 2; ++h) {
-            xk[h] = k[h] != pair.y ? pair.cx[k[h]] : 0.0;
-            yk[h] = k[h] != pair.y ? pair.cy[k[h]] : 0.0;
-        }
-        UNROLL
-        for (int h = 0; h < 2; ++h) {
-            if (h >= turns || found != NOT_SEPARATED) break;
-            const bool in = k[h] != pair.y && separates(lv, xy, xk[h], yk[h], least, doubtful);
-            const unsigned m = __ballot_sync(FULL, in);
-            if (m) found = (u64)(k0 + 32 * h + __ffs((int)m) - 1);
-        }
-        k0 += 32 * turns;
+        k = next_k;
+        xk = next_xk;
+        next_k = later_k;
     }
-    return found;
+    return group;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    level1(const Graph g, const Level lv, const i64 pairs, const int side) {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const i64 first = (i64)blockIdx.x * 64 + warp * 8;
-    unsigned doubtful = 0;
-    // Eight lanes look up which of the eight pairs are to be tested, so that a removed pair costs no trip to memory.
-    int my_x = 0, my_y = 0;
-    bool mine = false;
-    if (lane < 8 && first + lane < pairs) {
-        my_x = g.source[first + lane];
-        my_y = g.column[first + lane];
-        mine = (my_x > my_y) == side && g.G[(i64)my_x * g.p + my_y] == LIVE;
+// Position of v in an ascending list [n], which holds it.
+DEVICE int position(const int* list, const int n, const int v) {
+    int low = 0, high = n;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (list[middle] <= v) low = middle;
+        else high = middle;
     }
-    for (unsigned todo = __ballot_sync(FULL, mine); todo; todo &= todo - 1) {
-        const int which = __ffs((int)todo) - 1;
-        const i64 e = first + which;
-        const int x = __shfl_sync(FULL, my_x, which), y = __shfl_sync(FULL, my_y, which);
-        const i64 start = g.start[x];
-        const Pair pair = {y, (int)(g.start[x + 1] - start), g.column + start, g.C + (i64)x * g.p, g.C + (i64)y * g.p};
-        const double old = from_bits(g.least[e]);
-        double least = old;
-        const u64 found = first_separating(lv, pair, least, doubtful);
-        if (found != NOT_SEPARATED) {
-            if (lane == 0) report_separated(g, e, x, y, found);
-        } else {
-            for (int o = 16; o; o >>= 1) least = fmin(least, __shfl_xor_sync(FULL, least, o));
-            if (lane == 0 && least < old) g.least[e] = bits(least);
+    return low;
+}
+
+// Side B of the edge x - y, x < y: the neighbours of y, with `skip` those alone that are no neighbours of x. The smallest
+// r^2 goes to `least`. One warp; some: [1024] shared memory of the warp.
+DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, const int x, const int y, const bool skip,
+                   double& least, unsigned& doubtful, unsigned short* some) {
+    const int lane = threadIdx.x & 31, words = (int)(g.p + 31) / 32;
+    const unsigned *of_x = adjacent + (i64)x * words, *of_y = adjacent + (i64)y * words;
+    const double *cx = g.C + (i64)x * g.p, *cy = g.C + (i64)y * g.p;
+    const double yx = cy[x];
+    for (int w0 = 0; w0 < words; w0 += 32) {
+        const int w = w0 + lane;
+        unsigned bits = w < words ? of_y[w] : 0u;
+        if (skip && w < words) bits &= ~of_x[w];
+        if (w == x >> 5) bits &= ~(1u << (x & 31));
+        const int count = __popc(bits), upto = scan_over_warp(count), total = __shfl_sync(FULL, upto, 31);
+        for (int at = upto - count; bits; bits &= bits - 1)
+            some[at++] = (unsigned short)(32 * lane + __ffs((int)bits) - 1);
+        __syncwarp();
+        for (int t = 0; t < total; t += 32) {
+            const bool in = t + lane < total;
+            const int k = 32 * w0 + (in ? some[t + lane] : 0);
+            Test v = {1.0, 0.0, true, false, false};
+            if (in) v = test(lv, yx, cy[k], cx[k]);
+            doubtful += !v.certain;
+            const unsigned hits = __ballot_sync(FULL, v.separates);
+            if (hits) {
+                const int first = __shfl_sync(FULL, k, __ffs((int)hits) - 1);
+                if (lane == 0) {
+                    const i64 start = g.start[y];
+                    const int* adj = g.column + start;
+                    const int d = (int)(g.start[y + 1] - start);
+                    report_separated(g, start + position(adj, d, x), y, x, (u64)position(adj, d, first));
+                }
+                return;
+            }
+            const bool weaker = v.num2 < least * v.den;
+            if (__any_sync(FULL, weaker)) least = min_over_warp(weaker ? v.num2 / v.den : least);
         }
+        __syncwarp();
+    }
+}
+
+// The edges among 32 consecutive pairs, one per lane. One warp.
+DEVICE void run_pairs(const Graph& g, const Level& lv, const unsigned* adjacent, const i64 e, const i64 pairs,
+                      const bool mirrored, unsigned& doubtful, unsigned short* some) {
+    const int lane = threadIdx.x & 31;
+    const int x = e < pairs ? g.source[e] : 0;
+    Pairs mine = {e < pairs ? g.column[e] : 0, 0.0, 0.0, -1, false};
+    const bool there = e < pairs && x < mine.y && g.G[(i64)x * g.p + mine.y] == LIVE;
+    double old = 0.0;
+    if (there) {
+        mine.xy = g.C[(i64)x * g.p + mine.y];
+        mine.least = old = from_bits(g.least[e]);
+    }
+    for (unsigned todo = __ballot_sync(FULL, there); todo;) {
+        const int row = __shfl_sync(FULL, x, __ffs((int)todo) - 1);
+        const unsigned group = __ballot_sync(FULL, there && x == row);
+        todo &= ~group;
+        unsigned left = run_along(g, lv, row, group, mine, doubtful);
+        if ((group >> lane & 1) && mine.found >= 0) report_separated(g, e, x, mine.y, (u64)mine.found);
+        for (; left; left &= left - 1) {
+            const int q = __ffs((int)left) - 1;
+            const int y = __shfl_sync(FULL, mine.y, q);
+            const bool skip = mirrored && !__shfl_sync(FULL, (int)mine.close, q);
+            double least = __shfl_sync(FULL, mine.least, q);
+            side_b(g, lv, adjacent, row, y, skip, least, doubtful, some);
+            if (lane == q) mine.least = least;
+        }
+    }
+    if (there && mine.found < 0 && mine.least < old) g.least[e] = bits(mine.least);
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
+    level1(const Graph g, const Level lv, const unsigned* adjacent, const i64 pairs, const int mirrored) {
+    __shared__ unsigned short candidates[WARPS][1024];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    unsigned doubtful = 0;
+    while (true) {
+        u64 ticket = 0;
+        if (lane == 0) ticket = *lv.stop ? ~0ULL >> 6 : atomicAdd(&lv.counters->handed_out[0], 1ULL);
+        const i64 first = (i64)(32 * __shfl_sync(FULL, ticket, 0));
+        if (first >= pairs) break;
+        run_pairs(g, lv, adjacent, first + lane, pairs, mirrored != 0, doubtful, candidates[warp]);
     }
     doubtful = sum_over_warp(doubtful);
     if (lane == 0 && doubtful) atomicAdd(&lv.counters->doubtful, (u64)doubtful);

@@ -14,12 +14,15 @@ DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const
     return (prefixes + chunk - 1) / chunk;
 }
 
-// Fills the queue of one class of rows: offsets, chunk, and counters->items; see Queue.
-//   Work    one phase per block: the items of all rows in earlier phases, then a scan over the rows
-//   Launch  grid phases, block 1024
-extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Queue queue, const RowClass rows) {
+// Fills the queues of the classes of rows: offsets, chunk, and counters->items; see Queue.
+//   Work    one phase of one class per block: the items of all rows in earlier phases, then a scan over the rows
+//   Launch  grid (most phases, classes), block 1024
+extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Plan plan) {
     __shared__ u64 partial[32];
+    const Queue& queue = plan.queue[blockIdx.y];
+    const RowClass& rows = plan.rows[blockIdx.y];
     const int t = threadIdx.x, p = queue.p, phase = blockIdx.x;
+    if (phase >= queue.phases) return;
     const bool last = phase + 1 == queue.phases;  // takes whatever is left
     const u64 first = (1ULL << phase) - 1, end = (2ULL << phase) - 1;
     u64* out = queue.offsets + (i64)phase * (p + 1);

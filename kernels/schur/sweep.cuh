@@ -93,17 +93,17 @@ DEVICE u64 packed(const Suffix<T>& f) {
 // its callers no registers. slot: the lane's work space in its warp.
 template <bool ILL>
 __device__ __noinline__ double doubtful(const Place* w, const int y, u64 suffix, const int size, const int slot) {
-    const int q = w->q, l = q + size, m = l + 2, step = w->slots;
+    const int q = w->q, l = q + size, step = w->slots;
     double* base = w->work + (i64)(threadIdx.x >> 5) * step * canonical_doubles(l);
     double* A = base + slot;
-    int* S = (int*)(base + (m * m + 2 * m) * step) + slot;
+    int* S = (int*)(base + canonical_matrix(l) * step) + slot;
     const int* ids = w->ids;
     for (int i = 0; i < q; ++i) S[i * step] = ids[w->prefix[i]];
     S[(l - 1) * step] = ids[w->first + (int)(unsigned)suffix];
     suffix >>= 32;
     for (int i = q; i < l - 1; ++i, suffix >>= 8) S[i * step] = ids[w->first + (int)(suffix & 255)];
     if constexpr (ILL)
-        if (l <= SMALL) return fabs(small_correlation(w->C, w->p, w->x, y, S, l, step));
+        if (l <= SMALL) return fabs(small_correlation(w->C, w->p, w->x, y, S, l, A, step));
     return fabs(partial_correlation(w->C, w->p, w->x, y, S, l, A, step));
 }
 

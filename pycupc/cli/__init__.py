@@ -1,19 +1,17 @@
-"""The command ``pycupc``: run, estimate, doctor, compare; one module per command."""
+"""The command ``pycupc``: run, plot, estimate, compare, doctor; one module per command."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-from pycupc.cli import compare, doctor, estimate, run
+import pycupc
+from pycupc.cli import compare, doctor, estimate, plot, run
 from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE
-from pycupc.cli.folder import FolderExists
-from pycupc.engines.base import EngineError
+from pycupc.cli.folder import FolderError
+from pycupc.cli.interrupts import interrupting
 from pycupc.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
@@ -24,6 +22,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
 
     pycupc run --example                    analyse the example data that come with pycupc
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
+    pycupc plot data-pycupc --around NAME   a picture of what is around one variable
     pycupc estimate data.csv                number of tests and memory needed, level by level
     pycupc compare A B                      how two results differ, and at which test they first differ
     pycupc doctor                           which engines work on this machine, and why others do not
@@ -31,7 +30,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
 
 _EPILOG = """\
 exit codes: 0 done, 1 the results differ (compare), 2 wrong usage, 3 wrong data,
-4 no device or memory for what was requested, 130 interrupted.
+4 no device, memory or disk space for what was requested, 130 interrupted.
 'pycupc COMMAND --help' describes a command.
 """
 
@@ -43,7 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pycupc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (run, estimate, compare, doctor):
+    for command in (run, plot, estimate, compare, doctor):
         command.add_parser(commands)
     return parser
 
@@ -63,43 +62,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(args: argparse.Namespace) -> int:
     """Run a command; errors of the user or of the machine become a message and an exit code, bugs keep a traceback."""
-    with _sigterm_interrupts():
-        try:
+    try:
+        with interrupting():
             return int(args.main(args))
-        except KeyboardInterrupt as interrupt:
-            return _fail(INTERRUPTED, str(interrupt) or "interrupted; nothing was written")
-        except BrokenPipeError:  # the program that reads this output has ended, for example `head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return OK
-        except MemoryError as error:
-            detail = f": {error}" if str(error) else ""
-            return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
-        except (EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
-            return _fail(DEVICE, str(error))
-        except FolderExists as error:
-            return _fail(USAGE, str(error))
-        except (ValueError, OSError) as error:
-            return _fail(DATA, str(error))
+    except KeyboardInterrupt as interrupt:
+        return _fail(INTERRUPTED, str(interrupt) or "interrupted; nothing was written")
+    except BrokenPipeError:  # the program that reads this output has ended, for example `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except MemoryError as error:
+        detail = f": {error}" if str(error) else ""
+        return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
+    except (pycupc.EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
+        return _fail(DEVICE, str(error))
+    except FolderError as error:
+        return _fail(USAGE, str(error))
+    except (ValueError, OSError) as error:
+        return _fail(DATA, str(error))
 
 
 def _fail(code: int, text: str) -> int:
     print(f"pycupc: {text}", file=sys.stderr)
     return code
-
-
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, so that no half-written folder remains."""
-    if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc.data.readers import DataError, read_data
+    from pycupc.data import DataError, read_data
     from pycupc.r.bridge import RBridgeError
 
     try:
@@ -91,7 +91,7 @@ def load_or_compute(
                 f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
                 f"{', '.join(METHODS)}"
             )
-        return PcAlgo.load(path)
+        return PcAlgo.load(path, suffStat=suffStat)
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":

@@ -12,19 +12,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import pycupc
 from pycupc import machine
 from pycupc.cli.command import DEVICE, OK, add_command
-from pycupc.engines.gpu.kernels import KERNEL_DIR
 from pycupc.machine import version_of
+from pycupc.version import __version__
 
 #: Distributions by what needs them.
 PACKAGES = {
     "always": ("numpy", "pandas", "scipy", "numba"),
     "plots": ("matplotlib", "networkx"),
-    "Parquet files": ("pyarrow",),
+    "Parquet and Feather files": ("pyarrow",),
+    "Excel files": ("openpyxl",),
     "R from Python": ("rpy2", "rpy2-rinterface"),
 }
 ENGINES = ("reference", "cpu", "gpu")
@@ -66,7 +64,7 @@ def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
 def _system() -> dict[str, Any]:
     memory = machine.physical_memory()
     return {
-        "pycupc": pycupc.__version__,
+        "pycupc": __version__,
         "location": str(Path(__file__).parents[1]),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
@@ -83,6 +81,8 @@ def _packages() -> dict[str, dict[str, str | None]]:
 
 
 def _kernels() -> dict[str, Any]:
+    from pycupc.engines.gpu.kernels import KERNEL_DIR
+
     files = sorted(file.relative_to(KERNEL_DIR).as_posix() for file in KERNEL_DIR.rglob("*.cu*"))
     return {"folder": str(KERNEL_DIR) if files else None, "files": files}
 
@@ -122,6 +122,10 @@ def _gib(n_bytes: int) -> float:
 
 def _try_engine(name: str) -> dict[str, Any]:
     """Run the chain x0 - x1 - x2, whose skeleton is known."""
+    import numpy as np
+
+    import pycupc
+
     C = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
     start = time.perf_counter()
     try:

@@ -7,7 +7,10 @@ import json
 
 from pycupc.cli import inputs
 from pycupc.cli.command import OK, add_command
-from pycupc.cli.progress import level_bar, shown_warnings
+from pycupc.cli.messages import shown_warnings
+from pycupc.data import DataError
+from pycupc.gaussian.suffstat import SuffStat
+from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
 Estimate how many tests a run makes and how much memory it needs, level by level: before any test,
@@ -43,10 +46,11 @@ def main(args: argparse.Namespace) -> int:
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
+        if not isinstance(suff_stat, SuffStat):
+            raise DataError("estimate knows the Gaussian test only; tests of discrete data are best tried with --m-max")
         labels = estimate.labels_of(suff_stat)
         masks = inputs.fixed_pairs(args, labels)
         engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)
-        suff_stat.check(engine.inspect(suff_stat.C), labels)
         with level_bar() as bar:
             estimated = estimate.run_stages(
                 suff_stat,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pycupc.cli.progress import LevelBar
+from pycupc.data import EXAMPLE, DataError
+from pycupc.data.categories import CategoryTable, read_categories
+from pycupc.data.pairs import read_pairs
+from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
+from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
+from pycupc.progress import LevelBar
 
 
 @runtime_checkable
@@ -29,7 +35,7 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DATA",
         help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), or .parquet",
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
     )
     add("--example", action="store_true", help="use the example data that come with pycupc")
     add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
@@ -37,11 +43,22 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         "--header",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first line holds names (auto: unless all its cells are numbers; then V1, V2, ...)",
+        help="whether the first line holds names (auto: decided from the table, or asked for; without: V1, V2, ...)",
+    )
+    add(
+        "--index",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="whether the first column holds the names or numbers of the rows, and is left out (auto: the same)",
     )
     add("--delimiter", metavar="CHAR", type=delimiter, help="what separates the cells (default: detected)")
+    add("--decimal", choices=(".", ","), default=".", help="the decimal point (default: .)")
+    missing = "a cell that means a missing value, beside empty ones, NA, NaN, N/A, null and None; may be repeated"
+    add("--na", action="append", default=[], metavar="TEXT", help=missing)
+    add("--comment", metavar="CHAR", type=delimiter, help="leave out what follows this character on a line")
+    add("--sheet", metavar="NAME", help="sheet of an Excel file (needed where there are several)")
     add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
-    rows = "what to do about rows with empty or NA cells (default: error)"
+    rows = "what to do about rows with missing values (default: error)"
     add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
 
 
@@ -64,6 +81,15 @@ def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
         "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name of "
         "gpu. The answer is the same",
     )
+    add(
+        "--test",
+        choices=("auto", "gaussian", "discrete"),
+        default="auto",
+        help="gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
+        "table, and said)",
+    )
+    add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
+    add("--quirks", action="store_true", help="discrete: answer as pcalg's disCItest, faults included")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
@@ -74,67 +100,113 @@ def check(args: argparse.Namespace) -> None:
     """End with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example")
+    if args.correlation is not None and args.test == "discrete":
+        args.parser.error("--correlation goes with the Gaussian test only")
     if args.correlation is not None and (args.drop or args.missing != "error" or args.example):
         args.parser.error("--correlation does not go with --example, --drop or --missing")
 
 
-def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat, dict[str, Any]]:
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
     """Read the data that `args` name; `bar` shows how their correlations come along.
 
     Returns
     -------
-    suff_stat : SuffStat
+    suff_stat : SuffStat or DiscreteSuffStat
     facts : dict
         What the manifest records about the input.
 
     Raises
     ------
-    pycupc.data.readers.DataError, ValueError
+    pycupc.data.DataError, ValueError
         The file or its values are wrong.
     """
-    from pycupc.data import EXAMPLE, readers
-
     path: Path = EXAMPLE if args.example else args.data
-    if args.correlation is not None:
-        C, labels = readers.read_correlation(path, header=args.header, delimiter=args.delimiter)
-        suff_stat = SuffStat(C, args.correlation, labels)
-    else:
-        frame = readers.read_data(
-            path, header=args.header, delimiter=args.delimiter, drop=args.drop, missing=args.missing
-        )
-        engine, _ = make_engine(args.engine, frame.shape[1], numCores=args.threads)
-        device = engine if isinstance(engine, _DeviceEngine) else None
-        try:
-            suff_stat = SuffStat.from_data(frame, engine=device, progress=None if bar is None else bar.correlations)
-        except (TypeError, ValueError) as error:
-            raise readers.DataError(f"{path}: {error}") from error
-        finally:
-            engine.close()
+    options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
+    kind, suff_stat, table = _read(args, path, options, bar)
     return suff_stat, {
-        "path": str(path),
-        "kind": "data" if args.correlation is None else "correlation matrix",
-        "sha256": sha256(path),
-        "bytes": path.stat().st_size,
+        "kind": kind,
+        **table.facts,
+        "layout": table.layout,
         "variables": suff_stat.p,
         "observations": suff_stat.n,
     }
 
 
+def _read(
+    args: argparse.Namespace, path: Path, options: ReadOptions, bar: LevelBar | None
+) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | CategoryTable]:
+    """What kind of input it is, and the input."""
+    if args.correlation is not None:
+        table = read_correlation(path, options)
+        return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
+    if args.test == "discrete":
+        categories = read_categories(path, options)
+        return "categories", _coded(args, categories), categories
+    try:
+        table = read_table(path, options)
+    except DataError:
+        categories_or_none = None if args.test == "gaussian" else _categories_if_they_are(path, options)
+        if categories_or_none is None:
+            raise
+        warnings.warn(
+            f"{path}: holds categories, so that the G^2 test of discrete data runs (--test discrete); with "
+            "--test gaussian only numbers are accepted",
+            stacklevel=3,
+        )
+        return "categories", _coded(args, categories_or_none), categories_or_none
+    return "data", _correlated(args, table, bar), table
+
+
+def _categories_if_they_are(path: Path, options: ReadOptions) -> CategoryTable | None:
+    """The table if it can be read as one of categories and looks like it."""
+    if str(path) == "-":  # can be read only once
+        return None
+    try:
+        table = read_categories(path, options)
+    except DataError:
+        return None
+    return table if table.looks_categorical() else None
+
+
+def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
+    try:
+        return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{table.facts['path']}: {error}") from error
+
+
+def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """The arguments of `pycupc.pc` that say which test runs.
+
+    Raises
+    ------
+    DataError
+        If --adapt-df or --quirks were given for the Gaussian test.
+    """
+    if isinstance(suff_stat, DiscreteSuffStat):
+        return {"indepTest": disCItest, "quirks": args.quirks}
+    if args.adapt_df or args.quirks:
+        raise DataError("--adapt-df and --quirks go with --test discrete; the data are numbers")
+    return {}
+
+
+def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None) -> SuffStat:
+    """The correlations of a table, computed where the tests will run."""
+    engine, _ = make_engine(args.engine, len(table.labels), numCores=args.threads)
+    device = engine if isinstance(engine, _DeviceEngine) else None
+    progress = None if bar is None else bar.correlations
+    try:
+        return SuffStat.from_data(table.X, table.labels, engine=device, progress=progress)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{table.facts['path']}: {error}") from error
+    finally:
+        engine.close()
+
+
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
     """The matrices of fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
-    from pycupc.data import readers
-
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
-    return {name: readers.read_pairs(path, labels) for name, path in files.items() if path is not None}
-
-
-def sha256(path: Path) -> str:
-    """Hash of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 
 
 def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:
@@ -164,6 +236,6 @@ probability = _number(float, 0, 1, "a number from 0 to 1")
 def delimiter(text: str) -> str:
     """One character, or the name of one."""
     character = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text, text)
-    if len(character) != 1:
+    if len(character) != 1 or character in '"\r\n':
         raise argparse.ArgumentTypeError(f"expected one character or tab, comma, semicolon, space; got {text!r}")
     return character

@@ -1,31 +1,34 @@
-"""The files that ``pycupc run`` writes."""
+"""Writing the folder of results: its files, of which `pycupc.cli.files` holds the list, and the manifest."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import platform
+import shutil
+import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pycupc.machine import version_of
-from pycupc.results import exports
+from pycupc.apart import SecondProcess
+from pycupc.cli.files import FILES, FileKind, Request
+from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder, elsewhere
+from pycupc.machine import available_cores, version_of
 from pycupc.version import __version__
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pycupc.results.pcalgo import PcAlgo
 
-#: Largest number of variables for which the p x p matrix is written as text.
-MAX_MATRIX = 5000
-#: Largest number of separating sets written as text without --all-sepsets.
-MAX_SEPSETS = 200_000
+__all__ = ["MANIFEST", "Kept", "Run", "Writer", "Written", "keep", "picture_formats", "sizes", "writer"]
+
+#: Called with files begun, files, name of the file.
+Progress = Callable[[int, int, str], None]
 
 
 def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
@@ -36,8 +39,6 @@ def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
     ImportError
         A picture was requested and matplotlib is not installed.
     """
-    import importlib.util
-
     installed = importlib.util.find_spec("matplotlib") is not None
     if requested is None:
         return ("png",) if installed else ()
@@ -47,83 +48,148 @@ def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
     return formats
 
 
-def write(fit: PcAlgo, folder: Path, pictures: Sequence[str], *, all_sepsets: bool = False) -> dict[str, str]:
-    """Write the results of `fit`; returns a description of each file, for the manifest."""
-    graph, labels = fit.sparse_graph, fit.labels
-    files: dict[str, str] = {}
+@dataclass
+class Written:
+    """What is in a folder: a description of each file, and why other files are not there."""
 
-    def text(name: str, content: str, description: str) -> None:
-        (folder / name).write_text(content, encoding="utf-8", newline="\n")
-        files[name] = description
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
-    text("edges.csv", fit.edges().to_csv(index=False, lineterminator="\n"), exports.EDGE_LIST)
-    if (n_sets := len(fit.sepset.flat().x)) <= MAX_SEPSETS or all_sepsets:
-        text("sepsets.csv", sepsets(fit).to_csv(index=False, lineterminator="\n"), _SEPSETS)
+
+class Writer:
+    """Writes results into a folder; begin it before the tests, so that its second process is ready after them.
+
+    Parameters
+    ----------
+    request : Request
+    process : SecondProcess or None
+        Where the slow files are written; None to write them here.
+    """
+
+    def __init__(self, request: Request, process: SecondProcess | None = None) -> None:
+        self._request, self._process = request, process
+
+    def write(self, fit: PcAlgo, folder: Path, progress: Progress | None = None) -> Written:
+        """Write the files of `fit`, and call ``progress(files begun, files, name)`` before each.
+
+        Raises
+        ------
+        OSError
+            A file cannot be written.
+        """
+        out, waiting = Written(), []
+        for number, kind in enumerate(FILES):
+            if not kind.wanted(self._request):
+                continue
+            if (reason := kind.left_out(fit, self._request)) is not None:
+                out.left_out[kind.name] = reason
+                continue
+            if progress is not None:
+                progress(number, len(FILES), kind.name)
+            wait = self._begin(kind, kind.content(fit, self._request), folder / kind.name)
+            if wait is None:
+                out.files[kind.name] = kind.description
+            else:
+                waiting.append((kind, wait))
+        for kind, wait in waiting:
+            if progress is not None:
+                progress(len(FILES), len(FILES), kind.name)
+            _finish(kind, wait, folder, out)
+        return out
+
+    def _begin(self, kind: FileKind, content: Any, path: Path) -> Callable[[], None] | None:
+        """Write a file, or begin to; returns what waits for its end."""
+        if not kind.modules:
+            kind.write(content, path)
+            return None
+        if self._process is None:
+            return lambda: kind.write(content, path)
+        return self._process.start(kind.write, content, path)
+
+
+def _finish(kind: FileKind, wait: Callable[[], None], folder: Path, out: Written) -> None:
+    """Wait for a file whose failure must not cost the others."""
+    try:
+        wait()
+    except OSError:
+        raise
+    except Exception as error:
+        (folder / kind.name).unlink(missing_ok=True)
+        out.left_out[kind.name] = f"{type(error).__name__}: {error}"
+        warnings.warn(f"{kind.name} could not be made ({out.left_out[kind.name]})", stacklevel=2)
     else:
-        warnings.warn(
-            f"sepsets.csv left out: {n_sets:,} sets (--all-sepsets writes it; result.npz has them)", stacklevel=2
-        )
-    if len(labels) <= MAX_MATRIX:
-        text("amat.csv", exports.amat(graph, labels).to_csv(lineterminator="\n"), exports.PCALG_AMAT)
-    else:
-        warnings.warn(f"amat.csv left out: {len(labels):,} variables; edges.csv holds the same graph", stacklevel=2)
-    text("graph.graphml", fit.to_graphml(), exports.BOTH_WAYS)
-    text("graph.dot", fit.to_dot(), exports.EDGE_LIST)
-    text("graph.json", fit.to_json(), exports.EDGE_LIST)
-    text("summary.txt", fit.summary() + "\n", "numbers of edges and tests, level by level")
-    fit.save(folder / "result.npz")
-    files["result.npz"] = "the complete result; pycupc.PcAlgo.load reads it"
-    if pictures:
-        from pycupc import plotting
-
-        plotting.save(graph, labels, *[folder / f"graph.{ending}" for ending in pictures])
-        files.update({f"graph.{ending}": "picture" for ending in pictures})
-    return files
+        out.files[kind.name] = kind.description
 
 
-_SEPSETS = (
-    "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
-    "correlation), z, p, margin = cutoff - |r|; the sets are those of the tests, before --conservative or --maj-rule "
-    "changed any. A pair that is neither here nor in edges.csv was separated by the empty set, or is a fixed gap"
-)
+@contextmanager
+def writer(request: Request) -> Iterator[Writer]:
+    """A `Writer`, with a second process where that saves time."""
+    apart = [kind for kind in FILES if kind.modules and kind.wanted(request)]
+    if not apart or available_cores() < 2:
+        yield Writer(request)
+        return
+    modules = dict.fromkeys(module for kind in apart for module in (*kind.modules, "pycupc.cli.files"))
+    with SecondProcess(tuple(modules)) as process:
+        yield Writer(request, process)
 
 
-def sepsets(fit: PcAlgo) -> pd.DataFrame:
-    """Table of the separating sets found at level 1 and above, with the evidence for each."""
-    import pandas as pd
+@dataclass
+class Run:
+    """How a result was obtained: arguments of the command, warnings, facts of the input, seconds, start."""
 
-    from pycupc.gaussian import fisher_z
-
-    assert fit.n is not None
-    assert fit.alpha is not None  # both are set, since the commands run the Gaussian test
-    removals, names = fit.removals, np.array(fit.labels, dtype=object)
-    x, y, length, members = fit.found_sepset.flat()
-    r = removals.r[np.lexsort((removals.y, removals.x))]  # by row, as the cells are ordered
-    kept_r = np.clip(np.nan_to_num(r), -fisher_z.R_MAX, fisher_z.R_MAX)
-    z, cutoff = np.zeros(len(x)), np.zeros(len(x))
-    for level in np.unique(length).tolist():
-        at = length == level
-        z[at] = np.copysign(fisher_z.z_score(kept_r[at], fit.n, level), kept_r[at])
-        cutoff[at] = fisher_z.cutoff(fit.alpha, fit.n, level)
-    flat, ends = names[members].tolist(), np.cumsum(length, dtype=np.int64).tolist()
-    sets = [" | ".join(flat[end - size : end]) for size, end in zip(length.tolist(), ends, strict=True)]
-    columns = {"x": names[x], "y": names[y], "level": length, "set": sets}
-    return pd.DataFrame({**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)})
+    arguments: dict[str, object]
+    messages: Sequence[str]
+    source: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    began: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
 
 
 @dataclass(frozen=True)
-class Run:
-    """How a result was obtained: arguments of the command, facts of the input, seconds, start, warnings."""
+class Kept:
+    """Where the results are, what was written, and if they are not in the folder asked for, why."""
 
-    arguments: dict[str, object]
-    source: dict[str, Any]
-    seconds: dict[str, float]
-    began: datetime
-    messages: Sequence[str]
+    place: Path
+    written: Written
+    failure: str | None = None
 
 
-def write_manifest(folder: Path, fit: PcAlgo, run: Run, files: dict[str, str]) -> None:
-    """Write manifest.json: what is needed to reproduce the folder."""
+def keep(fit: PcAlgo, folder: OutputFolder, writer: Writer, run: Run, progress: Progress | None = None) -> Kept:
+    """Write all files and put the folder into place; if that fails, into another folder.
+
+    Raises
+    ------
+    OSError
+        The results cannot be kept anywhere.
+    """
+
+    def write(target: OutputFolder) -> Kept:
+        start = time.perf_counter()
+        written = writer.write(fit, target.new, progress)
+        run.seconds["write"] = time.perf_counter() - start
+        write_manifest(target.new, fit, run, written)
+        place = target.finish()
+        failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"
+        return Kept(place, written, failure)
+
+    try:
+        return write(folder)
+    except OSError as error:
+        shutil.rmtree(folder.new, ignore_errors=True)  # makes room, where the other folders are on the same disk
+        for place in elsewhere(folder.target):
+            with contextlib.suppress(OSError, FolderError), OutputFolder(place) as other:
+                kept = write(other)
+                return replace(kept, failure=f"writing {folder.shown} failed ({error.strerror or error})")
+        raise
+
+
+def sizes(p: int, request: Request) -> tuple[float, float]:
+    """Bytes that the results of p variables take at least, and at most but for very dense graphs."""
+    least = 1e6 + 300.0 * p
+    return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
+
+
+def write_manifest(folder: Path, fit: PcAlgo, run: Run, written: Written) -> None:
+    """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
     from pycupc.cli.doctor import PACKAGES
 
     versions = {name: version_of(name) for names in PACKAGES.values() for name in names}
@@ -145,7 +211,8 @@ def write_manifest(folder: Path, fit: PcAlgo, run: Run, files: dict[str, str]) -
         "levels": [asdict(level) for level in fit.levels],
         "notes": fit.notes,
         "warnings": list(run.messages),
-        "files": files,
+        "files": written.files,
+        "left_out": written.left_out,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, default=str) + "\n"
-    (folder / "manifest.json").write_text(text, encoding="utf-8", newline="\n")
+    (folder / MANIFEST).write_text(text, encoding="utf-8", errors="replace", newline="\n")

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.comparison.differences import Difference, Side, collinear_pairs, find_differences, first_triple
+from pycupc.comparison.differences import (
+    Difference,
+    Side,
+    collinear_pairs,
+    find_differences,
+    first_triple,
+    same_p_values,
+)
 from pycupc.comparison.report import Report
 from pycupc.results.pcalgo import PcAlgo
 
@@ -101,7 +108,7 @@ def compare(
         "separating sets": a.sepset == b.sepset,
         "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
         "last level": int(a.max_ord) == int(b.max_ord),
-        "p-values": bool(np.allclose(one.p_max, two.p_max, rtol=rtol, atol=1e-300)),
+        "p-values": same_p_values(one, two, rtol),
     }
     differences = () if skeleton else find_differences(one, two, C, n)
     triple = edge = None

@@ -94,8 +94,14 @@ class Side:
 
     @cached_property
     def p_max(self) -> np.ndarray:
-        """pMax, symmetric: stable.fast of pcalg fills the upper triangle only."""
-        p_max = np.array(self.fit.pMax, dtype=np.float64)
+        """pMax, symmetric: stable.fast of pcalg fills the upper triangle only. NaN where it is not known."""
+        p_max: np.ndarray
+        if self.fit.p_values.complete:
+            p_max = np.array(self.fit.pMax, dtype=np.float64)
+        else:  # loaded from a file that knows only the edges
+            p_max = np.full(self.graph.shape, np.nan)
+            edges = self.fit.sparse_graph
+            p_max[edges.low, edges.high] = p_max[edges.high, edges.low] = self.fit.p_values.of_edges(edges)
         p_max = np.fmax(p_max, p_max.T)
         p_max[p_max < 0] = -np.inf
         np.fill_diagonal(p_max, 1.0)
@@ -115,6 +121,15 @@ class Side:
     def explains(self, x: int, y: int, z: int) -> bool:
         """Is y in the set stored for x and z, so that x - y - z is no collider?"""
         return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
+
+
+def same_p_values(one: Side, two: Side, rtol: float) -> bool:
+    """Are the p-values equal up to a relative difference, of all pairs or else of those that both results know?"""
+    known = np.ones(one.graph.shape, dtype=np.bool_)
+    for side in (one, two):
+        if not side.fit.p_values.complete:
+            known &= side.adjacent | np.eye(len(known), dtype=np.bool_)
+    return bool(np.allclose(one.p_max[known], two.p_max[known], rtol=rtol, atol=1e-300))
 
 
 def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: float = 0) -> tuple[Difference, ...]:

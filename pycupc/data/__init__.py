@@ -1,12 +1,19 @@
-"""The example data of the package; their source and licence are in README.md in this folder."""
+"""Data: files and tables of every kind as arrays of numbers, and the example data of the package.
+
+The source and licence of the example data are in README.md in this folder.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pycupc.data.readers import DataError, read_data
+
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["EXAMPLE", "DataError", "load_example", "read_data"]
 
 #: The example data: CSV with one header line, 569 rows, 30 columns.
 EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
@@ -25,6 +32,4 @@ def load_example() -> pd.DataFrame:
     Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning
     Repository, doi:10.24432/C5DW2B, CC BY 4.0.
     """
-    from pycupc.data.readers import read_data
-
     return read_data(EXAMPLE)

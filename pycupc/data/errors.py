@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 
 class DataError(ValueError):
     """A file cannot be read, or its content is not what was expected; the message names the file and the place."""
 
 
-def check_file(path: Path) -> None:
-    """Raise `DataError` unless `path` is an existing file."""
-    if not path.exists():
-        raise DataError(f"{path}: no such file")
-    if path.is_dir():
-        raise DataError(f"{path}: is a directory, expected a file")
-
-
-def check_names(path: Path, names: Sequence[str], drop: Sequence[str]) -> None:
-    """Raise `DataError` if two columns have the same name, or if a column to be dropped does not exist."""
+def check_names(source: str, names: Sequence[str], drop: Sequence[str]) -> None:
+    """Raise `DataError` if a column has no name or that of another, or if a column to be dropped does not exist."""
     first: dict[str, int] = {}
     for k, name in enumerate(names):
         if name in first:
-            raise DataError(f"{path}: columns {first[name] + 1} and {k + 1} are both named {name!r}; names must differ")
+            raise DataError(
+                f"{source}: columns {first[name] + 1} and {k + 1} are both named {name!r}; names must differ"
+            )
+        if not name:
+            raise DataError(
+                f"{source}: column {k + 1} has no name; name it, or remove it if it is empty (does each line end with "
+                "a delimiter?)"
+            )
         first[name] = k
     for name in drop:
         if name not in first:
-            raise DataError(f"{path}: no column to drop is named {name!r}; the first are {', '.join(names[:8])}")
+            raise DataError(f"{source}: no column to drop is named {name!r}; the first are {', '.join(names[:8])}")
+
+
+def some(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
+    """The first `most` names, and the number of the others."""
+    shown = separator.join(str(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,49 +1,86 @@
-"""Readers of data, correlation matrices and pairs of variables: CSV, TSV (plain, gzip, bzip2, xz) and Parquet."""
+"""Readers of data and of correlation matrices: text (CSV, TSV, ...), Parquet, Feather and Excel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+import hashlib
+import warnings
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import DataError, check_file
-from pycupc.data.tables import read_parquet, read_text
-from pycupc.data.text_layout import Header, find_delimiter, open_text, rows
+from pycupc.data import binary, cells
+from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.source import Source, open_text, read_source
+from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DataError", "Header", "read_correlation", "read_data", "read_pairs"]
+__all__ = ["DataError", "FileTable", "ReadOptions", "read_correlation", "read_data", "read_table"]
 
-Missing = Literal["error", "drop-rows", "keep"]
+Floats = NDArray[np.float64]
+
+#: Rows from which a first column that counts is taken to number the rows.
+COUNTING_ROWS = 3
 
 
-def read_data(
-    path: str | Path,
-    *,
-    header: Header = "auto",
-    delimiter: str | None = None,
-    drop: Sequence[str] = (),
-    missing: Missing = "error",
-) -> pd.DataFrame:
+@dataclass(frozen=True)
+class FileTable:
+    """A table as it was read from a file.
+
+    Attributes
+    ----------
+    X : float64 (n, p)
+        Rows are observations, columns variables.
+    labels : list of p str
+    row_names : list of n str, or None
+        The column of row names, which is no part of `X`; only kept for correlation matrices.
+    layout : str
+        How the file was read, in words.
+    facts : dict
+        Path, sha256 and number of bytes.
+    """
+
+    X: Floats
+    labels: list[str]
+    row_names: list[str] | None
+    layout: str
+    facts: dict[str, Any]
+
+
+def read_table(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
+    """Read observations: rows are samples, columns are variables; see `read_data`.
+
+    Warns
+    -----
+    UserWarning
+        What was decided about header and row names, though it could be otherwise.
+    """
+    options = options or ReadOptions()
+    source = read_source(path)
+    table = _without_counter(source.name, _read(source, options), options)
+    n, p = table.X.shape
+    if n == 0:
+        raise DataError(f"{source.name}: no rows of data")
+    if p < 2:
+        raise DataError(f"{source.name}: needs at least 2 columns (variables), has {p}; is the delimiter right?")
+    return replace(table, X=_without_missing(source.name, table, options))
+
+
+def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     """Read observations: rows are samples, columns are variables.
 
     Parameters
     ----------
     path : str or Path
-        .csv, .tsv, .tab or .txt, optionally followed by .gz, .bz2 or .xz, or .parquet.
-    header : {"auto", "yes", "no"}
-        Whether the first line holds the names of the variables. "auto": yes, unless all its cells are numbers.
-        Without a header the variables are named V1, V2, ...
-    delimiter : str, optional
-        One character; by default inferred from the name of the file and its first line (comma, semicolon, tab, blanks).
-    drop : sequence of str
-        Columns to leave out, for example an identifier.
-    missing : {"error", "drop-rows", "keep"}
-        Treatment of empty cells and NA. "keep" leaves NaN in the data.
+        Text (.csv, .tsv, .tab, .txt, also compressed: .gz, .bz2, .xz), .parquet, .feather, .xlsx, or "-" for standard
+        input.
+    **options
+        The attributes of `ReadOptions`; ``--header yes`` of the command line is ``header="yes"`` here.
 
     Returns
     -------
@@ -54,106 +91,149 @@ def read_data(
     ------
     DataError
         If the file cannot be read as such a table; the message names the row and the column.
+    TypeError
+        For an unknown option.
     """
-    path = Path(path)
-    frame, _ = _read(path, header, delimiter, drop)
-    if len(frame) == 0:
-        raise DataError(f"{path}: no rows of data")
-    if frame.shape[1] < 2:
-        raise DataError(f"{path}: needs at least 2 columns (variables), has {frame.shape[1]}; is the delimiter right?")
-    return _without_missing(path, frame, missing)
+    import pandas as pd
+
+    table = read_table(path, ReadOptions(**options))
+    return pd.DataFrame(table.X, columns=table.labels, copy=False)
 
 
-def read_correlation(
-    path: str | Path, *, header: Header = "auto", delimiter: str | None = None
-) -> tuple[NDArray[np.float64], list[str]]:
-    """Read a correlation matrix; `header` and `delimiter` as for `read_data`. NaN cells stay NaN.
+def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
+    """Read a correlation matrix; NaN cells stay NaN.
 
     Returns
     -------
-    C : float64 (p, p)
-        As in the file; `SuffStat` checks the values.
-    labels : list of p str
+    FileTable
+        `X` float64 (p, p) as in the file; `SuffStat` checks the values.
 
     Raises
     ------
     DataError
         If the file cannot be read, the table is not square, or its row names differ from its column names.
     """
-    path = Path(path)
-    frame, row_names = _read(path, header, delimiter, ())
-    labels = [str(name) for name in frame.columns]
-    if len(frame) != len(labels):
-        raise DataError(
-            f"{path}: a correlation matrix must be square, this has {len(frame)} rows and {len(labels)} columns"
-        )
-    for k, (name, label) in enumerate(zip(row_names or labels, labels, strict=True)):
+    source = read_source(path)
+    table = _read(source, options or ReadOptions(), matrix=True)
+    n, p = table.X.shape
+    if n != p:
+        raise DataError(f"{source.name}: a correlation matrix must be square, this has {n} rows and {p} columns")
+    for k, (name, label) in enumerate(zip(table.row_names or table.labels, table.labels, strict=True)):
         if name != label:
-            raise DataError(f"{path}: row {k + 1} is named {name!r} but column {k + 1} is named {label!r}")
-    return frame.to_numpy(dtype=np.float64, copy=True), labels
+            raise DataError(f"{source.name}: row {k + 1} is named {name!r} but column {k + 1} is named {label!r}")
+    return table
 
 
-def read_pairs(path: str | Path, labels: Sequence[str]) -> NDArray[np.bool_]:
-    """Read pairs of variables, for fixed gaps or fixed edges: two names per line, with or without a header line.
-
-    Returns
-    -------
-    bool (p, p)
-        Symmetric; True for the pairs in the file.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or a line does not hold two different names from `labels`.
-    """
-    path = Path(path)
-    check_file(path)
-    index = {label: i for i, label in enumerate(labels)}
-    out = np.zeros((len(labels), len(labels)), dtype=np.bool_)
-    with open_text(path) as text:
-        delimiter = find_delimiter(path, text.readline())
-        text.seek(0)
-        for line, row in rows(text, delimiter):
-            cells = [cell.strip() for cell in row]
-            if line == 1 and len(cells) >= 2 and not (set(cells[:2]) & index.keys()):
-                continue  # a header such as from,to
-            if len(cells) < 2:
-                raise DataError(f"{path}, line {line}: expected two names, got {cells}")
-            for name in cells[:2]:
-                if name not in index:
-                    raise DataError(f"{path}, line {line}: no variable is named {name!r}")
-            i, j = index[cells[0]], index[cells[1]]
-            if i == j:
-                raise DataError(f"{path}, line {line}: {cells[0]!r} is paired with itself")
-            out[i, j] = out[j, i] = True
-    return out
+def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> FileTable:
+    """The table in a file; a finite number or NaN in each cell."""
+    if options.sheet is not None and source.kind != "excel":
+        raise DataError(f"{source.name}: is no Excel file, so that it has no sheet {options.sheet!r}")
+    if source.kind in ("parquet", "feather"):
+        return _from_arrow(source, options)
+    if source.kind == "excel":
+        grid = binary.read_sheet(source, options.sheet)
+        return _from_cells(source, lambda: iter(grid), options, matrix)
+    with open_text(source) as text:
+        first_line = text.readline()
+        while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():
+            first_line = text.readline()
+        if not first_line.strip():
+            what = "the first line is empty" if first_line else "the file is empty"
+            raise DataError(f"{source.name}: {what}")
+        delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
+        if options.decimal == delimiter:
+            raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
+        return _from_cells(
+            source, lambda: rows(source.name, text, delimiter, options.comment), options, matrix, (text, delimiter)
+        )
 
 
-def _read(
-    path: Path, header: Header, delimiter: str | None, drop: Sequence[str]
-) -> tuple[pd.DataFrame, list[str] | None]:
-    """The table in a file, and its row names if it has any."""
-    check_file(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return read_parquet(path, drop), None
-    return read_text(path, header, delimiter, drop)
+def _from_cells(
+    source: Source, all_rows: cells.Rows, options: ReadOptions, matrix: bool, text: tuple[Any, str] | None = None
+) -> FileTable:
+    """A table of cells; `text` and delimiter where the cells are those of a text."""
+    head = [row for _, row in islice(all_rows(), HEAD)]
+    if not head:
+        raise DataError(f"{source.name}: the file is empty")
+    layout = find_layout(source.name, head, options, matrix=matrix)
+    if text is None:
+        X = cells.careful(source.name, all_rows, layout, options)
+    else:
+        X = cells.parse(source.name, *text, all_rows, layout, options)
+    for guess in layout.guesses:
+        warnings.warn(guess, stacklevel=5)
+    labels = [name for k, name in enumerate(layout.names) if k not in layout.text_columns]
+    row_names = None
+    if matrix and layout.has_row_names:
+        row_names = [row[0].strip() for _, row in islice(all_rows(), 1 if layout.has_header else 0, None)]
+    words = ["line 1 holds the names" if layout.has_header else "no names; the variables are V1, V2, ..."]
+    words += ["column 1 holds row names"] if layout.has_row_names else []
+    return FileTable(X, labels, row_names, "; ".join(words), facts_of(source))
 
 
-def _without_missing(path: Path, frame: pd.DataFrame, missing: Missing) -> pd.DataFrame:
+def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
+    table = binary.read_arrow(source)
+    names = [str(name) for name in table.column_names]
+    check_names(source.name, names, options.drop)
+    kept = [name for name in names if name not in options.drop]
+    table = table.select(kept)
+    for name, column in zip(kept, table.columns, strict=True):
+        if not binary.NUMERIC.match(str(column.type)):
+            row = column.is_valid().index(True).as_py()
+            place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
+            raise DataError(
+                f"{source.name}: column {name!r} is not numeric{place}. Drop it (--drop {name}) or correct the file"
+            )
+    X = binary.arrow_values(table)
+    infinite = np.argwhere(np.isinf(X))
+    if len(infinite):
+        row, k = infinite[0].tolist()
+        raise DataError(f"{source.name}: row {row + 1}, column {kept[k]!r}: infinite value")
+    return FileTable(X, kept, None, f"the names of {source.kind}", facts_of(source))
+
+
+def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:
+    """A table without header whose first column counts 0, 1, 2, ..., as pandas writes the index: without it."""
+    X = table.X
+    if options.index != "auto" or not table.layout.startswith("no names") or "row names" in table.layout:
+        return table
+    if len(X) < COUNTING_ROWS or X.shape[1] < 3 or not np.array_equal(X[:, 0], np.arange(len(X)) + (start := X[0, 0])):
+        return table
+    if start == 1:
+        raise DataError(
+            f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows (--index yes) or "
+            "is a variable (--index no)"
+        )
+    if start != 0:
+        return table
+    warnings.warn(
+        f"{name}: column 1 counts 0, 1, 2, ... and was left out as the number of the row; if it is a variable: "
+        "--index no",
+        stacklevel=4,
+    )
+    words = f"{table.layout}; column 1 holds row names"
+    return replace(table, X=X[:, 1:], labels=table.labels[:-1], layout=words)
+
+
+def _without_missing(name: str, table: FileTable, options: ReadOptions) -> Floats:
     """Drop the rows with missing values, keep them, or raise `DataError` for them."""
-    holes = np.argwhere(frame.isna().to_numpy())
-    if missing == "keep" or not len(holes):
-        return frame
-    complete = frame.dropna(ignore_index=True)
-    if missing == "drop-rows":
-        if complete.empty:
-            raise DataError(f"{path}: every row has a missing value, so that no row is left")
-        return complete
-    row, column = holes[0].tolist()
-    columns = [str(frame.columns[k]) for k in np.unique(holes[:, 1])]
-    shown = ", ".join(columns[:5]) + (", ..." if len(columns) > 5 else "")
+    holes = np.isnan(table.X)
+    if options.missing == "keep" or not holes.any():
+        return table.X
+    incomplete = holes.any(axis=1)
+    if options.missing == "drop-rows":
+        if incomplete.all():
+            raise DataError(f"{name}: every row has a missing value, so that no row is left")
+        return table.X[~incomplete]
+    row, column = np.argwhere(holes)[0].tolist()
+    columns = [table.labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
-        f"{path}: missing values: {len(holes)}, rows with any: {len(frame) - len(complete)}, columns with any: "
-        f"{len(columns)} ({shown}); the first in row {row + 1}, column {str(frame.columns[column])!r}. "
+        f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
+        f"{len(columns)} ({some(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
         "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
     )
+
+
+def facts_of(source: Source) -> dict[str, Any]:
+    """Path, sha256 and number of bytes."""
+    return {"path": source.name, "sha256": hashlib.sha256(source.raw).hexdigest(), "bytes": len(source.raw)}

@@ -1,112 +1,236 @@
-"""How a text table is laid out: compression, delimiter, header line and row names."""
+"""How a table of cells is laid out: delimiter, header line and row names.
+
+What the first rows leave open is an error that names both readings; what they make likely, but not certain, is decided
+and said in a warning. Nothing is guessed silently.
+"""
 
 from __future__ import annotations
 
 import csv
-import importlib
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import Literal, TextIO, cast
+from typing import Literal, TextIO
 
-from pycupc.data.errors import DataError, check_names
+from pycupc.data.errors import DataError, check_names, some
 
-#: Cells that mean "no value".
-MISSING = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", "None")
+Choice = Literal["auto", "yes", "no"]
 
-Header = Literal["auto", "yes", "no"]
+#: Cells that mean "no value", whatever their case; ``na`` of `ReadOptions` adds others.
+MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "none"))
 
+#: How a number is written: in the digits 0 to 9, without separators.
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"\d+", re.ASCII)
+
+#: Rows that the layout is determined from.
+HEAD = 12
+
+_CHOICES = {
+    "header": ("auto", "yes", "no"),
+    "index": ("auto", "yes", "no"),
+    "decimal": (".", ","),
+    "missing": ("error", "drop-rows", "keep"),
+}
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file: the options of the command line, as keyword arguments of `read_data`.
+
+    Attributes
+    ----------
+    header : {"auto", "yes", "no"}
+        Whether the first line holds the names of the variables. Without a header they are named V1, V2, ...
+    index : {"auto", "yes", "no"}
+        Whether the first column holds the names of the rows, and is left out.
+    delimiter : str, optional
+        One character, a blank for any run of blanks and tabs; by default found in the first line (comma, semicolon,
+        tab, bar, blanks).
+    decimal : str
+        The decimal point: "." or ",".
+    na : sequence of str
+        Cells that mean "no value", in addition to empty ones, NA, NaN, N/A, null and None. A number is meant by value:
+        "-999" is also -999.0.
+    comment : str, optional
+        One character; what follows it on a line is left out.
+    sheet : str, optional
+        Sheet of an Excel file; needed where there are several.
+    drop : sequence of str
+        Columns to leave out, for example an identifier.
+    missing : {"error", "drop-rows", "keep"}
+        Treatment of missing values. "keep" leaves NaN in the data.
+    """
+
+    header: Choice = "auto"
+    index: Choice = "auto"
+    delimiter: str | None = None
+    decimal: str = "."
+    na: Sequence[str] = ()
+    comment: str | None = None
+    sheet: str | None = None
+    drop: Sequence[str] = ()
+    missing: Literal["error", "drop-rows", "keep"] = "error"
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        for name in ("delimiter", "comment"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or len(value) != 1 or value in '"\r\n'):
+                raise ValueError(f"{name} must be one character, no quotation mark and no end of line, got {value!r}")
+        for name in ("na", "drop"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a sequence of texts, got {getattr(self, name)!r}")
+
+    @property
+    def missing_cells(self) -> frozenset[str]:
+        """The cells that mean "no value", in small letters."""
+        return MISSING | {cell.strip().casefold() for cell in self.na}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a text table."""
+    """The layout of a table of cells."""
 
-    delimiter: str  #: one character; a blank stands for any run of blanks and tabs
-    has_header: bool  #: whether the first line holds the column names
+    has_header: bool  #: whether the first row holds the column names
     has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
     names: list[str]  #: the name of each column, "" for that of the row names
     text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be dropped
+    guesses: tuple[str, ...] = ()  #: what was decided though it could be otherwise, in sentences
 
 
-@contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a file as UTF-8, decompressed as its ending requires; errors of reading it become `DataError`."""
-    module = _COMPRESSION.get(path.suffix.lower())
-    package = importlib.import_module(module or "io")
-    damaged = (OSError, EOFError, zlib.error, getattr(package, "LZMAError", OSError))
-    try:
-        with package.open(path, "rt", encoding="utf-8-sig", newline="") as text:
-            yield cast(TextIO, text)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not UTF-8 text (byte {error.start}); is it really a {path.suffix or 'text'} file?"
-        ) from error
-    except damaged as error:
-        raise DataError(f"{path}: cannot be read ({error})") from error
+def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, *, matrix: bool = False) -> Layout:
+    """Determine the layout from the first rows of a table; `matrix` if it is one of correlations."""
+    head = [[cell.strip() for cell in row] for row in head]
+    first, body = head[0], head[1:]
+    guesses: list[str] = []
+    data_with_row_names = _is_observation_with_row_name(first, body) and options.index != "no"
+    if options.header != "auto":
+        has_header = options.header == "yes"
+    elif data_with_row_names:
+        has_header = False
+        guesses.append(
+            f"{name}: line 1 was read as an observation that begins with the name of its row, {first[0]!r}; if it "
+            "holds names: --header yes"
+        )
+    else:
+        has_header = not all(map(is_number, first)) or _numbers_are_names(name, first, body, matrix, guesses)
+    if has_header:
+        names, has_row_names = _names_of_columns(name, first, body, options.index, guesses)
+    else:
+        has_row_names = options.index == "yes" or data_with_row_names
+        names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
+    check_names(name, names, options.drop)
+    names = [""] * has_row_names + names
+    text_columns = frozenset(k for k, n in enumerate(names) if n in options.drop or (has_row_names and k == 0))
+    return Layout(has_header, has_row_names, names, text_columns, tuple(guesses))
 
 
-def find_layout(path: Path, text: TextIO, header: Header, delimiter: str | None, drop: Sequence[str]) -> Layout:
-    """Determine the layout from the name of the file and its first two rows."""
-    first_line = text.readline()
-    if not first_line.strip():
-        raise DataError(f"{path}: the first line is empty" if first_line else f"{path}: the file is empty")
-    delimiter = delimiter or find_delimiter(path, first_line)
-    text.seek(0)
-    head = [cells for _, cells in islice(rows(text, delimiter), 2)]
-    has_header = header == "yes" or (header == "auto" and not all(map(is_number, head[0])))
-    names, has_row_names = _column_names(head, has_header)
-    check_names(path, names, drop)
-    if has_row_names:
-        names = ["", *names]
-    text_columns = frozenset(k for k, name in enumerate(names) if name in drop or (has_row_names and k == 0))
-    return Layout(delimiter, has_header, has_row_names, names, text_columns)
+def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is, like the others, a name and then numbers that could not be names of columns."""
+    if len(first) < 3 or is_number(first[0]) or not all(map(is_number, first[1:])) or _distinct_whole(first[1:]):
+        return False
+    return all(len(row) == len(first) and row and not is_number(row[0]) for row in body)
 
 
-def find_delimiter(path: Path, first_line: str) -> str:
+def _numbers_are_names(
+    name: str, first: Sequence[str], body: Sequence[Sequence[str]], matrix: bool, guesses: list[str]
+) -> bool:
+    """Whether a first row of nothing but numbers holds names, such as years or the columns 0, 1, 2, ... of pandas."""
+    unnamed = first[0] == "" and len(first) > 1
+    names = first[1:] if unnamed else first
+    if not body or not _distinct_whole(names):
+        return False
+    width = len(body[0])
+    if matrix and not unnamed and width == len(first) and float(first[0]) == 1:
+        return False  # the first row of a matrix with a diagonal of 1
+    if not unnamed and width != len(first) + 1 and not matrix:
+        complete = [row for row in body if len(row) == len(first)]
+        fractions = sum(not any(_WHOLE.fullmatch(row[k]) for row in complete) for k in range(len(first)))
+        numbered = [int(cell) for cell in names] in (list(range(len(names))), list(range(1, len(names) + 1)))
+        if 2 * fractions < len(first) and not (numbered and len(names) > 3):
+            raise DataError(
+                f"{name}: line 1 holds distinct whole numbers ({some(names, most=4)}), and so does the table: say "
+                "whether they are names (--header yes) or an observation (--header no)"
+            )
+    guesses.append(
+        f"{name}: line 1 holds whole numbers only ({some(names, most=4)}) and was read as names; if it is an "
+        "observation: --header no"
+    )
+    return True
+
+
+def _distinct_whole(cells: Sequence[str]) -> bool:
+    return all(map(_WHOLE.fullmatch, cells)) and len(set(cells)) == len(cells)
+
+
+def _names_of_columns(
+    name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice, guesses: list[str]
+) -> tuple[list[str], bool]:
+    """Names of the columns, and whether a column of row names precedes them, where there is a header."""
+    names = list(first)
+    if index != "no" and body and len(body[0]) == len(names) + 1:
+        first_column = [row[0] for row in body if row]
+        if index == "auto" and any(map(is_number, first_column)):
+            short = f"{name}: line 1 has {len(names)} names and the next row {len(body[0])} cells"
+            if not counts(first_column):
+                raise DataError(
+                    f"{short}. Either column 1 holds row names (--index yes), or line 1 lacks the name of a column: "
+                    "then add it, since every later name stands one column too far to the left"
+                )
+            guesses.append(
+                f"{short}: column 1, which counts {first_column[0]}, {int(first_column[0]) + 1}, ..., was read as row "
+                "names; if line 1 lacks the name of a column, add it (--index yes if not)"
+            )
+        return names, True
+    if len(names) > 1 and ((index == "auto" and names[0] == "") or index == "yes"):
+        return names[1:], True
+    return names, False
+
+
+def counts(cells: Sequence[str]) -> bool:
+    """Whether cells count 0, 1, 2, ... or 1, 2, 3, ..."""
+    start = cells[0] if cells else ""
+    return start in ("0", "1") and list(cells) == [str(int(start) + k) for k in range(len(cells))]
+
+
+def find_delimiter(ending: str, first_line: str, decimal: str = ".") -> str:
     """The delimiter in use in the first line; the ending of the file decides if there are several candidates."""
-    ending = Path(path.stem).suffix.lower() if path.suffix.lower() in _COMPRESSION else path.suffix.lower()
     usual = _DELIMITERS.get(ending, ",")
-    for candidate in dict.fromkeys((usual, "\t", ";", ",")):
-        if candidate in first_line:
+    for candidate in dict.fromkeys((usual, "\t", ";", ",", "|")):
+        if candidate in first_line and candidate != decimal:
             return candidate
     return " " if len(first_line.split()) > 1 else usual
 
 
-def rows(text: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the cells of each row; empty lines are skipped, as pandas does."""
+def rows(name: str, text: TextIO, delimiter: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of each row; empty lines are skipped.
+
+    Raises
+    ------
+    DataError
+        Quotation marks that do not match.
+    """
+    text.seek(0)
+    lines: Iterable[str] = text if comment is None else (line.partition(comment)[0] for line in text)
     if delimiter == " ":
-        for line, content in enumerate(text, start=1):
-            if content.strip():
-                yield line, next(csv.reader([" ".join(content.split())], delimiter=" "))
-        return
-    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True)
-    for cells in reader:
-        if cells and (len(cells) > 1 or cells[0].strip()):
-            yield reader.line_num, cells
+        lines = (" ".join(line.split()) for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, line {reader.line_num}: cannot be split into cells ({error}); do the quotation marks match?"
+        ) from error
 
 
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number or means "no value"."""
-    try:
-        float(cell)
-    except ValueError:
-        return cell.strip() in MISSING
-    return True
-
-
-def _column_names(head: list[list[str]], has_header: bool) -> tuple[list[str], bool]:
-    """Names of the columns, and whether a column of row names precedes them."""
-    if not has_header:
-        return [f"V{k + 1}" for k in range(len(head[0]))], False
-    names = [cell.strip() for cell in head[0]]
-    if len(head) > 1 and len(head[1]) == len(names) + 1:
-        return names, True
-    if names[0] == "" and len(names) > 1:
-        return names[1:], True
-    return names, False
+    cell = cell.strip()
+    return NUMBER.fullmatch(cell) is not None or cell.casefold() in MISSING

@@ -5,7 +5,7 @@
     g_square.py     pcalg's disCItest, binCItest, gSquareDis and gSquareBin, one test at a time and literally
     chi_square.py   the exact sum behind G^2, its p-value, and the significance level as a cutoff on G^2
 
-What pcalg does, and where its two faults lie, is in tests/CONTRACT.md, section 7.
+What pcalg does, and where its two faults lie, is in tests/CONTRACT.md, section 12.
 """
 
 from pycupc.discrete.g_square import binCItest, disCItest, gSquareBin, gSquareDis

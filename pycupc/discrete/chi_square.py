@@ -5,7 +5,7 @@ With f(m) = m ln m, f(0) = 0,
     G^2 / 2 = sum f(n_ijk) - sum f(n_ik) - sum f(n_jk) + sum f(n_k)
 
 where f is needed for whole numbers 0 .. n only. In fixed point its sum is exact, whatever the order of the additions,
-so that all engines agree. Source: tests/CONTRACT.md, section 7.
+so that all engines agree. Source: tests/CONTRACT.md, section 12.
 """
 
 from __future__ import annotations

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.observations import column_names
 from pycupc.log import logger
 
 
 def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
     """The values of a table (n, p), and the names of its columns if it has names."""
-    columns = [str(c) for c in data.columns] if hasattr(data, "columns") else None
-    values = np.ma.filled(np.ma.asarray(data), np.nan) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+    if isinstance(data, np.ma.MaskedArray):
+        values = data.data.astype(object)
+        values[np.ma.getmaskarray(data)] = None
+    else:
+        values = np.asarray(data)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         raise ValueError(
             f"{name} must be a table with one row per observation and at least 2 columns, got shape {values.shape}"
         )
     if values.dtype == object:
-        values = _numbers_if_they_are(values)
-    return values, columns
-
-
-def _numbers_if_they_are(values: NDArray[Any]) -> NDArray[Any]:
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        return values
+        with contextlib.suppress(TypeError, ValueError):
+            values = values.astype(np.float64)
+    return values, column_names(data)
 
 
 def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...], list[str] | None]:
@@ -37,22 +36,32 @@ def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...
     codes = np.empty(values.shape, dtype=np.int64)
     categories: list[tuple[Any, ...]] = []
     for j, name in enumerate(names):
-        column = values[:, j]
-        missing = np.array([v is None or v != v for v in column.tolist()])
-        if missing.any():
-            raise ValueError(f"data must be complete; {int(missing.sum())} missing values in {name}")
-        if column.dtype.kind == "f" and (column != np.floor(column)).any():
-            raise ValueError(
-                f"data must be categories; {name} holds numbers that are not whole. Is it continuous? Then use the "
-                "Gaussian test (gaussCItest), or cut it into intervals"
-            )
-        kept, codes[:, j] = np.unique(column.astype(str) if column.dtype == object else column, return_inverse=True)
-        if len(kept) < 2:
-            raise ValueError(f"a variable needs at least 2 levels; {name} is constant")
-        categories.append(tuple(kept.tolist()))
+        kept, codes[:, j] = _categories(values[:, j].tolist(), name)
+        categories.append(kept)
     largest = max(map(len, categories))
     logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], _coding(categories[0]))
     return codes, tuple(categories), columns
+
+
+def _categories(cells: list[Any], name: str) -> tuple[tuple[Any, ...], list[int]]:
+    """The different values of a column, in their order, and the number of each cell's."""
+    missing = sum(cell is None or cell != cell for cell in cells)
+    if missing:
+        raise ValueError(f"data must be complete; {missing} missing values in {name}")
+    if any(isinstance(cell, float) and cell != int(cell) for cell in set(cells)):
+        raise ValueError(
+            f"data must be categories; {name} holds numbers that are not whole. Is it continuous? Then use the "
+            "Gaussian test (gaussCItest), or cut it into intervals"
+        )
+    different = [int(cell) if isinstance(cell, float) else cell for cell in set(cells)]
+    try:
+        kept = tuple(sorted(different))
+    except TypeError:  # of several types
+        kept = tuple(sorted(different, key=str))
+    if len(kept) < 2:
+        raise ValueError(f"a variable needs at least 2 levels; {name} is constant")
+    code = {category: k for k, category in enumerate(kept)}
+    return kept, [code[cell] for cell in cells]
 
 
 def _coding(categories: tuple[Any, ...], most: int = 4) -> str:

@@ -47,7 +47,7 @@ def gSquareDis(
     adaptDF : bool, default False
         Given a set, lower the degrees of freedom by the number of empty cells, but not below 1.
     quirks : bool, default False
-        Answer as pcalg 2.7-12, both of its faults included (tests/CONTRACT.md, section 7).
+        Answer as pcalg 2.7-12, both of its faults included (tests/CONTRACT.md, section 12).
 
     Returns
     -------
@@ -101,7 +101,7 @@ def _binary(suff: DiscreteSuffStat) -> DiscreteSuffStat:
 
 
 def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
-    """p-value of x and y given S, by pcalg's formulas (tests/CONTRACT.md, section 7)."""
+    """p-value of x and y given S, by pcalg's formulas (tests/CONTRACT.md, section 12)."""
     from scipy.special import chdtrc
 
     levels = suff.nlev

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -34,9 +34,11 @@ class LevelResult:
     Attributes
     ----------
     level : int
+    x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
+
     x, y : int32 (m,)
         Ordered pair whose test separated the edge: x < y on side A, x > y on side B; sorted by (x, y). Empty at level
-        0, whose removals the graph implies.
+        0, whose removals the graph implies, but for those of side B, which a user's asymmetric test may make.
     S : int32 (m, level)
         Separating sets, each ascending.
     r : float64 (m,)
@@ -69,9 +71,28 @@ class LevelResult:
 
 
 class Engine(ABC):
-    """One way of running levels. Use: `start`, then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`."""
+    """One way of running levels.
+
+    Use: `take` (or `inspect` and `start`), then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`.
+    """
 
     name: str
+
+    def take(
+        self,
+        data: SuffStat,
+        names: Sequence[str],
+        *,
+        gaps: Mask | None = None,
+        fixed: Mask | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """`start` with correlations that have been checked (`SuffStat.check`).
+
+        An engine with a device of its own computes those of data there.
+        """
+        data.check(self.inspect(data.C), names)
+        self.start(data.C, data.n, gaps=gaps, fixed=fixed, progress=progress)
 
     @abstractmethod
     def inspect(self, C: Floats) -> MatrixFacts:
@@ -104,12 +125,21 @@ class Engine(ABC):
         """
         raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
 
+    def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
+        """Say before `take` which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+
+        `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
+        """
+
     def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
         """Compile what `level` needs and this machine has not compiled before, and log that it takes place."""
 
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; `cutoff` is the largest |r| judged independent (`fisher_z.cutoff`)."""
+
+    def wait(self) -> None:  # noqa: B027 - most engines have completed a level when they report it
+        """Complete the arrays of all `LevelResult` so far."""
 
     @abstractmethod
     def degrees(self) -> NDArray[np.int64]:

@@ -148,7 +148,8 @@ class ReferenceEngine(Engine):
                 found.append((x, y, S, r))
             if self._progress is not None and number % 100 == 0:
                 self._progress(level, number, len(pairs), int(self._graph.sum()) // 2)
-        stored = found if level else []
+        # At level 0 the empty set of a cell x < y is implied; a test that is not symmetric may separate on side B.
+        stored = [f for f in found if level or f[0] > f[1]]
         return LevelResult(
             level=level,
             x=np.array([f[0] for f in stored], dtype=np.int32),

@@ -2,17 +2,21 @@
 
 For the columns x_1, ..., x_p of a table of n observations:
 
-    d_i   =  x_i - mean(x_i)
+    d_i   =  x_i - mean(x_i), the mean summed in the order of the observations
     S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj, in this order, each term by one fused multiply-add
     r_ij  =  S_ij / sqrt(S_ii S_jj), at most 1 and at least -1; NaN where a column is constant
 
 A column of very large or very small numbers is scaled by a power of two before, which changes no digit of r_ij.
 
 r_ij depends on the columns i and j alone: not on where they stand, on the number of threads, on the memory layout of
-the table or on the processor. So a permutation of the columns permutes the matrix exactly, and exact copies of a column
-have exactly the same correlations, with each other exactly 1 (in floating point, too, sqrt(S S) is S). The answer of
-the PC algorithm needs this: whether a variable has a copy decides which tests are singular. The matrix product of a
-BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on where they stand.
+the table, nor on the engine, the processor or the GPU. So a permutation of the columns permutes the matrix exactly, and
+exact copies of a column have exactly the same correlations, with each other exactly 1 (in floating point, too,
+sqrt(S S) is S). The answer of the PC algorithm needs this: whether a variable has a copy decides which tests are
+singular. The matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on
+where they stand.
+
+`correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. It is
+therefore of no consequence where a matrix was computed, or whether it is computed twice.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from numpy.typing import NDArray
 from pycupc.machine import available_cores
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 #: Called as progress(done, total), counted in tiles of the matrix.
 Progress = Callable[[int, int], None]
 
@@ -33,6 +38,8 @@ Progress = Callable[[int, int], None]
 WIDTH = 128
 #: Multiplications below which threads take longer to start than to work.
 INLINE_WORK = 1 << 24
+#: Rows that tell most columns from each other.
+FEW = 8
 #: Calls per thread, so that all end at about the same time.
 CALLS_PER_THREAD = 16
 
@@ -43,10 +50,7 @@ class CorrelationEngine(Protocol):
     """An engine with a device, which computes correlations there."""
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix float64 (p, p) of data float64 (n, p), equal to that of `correlation` up to rounding.
-
-        Copies of a column (`groups_of_identical_columns`) must have exactly equal correlations.
-        """
+        """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation`."""
 
 
 def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
@@ -102,6 +106,26 @@ def groups_of_identical_columns(X: Floats) -> list[list[int]]:
     list of list of int
         Groups of two or more columns that are equal in every row, ascending; sorted by their first members.
     """
+    groups = []
+    few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
+    for some in _of_equal_keys(few, np.arange(X.shape[1])):
+        for columns in _of_equal_keys(X[:, some], some) if len(few) < len(X) else [some]:
+            while len(columns) > 1:  # equal keys are only a hint
+                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
+                if equal.sum() > 1:
+                    groups.append(columns[equal].tolist())
+                columns = columns[~equal & (np.arange(len(columns)) > 0)]
+    return sorted(groups)
+
+
+def constant_columns(X: Floats) -> list[int]:
+    """Columns of a table (n, p) with one value in all rows, ascending."""
+    likely = np.flatnonzero((X[: FEW + 1] == X[0]).all(axis=0))
+    return [int(j) for j in likely[(X[:, likely] == X[0, likely]).all(axis=0)]]
+
+
+def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
+    """Those of the columns of X (their numbers are `columns`) that have the same key as another one, by key."""
     n, p = X.shape
     keys = np.zeros(p, dtype=np.uint64)
     weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
@@ -112,16 +136,11 @@ def groups_of_identical_columns(X: Floats) -> list[list[int]]:
         bits *= weights[k : k + rows]
         keys += bits.sum(axis=0, dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
-    differs = np.diff(keys[order]) != 0
-    groups = []
-    if not differs.all():
-        for columns in np.split(order, np.flatnonzero(differs) + 1):
-            while len(columns) > 1:  # equal keys are only a hint
-                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
-                if equal.sum() > 1:
-                    groups.append(columns[equal].tolist())
-                columns = columns[~equal & (np.arange(len(columns)) > 0)]
-    return sorted(groups)
+    starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+    sizes = np.diff(starts, append=p)
+    shared = sizes > 1
+    pairs = zip(starts[shared].tolist(), sizes[shared].tolist(), strict=True)
+    return [columns[order[start : start + size]] for start, size in pairs]
 
 
 def _in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> Iterator[Item]:

@@ -6,6 +6,7 @@ All engines take their numerical rules from this module. Source: section 2 of ``
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 
@@ -24,12 +25,16 @@ PIVOT_FLOOR = 1e-9
 #: rounding differs cannot disagree.
 CUTOFF_BAND = 1e-5
 
-#: Below this pivot the canonical formula itself leaves plain elimination for the pseudoinverse, which pcalg always
-#: takes: the two agree above it, and a singular value that pcalg would drop shows as a pivot below it.
-PINV_PIVOT = 1e-11
+#: Where a pivot is not above this the canonical formula computes in double-double (`exact`): float64 would lose half of
+#: its digits. It is above the floor of the fast tests, so that nobody decides a worse-conditioned test in float64.
+EXACT_PIVOT = 1e-7
 
 #: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).
 EPS = 2.220446049250313e-16
+
+
+#: Numbers of p-values that are quicker computed one by one than SciPy is imported.
+_FEW = 100_000
 
 
 def p_value_of(r: float, df: float) -> float:
@@ -40,6 +45,7 @@ def p_value_of(r: float, df: float) -> float:
     return math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5))
 
 
+@functools.lru_cache(maxsize=1024)
 def cutoff(alpha: float, n: float, level: int) -> float:
     """Largest ``|r|`` that pcalg's test calls independent at this level.
 
@@ -86,24 +92,28 @@ def cutoff(alpha: float, n: float, level: int) -> float:
             high = middle
 
 
-def z_score(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
-    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped; 0 where r is NaN or df <= 0."""
-    df = n - level - 3
-    r = np.abs(np.asarray(r, dtype=np.float64))
-    if df <= 0:
-        return np.zeros_like(r)
+def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
+    """``|z|`` = sqrt(n - level - 3) * atanh(|r|) as pcalg computes it: r clipped; 0 where r is NaN or df <= 0.
+
+    `level` is one number, or one for each r.
+    """
+    level = np.asarray(level)
+    root = np.sqrt(np.maximum(n - 3.0 - np.arange(int(level.max(initial=0)) + 1), 0.0))
     with np.errstate(invalid="ignore"):  # some builds of NumPy warn of NaN
-        z = math.sqrt(df) * np.arctanh(np.minimum(r, R_MAX))
+        z = root[level] * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
     return np.where(np.isnan(z), 0.0, z)
 
 
 def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
     """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
+    scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
+    if scaled.size <= _FEW:
+        return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
     from scipy.special import erfc
 
-    return erfc(np.abs(z) * math.sqrt(0.5))
+    return erfc(scaled)
 
 
-def p_value(r: ArrayLike, n: float, level: int) -> NDArray[np.float64]:
+def p_value(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
     """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
     return z_to_p(z_score(r, n, level))

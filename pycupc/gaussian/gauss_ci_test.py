@@ -1,11 +1,14 @@
 """pcalg's ``gaussCItest``, written out literally: the pseudoinverse of the correlation matrix of x, y and S.
 
-In NumPy, and slow. The reference engine and the comparison of two results use it; the other engines do not.
+In NumPy, and slow; ill-conditioned matrices, where float64 would decide by its rounding, in decimal arithmetic of 50
+digits. The reference engine and the comparison of two results use it; the other engines do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,11 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import EPS, R_MAX, p_value_of
 from pycupc.gaussian.suffstat import SuffStat
+
+#: Where the smallest singular value is not above this share of the largest, r is computed in decimal arithmetic.
+ILL_CONDITIONED = 1e-6
+#: Digits of that arithmetic.
+DIGITS = 50
 
 
 def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[Sequence[int]]) -> NDArray[np.float64]:
@@ -38,8 +46,48 @@ def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[
             keep = sv > (size + 2) * sv[:, :1] * EPS
             P = u[:, :2] @ np.where(keep[:, :, None], vt[:, :, :2] / sv[:, :, None], 0.0)
             r = -P[:, 1, 0] / np.sqrt(P[:, 0, 0] * P[:, 1, 1])
+            for i in np.flatnonzero(sv[:, -1] <= ILL_CONDITIONED * sv[:, 0]):
+                if sv[i, 0] > 0:
+                    r[i] = _in_decimals(C, [*sorted(S[i].tolist()), x, y])
     clipped: NDArray[np.float64] = np.clip(np.nan_to_num(r), -R_MAX, R_MAX)
     return clipped
+
+
+def _in_decimals(C: NDArray[np.float64], nodes: list[int]) -> float:
+    """Partial correlation of the last two of the nodes given the others: the pseudoinverse by Jacobi rotations.
+
+    Each pair is read from the cell whose row is the later of the two nodes, so that the matrix is symmetric.
+    """
+    m = len(nodes)
+    with localcontext() as context:
+        context.prec = DIGITS
+        A = [[Decimal(float(C[nodes[max(i, j)], nodes[min(i, j)]])) for j in range(m)] for i in range(m)]
+        V = [[Decimal(int(i == j)) for j in range(m)] for i in (m - 2, m - 1)]  # two rows of the eigenvectors
+        done = False
+        while not done:
+            largest, done = max(abs(A[i][i]) for i in range(m)), True
+            for i, j in combinations(range(m), 2):
+                if abs(A[i][j]) > largest.scaleb(6 - DIGITS):
+                    _rotate(A, V, i, j)
+                    done = False
+        kept = [k for k in range(m) if abs(A[k][k]) > m * largest * Decimal(EPS)]
+        xx, xy, yy = (sum((V[a][k] * V[b][k] / A[k][k] for k in kept), Decimal(0)) for a, b in ((0, 0), (0, 1), (1, 1)))
+        return float(-xy / (xx * yy).sqrt()) if xx * yy > 0 else np.nan
+
+
+def _rotate(A: list[list[Decimal]], V: list[list[Decimal]], i: int, j: int) -> None:
+    """Zero A[i][j] of the symmetric A; V follows."""
+    theta = (A[j][j] - A[i][i]) / (2 * A[i][j])
+    t = (1 / (abs(theta) + (theta * theta + 1).sqrt())).copy_sign(theta)
+    c = 1 / (t * t + 1).sqrt()
+    s = t * c
+    for row in (*A, *V):
+        row[i], row[j] = c * row[i] - s * row[j], s * row[i] + c * row[j]
+    A[i], A[j] = (
+        [c * u - s * v for u, v in zip(A[i], A[j], strict=True)],
+        [s * u + c * v for u, v in zip(A[i], A[j], strict=True)],
+    )
+    A[i][j] = A[j][i] = Decimal(0)
 
 
 def partial_correlation(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:

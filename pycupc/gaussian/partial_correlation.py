@@ -7,19 +7,33 @@ twin in ``kernels/`` returns the same bits. Each pair of variables is read from 
 differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
-    level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `PINV_PIVOT` the
-                 pseudoinverse of C[{x, y, S}] with pcalg's rule for dropped singular values, by cyclic Jacobi rotations
+    level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what
+                 exact arithmetic gives, in double-double (`exact`; tests/CONTRACT.md, section 11)
+
+What follows elimination takes long to compile and is seldom needed. So compiled code that tests (the walks) has only
+`given_several` in it, which calls the rest by its address, once `careful_address` has compiled or loaded it.
 """
 
 from __future__ import annotations
 
 import math
+import threading
+from functools import cache
 
-from pycupc.compiled import compiled, part
-from pycupc.gaussian.fisher_z import EPS, PINV_PIVOT, R_MAX
+import numpy as np
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numpy.typing import NDArray
 
-#: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 12.
-MAX_SWEEPS = 30
+from pycupc.compiled import OPTIONS, announced, call_address, can_cache, compiled, part
+from pycupc.gaussian.exact import exact_correlation
+from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
+
+_one_at_a_time = threading.Lock()
+
+
+def canonical_space(size: int) -> NDArray[np.float64]:
+    """What the canonical formula writes to, for sets of up to `size` members: float64 (2 size + 8, size + 4)."""
+    return np.empty((2 * size + 8, size + 4))
 
 
 @part
@@ -40,63 +54,8 @@ def given_one(C, x, y, k):
 
 
 @part
-def _rotate(A, i, j, rows):
-    """One Jacobi rotation: zero A[i, j] of the symmetric A, whose rows below hold eigenvectors."""
-    a, b, off = A[i, i], A[j, j], A[j, i]
-    theta = (b - a) / (2.0 * off)
-    t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-    if theta < 0.0:
-        t = -t
-    c = 1.0 / math.sqrt(t * t + 1.0)
-    s = t * c
-    for k in range(rows):
-        u, v = A[k, i], A[k, j]
-        A[k, i] = A[i, k] = c * u - s * v
-        A[k, j] = A[j, k] = s * u + c * v
-    A[i, i], A[j, j] = a - t * off, b + t * off
-    A[i, j] = A[j, i] = 0.0
-
-
-@part
-def _by_pseudoinverse(C, nodes, size, A):
-    """The partial correlation from the pseudoinverse of C[{x, y, S}]; arguments as of `partial_correlation`.
-
-    Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1 of A.
-    """
-    m = size + 2
-    for i in range(m):  # in the order x, y, S
-        a = nodes[(size + i) % m]
-        for j in range(i + 1):
-            b = nodes[(size + j) % m]
-            A[i, j] = A[j, i] = C[b, a] if i > 1 and j < 2 else C[a, b]  # the cell that elimination reads
-        A[m, i] = 1.0 if i == 0 else 0.0
-        A[m + 1, i] = 1.0 if i == 1 else 0.0
-    largest, sweeps, rotated = 0.0, 0, True
-    while rotated:
-        largest, rotated = 0.0, False
-        for i in range(m):
-            if abs(A[i, i]) > largest:
-                largest = abs(A[i, i])
-        tiny = largest * 1e-20
-        for i in range(m - 1 if sweeps < MAX_SWEEPS else 0):
-            for j in range(i + 1, m):
-                if not abs(A[j, i]) <= tiny:
-                    rotated = True
-                    _rotate(A, i, j, m + 2)
-        sweeps += 1
-    drop = m * largest * EPS
-    xx, xy, yy = 0.0, 0.0, 0.0
-    for k in range(m):
-        if abs(A[k, k]) > drop:
-            xx += A[m, k] * A[m, k] / A[k, k]
-            xy += A[m, k] * A[m + 1, k] / A[k, k]
-            yy += A[m + 1, k] * A[m + 1, k] / A[k, k]
-    return clipped(-xy / math.sqrt(xx * yy))
-
-
-@part
-def given_several(C, nodes, size, A):
-    """`partial_correlation` for a conditioning set with two or more members, by elimination where that is sound."""
+def eliminated(C, nodes, size, A):
+    """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2
     for i in range(m):
         for j in range(i + 1):
@@ -105,15 +64,48 @@ def given_several(C, nodes, size, A):
                 return 0.0
     sound = True
     for k in range(size):
-        sound = sound and A[k, k] > PINV_PIVOT
+        sound = sound and A[k, k] > EXACT_PIVOT
         for i in range(k + 1, m if sound else 0):
             f = A[i, k] / A[k, k]
             for j in range(k + 1, i + 1):
                 A[i, j] -= f * A[j, k]
     vx, vy, cov = A[size, size], A[size + 1, size + 1], A[size + 1, size]
-    if sound and vx > PINV_PIVOT and vy > PINV_PIVOT and vx * vy - cov * cov > PINV_PIVOT * (vx * vy):
+    if sound and vx > EXACT_PIVOT and vy > EXACT_PIVOT and vx * vy - cov * cov > EXACT_PIVOT * (vx * vy):
         return clipped(cov / math.sqrt(vx * vy))
-    return _by_pseudoinverse(C, nodes, size, A)
+    return math.nan
+
+
+@part
+def given_several(C, nodes, size, A, careful):
+    """`partial_correlation` for a conditioning set with two or more members.
+
+    NaN where that takes the code at the address `careful` (`careful_address`) and this is 0.
+    """
+    r = eliminated(C, nodes, size, A)
+    if r != r and careful != 0:
+        return call_address(careful, C.ctypes.data, len(C), nodes.ctypes.data, size, A.ctypes.data, A.shape[1])
+    return r
+
+
+def careful_address() -> int:
+    """The address of compiled code for `given_several`: for sets whose elimination is not sound."""
+    with _one_at_a_time:
+        return int(_compiled_careful().address)
+
+
+@cache
+def _compiled_careful():
+    double, index = types.CPointer(types.float64), types.CPointer(types.int64)
+    signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
+    options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
+    with announced("compiling for ill-conditioned tests, once per machine"):
+        return cfunc(signature, cache=can_cache(), **options)(_careful)
+
+
+def _careful(C, p, nodes, size, A, width):
+    return clipped(
+        exact_correlation(carray(C, (p, p)), carray(nodes, size + 2), size, carray(A, (2 * size + 8, width)))
+    )
 
 
 @compiled
@@ -127,12 +119,12 @@ def partial_correlation(C, nodes, size, A):
         The members of S ascending, then x, then y.
     size : int
         Members of S: the level.
-    A : float64, at least (size + 4, size + 4)
-        Work space, overwritten.
+    A : float64
+        `canonical_space` of this size or a larger one, overwritten.
     """
-    x, y = nodes[size], nodes[size + 1]
     if size == 0:
-        return clipped(C[x, y])
+        return clipped(C[nodes[0], nodes[1]])
     if size == 1:
-        return given_one(C, x, y, nodes[0])
-    return given_several(C, nodes, size, A)
+        return given_one(C, nodes[1], nodes[2], nodes[0])
+    r = eliminated(C, nodes, size, A)
+    return r if r == r else clipped(exact_correlation(C, nodes, size, A))

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.correlation import CorrelationEngine, Floats, Progress, correlation, groups_of_identical_columns
-
-#: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse) and in polars.
-_NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool)", re.IGNORECASE)
-
-
-@runtime_checkable
-class Table(Protocol):
-    """A table with named columns: a pandas or polars DataFrame."""
-
-    @property
-    def columns(self) -> Iterable[Any]:
-        """Names of the columns."""
-
-    @property
-    def dtypes(self) -> Iterable[Any]:
-        """Types of the columns."""
-
-    def to_numpy(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
-        """The values, (n, p)."""
+from pycupc.data.errors import some
+from pycupc.data.observations import matrix, observations
+from pycupc.gaussian.correlation import (
+    CorrelationEngine,
+    Floats,
+    Progress,
+    constant_columns,
+    correlation,
+    groups_of_identical_columns,
+)
+from pycupc.gaussian.table_checks import refuse_matrix, scaled, warn_of_counter
 
 
 @dataclass(frozen=True)
@@ -67,6 +57,17 @@ class SuffStat:
     labels : sequence of str, optional
         Names of the variables.
 
+    Attributes
+    ----------
+    C : float64 (p, p)
+        The correlations. Those of data (`from_data`) are computed when somebody asks for them; from then on every
+        engine uses that array, before it computes the same numbers itself, where it keeps its state.
+    n : float
+    p : int
+    labels : tuple of str, or None
+    data : float64 (n, p), or None
+        The observations, as long as `C` has not been asked for; None where `C` was given.
+
     Raises
     ------
     TypeError, ValueError
@@ -75,27 +76,46 @@ class SuffStat:
     """
 
     def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
-        try:
-            matrix = np.asarray(C)
-        except ValueError as error:  # rows of different lengths
-            raise TypeError(f"C must be a numeric matrix of correlations, got {type(C).__name__}: {error}") from error
-        if matrix.dtype.kind not in "fiu":
-            raise TypeError(f"C must be a numeric matrix of correlations, got {matrix.dtype}")
-        self.C: Floats = np.ascontiguousarray(matrix, dtype=np.float64)
-        if self.C.ndim != 2 or self.C.shape[0] != self.C.shape[1]:
-            raise ValueError(f"C must be square, got shape {self.C.shape}")
-        if self.C.shape[0] < 2:
-            raise ValueError(f"C must describe at least 2 variables, got {self.C.shape[0]}")
+        values, names = matrix(C, "C")
+        self._C: Floats | None = np.ascontiguousarray(values)
+        if self._C.ndim != 2 or self._C.shape[0] != self._C.shape[1]:
+            raise ValueError(f"C must be square, got shape {self._C.shape}")
+        if self._C.shape[0] < 2:
+            raise ValueError(f"C must describe at least 2 variables, got {self._C.shape[0]}")
+        self.p = len(self._C)
         self.n = check_n(n)
-        if labels is None and isinstance(C, Table):
-            labels = list(C.columns)
+        self.data: Floats | None = None
+        self._engine: CorrelationEngine | None = None
+        labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
 
     @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.C)
+    def C(self) -> Floats:
+        """The correlations, float64 (p, p)."""
+        if self._C is None:
+            assert self.data is not None
+            self._take(correlation(self.data) if self._engine is None else self._engine.correlation(self.data))
+        assert self._C is not None
+        return self._C
+
+    def correlations(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+        """Correlations of pairs, float64 (k,); of few pairs of data without computing `C`, then equal to rounding."""
+        data = self.data
+        if data is None or 8 * len(x) > self.p**2:
+            return self.C[x, y]
+        out = np.empty(len(x))
+        step = max(1, 2**21 // len(data))
+        for k in range(0, len(x), step):
+            a, b = (data[:, v[k : k + step]] for v in (x, y))
+            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation: NaN
+                out[k : k + step] = (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+        return out
+
+    def _take(self, C: Floats) -> None:
+        """The correlations of the data, which are needed no longer."""
+        self._C, self.data, self._engine = C, None, None
 
     def __repr__(self) -> str:
         return f"SuffStat(p={self.p}, n={self.n})"
@@ -113,51 +133,61 @@ class SuffStat:
 
         Parameters
         ----------
-        data : DataFrame or array_like of shape (n, p)
-            Rows are observations, columns variables. A DataFrame's column names become the labels.
+        data : table, array_like of shape (n, p), or path of a file
+            Rows are observations, columns variables; column names become the labels. A DataFrame of pandas or polars,
+            a PyArrow table or whatever else offers an Arrow stream, a NumPy array (also masked, where masked means
+            missing, or a memory map), an array that offers DLPack (PyTorch, CuPy, JAX; copied to the CPU), an xarray
+            DataArray (the labels are the coordinate of its second dimension), AnnData (its X; the labels are
+            var_names), a sparse matrix of SciPy. Or the path of a file that `pycupc.data.read_data` reads.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional
-            Computes the correlations on its device; by default they are computed on the CPU, by the definition of
-            `pycupc.gaussian.correlation`.
+            Computes `C` on its device when somebody asks for it; by default the CPU does. The numbers are the same,
+            bit for bit: `pycupc.gaussian.correlation` defines them.
         progress : callable ``(done, total)``, optional
-            Called while the CPU computes.
+            Called while the CPU computes `C`, which then takes place at once.
 
         Returns
         -------
         SuffStat
+            Holds a copy of the table until `C` is asked for.
 
         Raises
         ------
         TypeError, ValueError
-            A column that is not numeric, fewer than 2 variables or observations, or missing or infinite values; the
-            message names the columns.
+            A column that is not numeric, fewer than 2 variables or observations, missing or infinite values, the
+            message names the columns; a correlation or covariance matrix in place of data; something else that is no
+            table, the message says how to convert it.
 
         Warns
         -----
         UserWarning
-            Constant columns, whose correlations are NaN, so that they have no edges; and groups of identical columns,
-            whose correlations are identical as well.
+            Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
+            correlations are identical as well; and a first column that counts the rows.
+
+        Notes
+        -----
+        The computation needs all values as float64, 8 n p bytes beside the object itself: a sparse matrix is densified,
+        and an array on a GPU or in a file (a memory map) is copied.
         """
-        X, columns = _table(data)
+        X, columns = observations(data)
+        refuse_matrix(X)
         labels = columns if labels is None else labels
         labels = None if labels is None else check_labels(labels, X.shape[1])
         names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
+        X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
         infinite = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if len(infinite):
-            incomplete = _some([names[j] for j in infinite.tolist()])
+            incomplete = some([names[j] for j in infinite.tolist()])
             raise ValueError(f"data must be complete and finite; missing or infinite values in {incomplete}")
-        copies = groups_of_identical_columns(X)
-        if engine is None:
-            C = correlation(X, progress=progress)
-            constant = np.flatnonzero(np.isnan(C.diagonal()))
-        else:
-            C = engine.correlation(X)
-            constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
-            C[constant, :] = C[:, constant] = np.nan
-        _warn_of_columns(names, constant.tolist(), copies)
-        out = cls(C, len(X), labels)
-        out._constant_named = True
+        warn_of_counter(X, names)
+        _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
+        out = cls.__new__(cls)
+        out._C, out.data, out._engine = None, scaled(X), engine
+        out._checked, out._constant_named = False, True
+        (out.n, out.p), out.labels = X.shape, labels
+        if progress is not None and engine is None:
+            out._take(correlation(out.data, progress=progress))
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
@@ -185,42 +215,19 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            variables = _some([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=4)
+            variables = some([names[j] for j in bad.tolist()])
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
-
-
-def _table(data: Any) -> tuple[Floats, list[str] | None]:
-    """The values of a table, float64 (n, p) with p >= 2 and n >= 2, and the names of its columns if it has names."""
-    names, X = None, data
-    if isinstance(data, Table):
-        names = [str(c) for c in data.columns]
-        wrong = [c for c, t in zip(names, data.dtypes, strict=True) if not _NUMERIC.match(str(t))]
-        if wrong:
-            raise TypeError(f"data must be numeric, but these columns are not: {_some(wrong)}")
-        X = data.to_numpy()
-        if X.dtype == object:  # numeric columns of several kinds, or with missing values
-            X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    X = np.asarray(X)
-    if X.dtype.kind not in "fiub":
-        raise TypeError(f"data must be numeric, got an array of {X.dtype}")
-    if X.ndim != 2:
-        raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
-    if X.shape[1] < 2:
-        raise ValueError(f"data must have at least 2 columns (variables), got {X.shape[1]}")
-    if X.shape[0] < 2:
-        raise ValueError(f"data must have at least 2 rows (observations), got {X.shape[0]}")
-    return X.astype(np.float64, copy=False), names
 
 
 def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
     if constant:
-        columns = _some([names[j] for j in constant])
+        columns = some([names[j] for j in constant])
         warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
     skipped = set(constant)
     groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in skipped]
     if groups:
-        text = f"identical columns cannot be told from each other; consider keeping one of each: {_some(groups, '; ')}"
+        text = f"identical columns cannot be told from each other; consider keeping one of each: {some(groups, '; ')}"
         warnings.warn(text, stacklevel=3)
 
 
@@ -245,12 +252,18 @@ def check_labels(labels: Any, p: int) -> tuple[str, ...]:
         raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
     if len(set(labels)) != p:
         twice = sorted(label for label, times in Counter(labels).items() if times > 1)
-        raise ValueError(f"labels must be distinct, but these occur more than once: {_some(twice)}")
+        raise ValueError(f"labels must be distinct, but these occur more than once: {some(twice)}")
     return tuple(labels)
 
 
-def as_suff_stat(suffStat: Any) -> SuffStat:
-    """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or DataFrame.
+def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
+    """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
+
+    Parameters
+    ----------
+    suffStat : SuffStat, mapping with "C" and "n", or what `SuffStat.from_data` takes
+    progress : callable ``(done, total)``, optional
+        As for `SuffStat.from_data`.
 
     Raises
     ------
@@ -262,16 +275,9 @@ def as_suff_stat(suffStat: Any) -> SuffStat:
     if isinstance(suffStat, Mapping):
         missing = [key for key in ("C", "n") if key not in suffStat]
         if missing:
-            raise ValueError(f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}")
+            raise ValueError(
+                f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, convert columns "
+                "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
+            )
         return SuffStat(suffStat["C"], suffStat["n"])
-    if isinstance(suffStat, Table):
-        return SuffStat.from_data(suffStat)
-    raise TypeError(
-        "suffStat must be a SuffStat, a mapping with 'C' (correlation matrix) and 'n' (observations), or a DataFrame "
-        f"of data; got {type(suffStat).__name__}. For an array of data use SuffStat.from_data(array)"
-    )
-
-
-def _some(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
-    shown = separator.join(str(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return SuffStat.from_data(suffStat, progress=progress)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.orientation.conservative import Triple, TripleCheck, check_triples
 from pycupc.orientation.trace import Reason
@@ -62,7 +63,7 @@ def orient(
     *,
     u2pd: U2pd = "relaxed",
     solve_confl: bool = False,
-    ambiguous: Collection[Triple] | None = None,
+    ambiguous: Collection[Triple] | NDArray[np.int64] | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Orientation:
     """Orient the edges of a skeleton: colliders, then the rules that follow from them.
@@ -78,7 +79,7 @@ def orient(
         adds colliders, and draws a DAG only if the arrows still run in a circle.
     solve_confl : bool, default False
         Edges on which colliders or rules disagree become bidirected instead of following the last one.
-    ambiguous : collection of (a, b, c), optional
+    ambiguous : collection of (a, b, c), or int64 (k, 3), optional
         Triples that may not be oriented, from `check_triples`.
     random_state : int, numpy.random.Generator or None
         For the random DAG of "rand" and "retry"; an int makes it reproducible. pcalg draws it with R's generator, so
@@ -108,16 +109,19 @@ def orient(
         raise ValueError(f"u2pd must be one of {', '.join(map(repr, get_args(U2pd)))}, got {u2pd!r}")
     if u2pd != "relaxed" and solve_confl:
         raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    if u2pd != "relaxed" and ambiguous:
+    triples = np.array([] if ambiguous is None else list(ambiguous), dtype=np.int64).reshape(-1, 3)
+    if u2pd != "relaxed" and len(triples):
         raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
-    from pycupc.compiled import announced  # loads Numba
+    from pycupc.compiled import announced, plain_if_small  # loads Numba
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
 
     status: Status = "relaxed"
     n_tries = 0
-    with announced("compiling for the orientation, once per machine"):
+    degree = skeleton.degrees()
+    steps = int((degree * degree).sum()) + sum(len(block.x) for block in sepset.blocks)
+    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)
-        colliders.mark_triples(graph, sepset, ambiguous or ())
+        colliders.mark_triples(graph, sepset, triples)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)
             meek.apply_rules(graph, solve_confl=solve_confl)

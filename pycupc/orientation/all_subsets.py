@@ -9,17 +9,28 @@ operations on average, at any size.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import announced, compiled, part
 from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.gaussian.partial_correlation import partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, careful_address, clipped, given_one, given_several
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Done = TypeVar("Done")
+
+#: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
+_FREE = 16
+_BATCH = 2**17
+
+#: Positions in `Walk.careful`.
+ADDRESS, WANTED = 0, 1
 
 
 class Walk(NamedTuple):
@@ -39,6 +50,8 @@ class Walk(NamedTuple):
         The settled members of the set, the free neighbours, a and c.
     elimination : float64
         Work space, also of the canonical formula.
+    careful : int64 (2,)
+        `careful_address`, 0 until it is needed; whether it is needed: what has been counted is void then.
     """
 
     matrix: Floats
@@ -49,6 +62,7 @@ class Walk(NamedTuple):
     nodes: Indices
     order: Indices
     elimination: Floats
+    careful: Indices
 
 
 def work_space(widest: int) -> Walk:
@@ -61,7 +75,8 @@ def work_space(widest: int) -> Walk:
         np.empty(widest + 1, np.int64),
         np.empty(widest + 2, np.int64),
         np.empty(widest + 2, np.int64),
-        np.empty((widest + 4, widest + 4)),
+        canonical_space(widest),
+        np.zeros(2, np.int64),
     )
 
 
@@ -77,8 +92,17 @@ def _separates(C, cutoff, walk, depth, size, free):
         if 1.0 - r2 > PIVOT_FLOOR and abs(r2 - square) > CUTOFF_BAND * square:
             return r2 < square
     last = size - depth + free  # of the members and the free neighbours in `order`
-    walk.nodes[size], walk.nodes[size + 1] = walk.order[last], walk.order[last + 1]
-    return abs(partial_correlation(C, walk.nodes, size, walk.elimination)) <= cutoff
+    x, y = walk.order[last], walk.order[last + 1]
+    walk.nodes[size], walk.nodes[size + 1] = x, y
+    if size == 0:
+        r = clipped(C[x, y])
+    elif size == 1:
+        r = given_one(C, x, y, walk.nodes[0])
+    else:
+        r = given_several(C, walk.nodes, size, walk.elimination, walk.careful[ADDRESS])
+    if r != r:
+        walk.careful[WANTED] = 1
+    return abs(r) <= cutoff
 
 
 @part
@@ -141,8 +165,78 @@ def _count(C, cut, walk, base, free, containing, offset):
             return walk.separating[0]
 
 
+def count_separating_sets(
+    C: Floats, cut: Floats, lists: tuple[Indices, Indices], pairs: tuple[Indices, Indices], n_threads: int
+) -> tuple[Indices, Indices, Indices]:
+    """Of which subsets of adj(x) make x and y independent: how many there are, and how many hold each neighbour of x.
+
+    Parameters
+    ----------
+    C : float64 (p, p), contiguous
+    cut : float64, one per level
+        `fisher_z.cutoff`.
+    lists : (starts, columns), int64
+        The neighbours of v, ascending: ``columns[starts[v]:starts[v + 1]]``.
+    pairs : (x, y), int64 (m,) each
+    n_threads : int
+
+    Returns
+    -------
+    found : int64 (m,)
+    containing : int64
+        The neighbours of x[i] in turn from ``counts_at[i]`` on.
+    counts_at : int64 (m + 1,)
+    """
+    (starts, columns), (x, y) = lists, pairs
+    degree = np.diff(starts)
+    counts_at = np.concatenate(([0], np.cumsum(degree[x])))
+    found, containing = np.zeros(len(x), dtype=np.int64), np.zeros(counts_at[-1], dtype=np.int64)
+    settled = np.maximum(degree[x] - _FREE, 0)  # of more than _FREE neighbours the first ones, once each way
+    n_jobs = 1 << settled
+    side = np.repeat(np.arange(len(x)), n_jobs)
+    bits = np.arange(len(side)) - np.repeat(np.cumsum(n_jobs) - n_jobs, n_jobs)
+    load = np.cumsum(1 << (degree[x] - settled)[side]) // _BATCH
+    cuts = [0, *(np.flatnonzero(np.diff(load)) + 1).tolist(), len(side)]
+
+    def work(batch: tuple[int, int]) -> tuple[Indices, Indices, int, Indices]:
+        at = side[slice(*batch)]  # consecutive, and so is their stretch of `containing`
+        low = int(counts_at[at[0]])
+        ends = np.minimum(x, y)[at], np.maximum(x, y)[at]
+        jobs = np.column_stack([*ends, x[at], settled[at], bits[slice(*batch)], counts_at[at] - low])
+        counts = np.zeros(len(at), np.int64), np.zeros(int(counts_at[at[-1] + 1]) - low, np.int64)
+        space = work_space(int(degree.max()))
+        _count_jobs(C, cut, jobs, starts, columns, space, *counts)
+        if space.careful[WANTED]:  # for the first time: load it and begin again
+            space.careful[:] = careful_address(), 0
+            counts[1][:] = 0
+            _count_jobs(C, cut, jobs, starts, columns, space, *counts)
+        return at, counts[0], low, counts[1]
+
+    with (
+        announced("compiling for the conservative and majority rule, once per machine"),
+        ThreadPoolExecutor(n_threads) as pool,
+    ):
+        for at, n_found, low, n_containing in _ahead(pool, work, pairwise(cuts), 2 * n_threads):
+            np.add.at(found, at, n_found)
+            containing[low : low + len(n_containing)] += n_containing
+    return found, containing, counts_at
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, work: Callable[[tuple[int, int]], Done], items: Iterable[tuple[int, int]], n_ahead: int
+) -> Iterator[Done]:
+    """Results of `work` in order, with no more than `n_ahead` items waiting, so that Ctrl-C soon takes effect."""
+    waiting: list[Future[Done]] = []
+    for item in items:
+        waiting.append(pool.submit(work, item))
+        if len(waiting) >= n_ahead:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
 @compiled
-def count_separating(
+def _count_jobs(
     C: Floats,
     cut: Floats,
     jobs: Indices,
@@ -152,7 +246,7 @@ def count_separating(
     found: Indices,
     containing: Indices,
 ) -> None:
-    """Count the separating sets of each job, and how many of them hold each neighbour.
+    """Count the separating sets of each job, and how many of them hold each neighbour (added to `containing`).
 
     Parameters
     ----------
@@ -169,7 +263,7 @@ def count_separating(
     found : int64 (m,)
         Written: number of separating sets.
     containing : int64
-        Added to: per neighbour, the number of separating sets with it in.
+        Per neighbour, the number of separating sets with it in.
     """
     for job in range(len(jobs)):
         owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]

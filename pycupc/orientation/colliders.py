@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
-from pycupc.compiled import compiled, part
-from pycupc.orientation.conservative import Triple
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     MIRROR,
     NEIGHBOUR,
     NO_COLLIDER,
+    Indices,
     MixedGraph,
     find,
+    maybe_adjacent,
     plain,
     put_arrowhead,
     triple_number,
@@ -22,19 +21,21 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.results.sepset import SepSets
 
-#: As many cells are entered in the time of one search.
-CELLS_PER_SEARCH = 16
+#: What takes as long as looking at one member of a set and at one cell, in units of one step to a neighbour's
+#: neighbour and of one search among the cells of a row: see `_mark_members`.
+STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 40
 
 
-def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Collection[Triple]) -> None:
-    """Mark the triples that are no colliders, because of a separating set, and those that are ambiguous."""
-    variables = np.arange(len(graph.start), dtype=np.int32)
+def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
+    """Mark the triples that a separating set says are no colliders, and the `ambiguous` ones, int64 (k, 3)."""
+    degree = np.diff(graph.start)
+    beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
+    reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
-        rows, members = np.searchsorted(block.x, variables), plain(block.members)
-        cell = np.full(len(variables) - 1, -1)
-        _mark_members(*graph, rows, plain(block.y), members.reshape(-1), members.shape[1], cell)
-    if ambiguous:
-        _mark_ambiguous(*graph, np.array(list(ambiguous), dtype=np.int64))
+        members, place = plain(block.members), np.full(len(degree), -1)
+        _mark_members(*graph, plain(block.x), plain(block.y), members.reshape(-1), members.shape[1], reach, place)
+    if len(ambiguous):
+        _mark_ambiguous(*graph[:3], ambiguous)
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
@@ -46,51 +47,66 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
     _orient_colliders(*graph, np.full(graph.entry.shape[1], -1), solve_confl)
 
 
-@compiled
-def _mark_members(start, entry, triple, rows, y, members, size, cell):
-    """Mark y of each x - y - z that is in the set of cell (x, z), for all cells of one block.
+@compiled_for_large
+def _mark_members(start, entry, triple, near, x, y, members, size, reach, place):  # noqa: PLR0913 - the hot loop
+    """Mark b of each x - b - z that is in the set of cell (x, z), for all cells of one block, row by row.
 
-    The cells of x are ``rows[x]`` to ``rows[x + 1] - 1``, ascending in z. The cells of the neighbours z of its
-    neighbours are searched for one by one, or, where that pays, all cells of x entered by z in `cell`, int64 (p,).
+    Of three ways to do so the quickest is taken: from the members of the sets, if there are few; from the paths
+    x - b - z, whose cells are searched for, if there are few of them; or from these paths, all cells entered by z in
+    `place`, int64 (p,), which is -1 at first.
     """
-    for x in range(len(cell)):
-        begin = rows[x]
-        end = rows[x + 1]
-        searches = 0
-        if begin < end:
-            for e in range(start[x], start[x + 1]):
-                searches += start[entry[NEIGHBOUR, e] + 1] - start[entry[NEIGHBOUR, e]] - 1
-        if searches == 0:
-            continue
-        enter = searches * CELLS_PER_SEARCH > end - begin
-        if enter:
-            for k in range(begin, end):
-                cell[y[k]] = k
-        for e in range(start[x], start[x + 1]):
-            b = entry[NEIGHBOUR, e]
-            i = entry[MIRROR, e]
-            for j in range(start[b], start[b + 1]):
-                z = entry[NEIGHBOUR, j]
-                k = cell[z] if enter else _position(y, begin, end, z)
-                if k >= begin and k < end and y[k] == z:  # else left by an earlier x, or the place where it would be
-                    for s in range(k * size, (k + 1) * size):
-                        if members[s] == b:
-                            triple[triple_number(entry, i, j)] |= NO_COLLIDER
+    end = 0
+    while end < len(x):
+        begin = end
+        v = x[begin]
+        step = 1
+        while end + step < len(x) and x[end + step] == v:
+            end += step
+            step *= 2
+        end = _position(x, end, end + step if end + step < len(x) else len(x), v + 1)
+        if (end - begin) * size * STEPS_PER_MEMBER < reach[v]:
+            _mark_from_members(start, entry, triple, near, y, members, size, v, begin, end)
+        elif reach[v] > 0:
+            entered = reach[v] * CELLS_PER_SEARCH > end - begin
+            for k in range(begin, end if entered else begin):
+                place[y[k]] = k
+            for e in range(start[v], start[v + 1]):
+                b = entry[NEIGHBOUR, e]
+                for j in range(start[b], start[b + 1]):
+                    z = entry[NEIGHBOUR, j]
+                    k = place[z] if entered else _position(y, begin, end, z)
+                    if k >= begin and k < end and (entered or y[k] == z):  # else entered for an earlier row
+                        for s in range(k * size, (k + 1) * size):
+                            if members[s] == b:
+                                triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
 
 
 @part
-def _position(y, low, high, z):
-    """The first position from `low` on, and before `high`, with ``y >= z``, else `high`."""
+def _mark_from_members(start, entry, triple, near, y, members, size, v, begin, end):  # noqa: PLR0913 - as its caller
+    """`_mark_members` for the cells of row v, from `begin` on and before `end`."""
+    for k in range(begin, end):
+        for s in range(k * size, (k + 1) * size):
+            b = members[s]
+            if maybe_adjacent(near, b, y[k]) and maybe_adjacent(near, b, v):
+                i = find(start, entry, b, v)
+                j = find(start, entry, b, y[k])
+                if i >= 0 and j >= 0:
+                    triple[triple_number(entry, i, j)] |= NO_COLLIDER
+
+
+@part
+def _position(values, low, high, wanted):
+    """The first position from `low` on, and before `high`, with a value of at least `wanted`, else `high`."""
     while low < high:
         middle = (low + high) >> 1
-        if y[middle] < z:
+        if values[middle] < wanted:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-@compiled
+@compiled_for_large
 def _mark_ambiguous(start, entry, triple, triples):
     for t in range(len(triples)):
         i = find(start, entry, triples[t, 1], triples[t, 0])
@@ -99,8 +115,8 @@ def _mark_ambiguous(start, entry, triple, triples):
             triple[triple_number(entry, i, j)] |= AMBIGUOUS
 
 
-@compiled
-def _orient_colliders(start, entry, triple, partner, solve_confl):
+@compiled_for_large
+def _orient_colliders(start, entry, triple, near, partner, solve_confl):
     """`partner`, int64 (2 m,), at first -1, receives z for each entry x of y with a collider x -> y <- z.
 
     An arrow needs one collider: x takes its smallest z, and so does z take x, unless it has a partner by then.
@@ -114,7 +130,7 @@ def _orient_colliders(start, entry, triple, partner, solve_confl):
                     z = entry[NEIGHBOUR, j]
                     if triple[t] != 0:
                         continue
-                    if find(start, entry, x, z) >= 0:
+                    if maybe_adjacent(near, x, z) and find(start, entry, x, z) >= 0:
                         triple[t] = NO_COLLIDER
                         continue
                     partner[i] = z

@@ -6,17 +6,17 @@ many of those that separate a and c hold b. All triples over the same a and c sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
+from pycupc.results.sepset import FlatCells
 from pycupc.sparse_graph import SparseGraph
 
 #: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
@@ -24,14 +24,13 @@ MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
 
-#: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
-_FREE = 16
-_BATCH = 2**17
-
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
-Batch = NDArray[np.int64]
-Done = TypeVar("Done")
+Indices = NDArray[np.int64]
+
+#: The decisions, by the numbers that stand for them.
+COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
+DECISIONS = ("collider", "non-collider", "ambiguous", "unseparated")
 
 
 @dataclass(frozen=True)
@@ -62,30 +61,83 @@ TripleTest = GaussianTest | CallableTest
 class StoredSets(Protocol):
     """Separating sets, as far as this module needs them: `SepSets`."""
 
-    def get_many(self, cells: Sequence[Pair]) -> list[tuple[int, ...] | None]:
-        """What each cell (x, y) holds."""
+    def of_cells(self, x: Indices, y: Indices) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) hold a set, and the sets; of the others the length is 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TripleCheck:
     """Which triples are decided, and the separating sets that follow from it.
 
     Attributes
     ----------
-    decisions : dict of (a, b, c), a < c, to str
-        "collider", "non-collider", "ambiguous", or "unseparated" (no subset separates a and c).
-    sepset_changes : dict of (x, y) to tuple of int
+    triples : int64 (k, 3)
+        The unshielded triples a - b - c, a < c, sorted by (a, c, b).
+    decision : int64 (k,)
+        Of each triple, as a position in `DECISIONS`; "unseparated": no subset separates a and c.
+    cells : FlatCells
         Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
         collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
     """
 
-    decisions: dict[Triple, str]
-    sepset_changes: dict[Pair, tuple[int, ...]]
+    triples: Indices
+    decision: Indices
+    cells: FlatCells
+
+    @property
+    def undecided(self) -> Indices:
+        """Triples that may not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
+        return self.triples[self.decision >= AMBIGUOUS]
 
     @property
     def ambiguous(self) -> frozenset[Triple]:
-        """Triples that may not be oriented: the ambiguous and the unseparated ones."""
-        return frozenset(t for t, decision in self.decisions.items() if decision in ("ambiguous", "unseparated"))
+        """`undecided` as a set."""
+        return frozenset(map(tuple, self.undecided.tolist()))
+
+    @cached_property
+    def decisions(self) -> dict[Triple, str]:
+        """The decision of each triple in words."""
+        words = (DECISIONS[d] for d in self.decision.tolist())
+        return dict(zip(map(tuple, self.triples.tolist()), words, strict=True))
+
+    @cached_property
+    def sepset_changes(self) -> dict[Pair, tuple[int, ...]]:
+        """`cells` as a dict."""
+        return self.cells.as_dict()
+
+
+class Triples(NamedTuple):
+    """The unshielded triples of a skeleton, sorted by pair, then by b.
+
+    start, neighbours : int64 (p + 1,), int64 (2 m,)
+        The neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
+    a, c : int64 (n,)
+        The pairs that are not adjacent and have a common neighbour; a < c, sorted.
+    pair, b : int64 (k,)
+        Position of the pair of each triple, and its middle.
+    """
+
+    start: Indices
+    neighbours: Indices
+    a: Indices
+    c: Indices
+    pair: Indices
+    b: Indices
+
+    @classmethod
+    def of(cls, skeleton: SparseGraph) -> Triples:
+        p = max(skeleton.p, 1)
+        start, neighbours = skeleton.neighbour_lists()
+        owner = np.repeat(np.arange(skeleton.p), np.diff(start))
+        after = start[owner + 1] - np.arange(len(owner)) - 1  # entries that follow in the same list
+        first = np.repeat(np.arange(len(owner)), after)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+        a, c = neighbours[first].astype(np.int64), neighbours[second].astype(np.int64)
+        open_ = ~skeleton.adjacent(a, c)
+        key, b = (a * p + c)[open_], owner[first[open_]]
+        order = np.argsort(key, kind="stable")  # b ascends already
+        pairs, pair = np.unique(key[order], return_inverse=True)
+        return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])
 
 
 def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *, maj_rule: bool) -> TripleCheck:
@@ -94,7 +146,7 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     Parameters
     ----------
     skeleton : SparseGraph
-    sepset : SepSets, or another object with its ``get_many``
+    sepset : SepSets, or another object with its ``of_cells``
         The skeleton's own separating sets.
     test : GaussianTest or CallableTest
     maj_rule : bool
@@ -115,168 +167,109 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     Ramsey, Spirtes and Zhang (2006), Adjacency-faithfulness and conservative causal inference, UAI. Colombo and
     Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
     """
-    adjacent = neighbour_sets(skeleton)
-    middles: dict[Pair, list[int]] = {}
-    for b, neighbours in enumerate(adjacent):
-        for a in neighbours:
-            for c in neighbours - adjacent[a]:
-                if c > a:
-                    middles.setdefault((a, c), []).append(b)
+    triples = Triples.of(skeleton)
     if isinstance(test, GaussianTest):
-        _refuse_endless(adjacent, middles, MAX_SUBSETS)
-        counts = _count_gaussian(adjacent, middles, test)
+        _refuse_endless(triples, MAX_SUBSETS)
+        of_pairs, with_b = _count_gaussian(triples, test)
+        found = of_pairs[triples.pair]
     else:
-        _refuse_endless(adjacent, middles, MAX_SUBSETS_CALLABLE)
-        counts = _count_callable(adjacent, middles, test)
-
-    decisions: dict[Triple, str] = {}
-    changes: dict[Pair, tuple[int, ...]] = {}
-    both = [cell for a, c in middles for cell in ((a, c), (c, a))]
-    stored = dict(zip(both, sepset.get_many(both), strict=True))
-    for (a, c), bs in middles.items():
-        found, containing = counts[a, c]
-        cells = {cell: stored[cell] for cell in ((a, c), (c, a))}
-        after = {cell: () if S is None else tuple(S) for cell, S in cells.items()}
-        for b in bs:
-            decision = decisions[a, b, c] = _decide(found, containing.get(b, 0), maj_rule)
-            for cell, S in after.items():
-                if decision == "non-collider":
-                    after[cell] = S if b in S else (*S, b)
-                elif decision != "ambiguous":  # pcalg clears b from an unseparated pair too
-                    after[cell] = tuple(s for s in S if s != b)
-        changes.update((cell, S) for cell, S in after.items() if cells[cell] != S)
-    return TripleCheck(decisions, changes)
+        _refuse_endless(triples, MAX_SUBSETS_CALLABLE)
+        found, with_b = _count_callable(triples, test)
+    decision = _decide(found, with_b, maj_rule)
+    cells = _changed_cells(triples, decision, sepset, skeleton.p)
+    return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)
 
 
-def _decide(found: int, with_b: int, maj_rule: bool) -> str:
-    if not found:
-        return "unseparated"
+def _decide(found: Indices, with_b: Indices, maj_rule: bool) -> Indices:
+    """The decision on each triple, of whose `found` separating sets `with_b` hold b."""
     if maj_rule:
-        return "collider" if 2 * with_b < found else "non-collider" if 2 * with_b > found else "ambiguous"
-    return "collider" if not with_b else "non-collider" if with_b == found else "ambiguous"
+        out, in_ = 2 * with_b < found, 2 * with_b > found
+    else:
+        out, in_ = with_b == 0, with_b == found
+    return np.select([found == 0, out, in_], [UNSEPARATED, COLLIDER, NON_COLLIDER], AMBIGUOUS)
 
 
-def _refuse_endless(adjacent: list[set[int]], middles: dict[Pair, list[int]], limit: int) -> None:
+def _changed_cells(triples: Triples, decision: Indices, sepset: StoredSets, p: int) -> FlatCells:
+    """`TripleCheck.cells`. Cell i of the first half is (a, c) of pair i, that of the second half is (c, a)."""
+    n, k = len(triples.a), len(triples.b)
+    x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])
+    there, stored = sepset.of_cells(x, y)
+    cell = np.repeat(np.arange(2 * n), stored.length)
+    keys = triples.pair * p + triples.b
+    wanted = (cell % max(n, 1)) * p + stored.members
+    at = np.minimum(keys.searchsorted(wanted), max(k - 1, 0))
+    is_b = keys[at] == wanted if k else np.zeros(0, dtype=np.bool_)
+    removed = is_b & np.isin(decision[at], (COLLIDER, UNSEPARATED))  # pcalg clears b from an unseparated pair too
+    has_b = np.zeros((2, k), dtype=np.bool_)
+    has_b[cell[is_b] // max(n, 1), at[is_b]] = True
+    half, triple = np.nonzero((decision == NON_COLLIDER) & ~has_b)
+    added = half * n + triples.pair[triple]
+    cell_after = np.concatenate([cell[~removed], added])
+    members = np.concatenate([stored.members[~removed], triples.b[triple]])[np.argsort(cell_after, kind="stable")]
+    length = np.bincount(cell_after, minlength=2 * n)
+    changed = ~there
+    changed[cell[removed]] = changed[added] = True
+    parts = (x[changed], y[changed], length[changed], members[np.repeat(changed, length)])
+    return FlatCells(*(part.astype(np.int32) for part in parts))
+
+
+def _refuse_endless(triples: Triples, limit: int) -> None:
     """ValueError that names the triple with the most subsets if there are too many to finish."""
-    if not middles:
+    if not len(triples.a):
         return
-    sizes = {pair: 2 ** len(adjacent[pair[0]]) + 2 ** len(adjacent[pair[1]]) for pair in middles}
-    worst = max(sizes, key=sizes.__getitem__)
-    total = sum(sizes.values())
+    degree = np.diff(triples.start)
+    sizes = 2.0 ** degree[triples.a] + 2.0 ** degree[triples.c]
+    worst, total = int(sizes.argmax()), float(sizes.sum())
     if sizes[worst] <= limit and total <= MAX_SUBSETS_ALL:
         return
-    a, c = worst
+    a, c = int(triples.a[worst]), int(triples.c[worst])
+    b = int(triples.b[triples.pair.searchsorted(worst)])
     raise ValueError(
         f"conservative and maj_rule test all subsets of adj(a) and adj(c) for each triple a - b - c, which cannot "
-        f"finish here: triple ({a}, {middles[worst][0]}, {c}) alone needs {sizes[worst]:.3g} tests (node {a} has "
-        f"{len(adjacent[a])} neighbours, node {c} has {len(adjacent[c])}), all triples {total:.3g}; the limit is "
+        f"finish here: triple ({a}, {b}, {c}) alone needs {sizes[worst]:.3g} tests (node {a} has "
+        f"{degree[a]} neighbours, node {c} has {degree[c]}), all triples {total:.3g}; the limit is "
         f"{limit:.3g} for one triple and {MAX_SUBSETS_ALL:.3g} in all. Use a smaller alpha or neither rule."
     )
 
 
-#: For each pair (a, c): the number of separating sets, and how many of them hold each neighbour.
-Counts = dict[Pair, tuple[int, dict[int, int]]]
+def _count_callable(triples: Triples, test: CallableTest) -> tuple[Indices, Indices]:
+    """Of each triple (a, b, c): the number of separating sets by a user's test, and how many of them hold b.
 
-
-def _count_callable(adjacent: list[set[int]], middles: dict[Pair, list[int]], test: CallableTest) -> Counts:
-    """Count by a user's test, set by set."""
-    counts: Counts = {}
-    for a, c in middles:
-        known: dict[tuple[int, ...], bool] = {}
-        found = 0
-        containing: dict[int, int] = {}
-        for neighbours in (sorted(adjacent[a]), sorted(adjacent[c])):
-            for size in range(len(neighbours) + 1):
-                for S in combinations(neighbours, size):
-                    if S not in known:
-                        p = test.indep_test(a, c, S, test.suff_stat)
-                        if p != p:
-                            raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
-                        known[S] = bool(p >= test.alpha)
-                    if known[S]:
-                        found += 1
-                        for b in S:
-                            containing[b] = containing.get(b, 0) + 1
-        counts[a, c] = found, containing
-    return counts
-
-
-def _count_gaussian(adjacent: list[set[int]], middles: dict[Pair, list[int]], test: GaussianTest) -> Counts:
-    """Count by the built-in test, in batches of jobs over threads."""
-    if not middles:
-        return {}
-    from pycupc.orientation.all_subsets import count_separating, work_space  # loads Numba
-
-    sides = [(a, c, owner) for a, c in middles for owner in (a, c)]
-    degree = [len(s) for s in adjacent]
-    start = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-    columns = np.fromiter((v for s in adjacent for v in sorted(s)), np.int64, int(start[-1]))
-    cut = np.array([cutoff(test.alpha, test.n, level) for level in range(max(degree) + 1)])
-    C = np.ascontiguousarray(test.C, np.float64)
-    counts_at = np.concatenate([[0], np.cumsum([degree[owner] for _, _, owner in sides])])
-    total_found = np.zeros(len(sides), np.int64)
-    total_containing = np.zeros(int(counts_at[-1]), np.int64)
-
-    def work(batch: Batch) -> tuple[Batch, int, Batch, Batch]:
-        side = batch[:, 0]
-        low = int(counts_at[side[0]])  # the sides of a batch are consecutive: so is its stretch of counts
-        jobs = np.column_stack([batch[:, 1:], counts_at[side] - low])
-        found = np.zeros(len(batch), np.int64)
-        containing = np.zeros(int(counts_at[side[-1] + 1] - low), np.int64)
-        count_separating(C, cut, jobs, start, columns, work_space(max(degree)), found, containing)
-        return side, low, found, containing
-
-    n_threads = test.n_threads or available_cores()
-    with ThreadPoolExecutor(n_threads) as pool:
-        for side, low, found, containing in _ahead(pool, work, _batches(sides, degree), 2 * n_threads):
-            np.add.at(total_found, side, found)
-            total_containing[low : low + len(containing)] += containing
-
-    counts: Counts = {}
-    found_list, containing_list, at = total_found.tolist(), total_containing.tolist(), counts_at.tolist()
-    for number, (a, c, owner) in enumerate(sides):
-        so_far, members = counts.get((a, c), (0, {}))
-        for i, v in enumerate(columns[start[owner] : start[owner + 1]].tolist()):
-            members[v] = members.get(v, 0) + containing_list[at[number] + i]
-        counts[a, c] = so_far + found_list[number], members
-    return counts
-
-
-def _batches(sides: list[Triple], degree: list[int]) -> Iterator[Batch]:
-    """Rows (number of the side, a, c, owner, settled, bits), jobs of about `_BATCH` subsets together.
-
-    A job walks the subsets of the neighbours of `owner`. Of more than `_FREE` neighbours the first ones are settled:
-    `bits` says which of them are in every set of the job.
+    The test is called as often as in pcalg and in its order, triple by triple, because it may draw random numbers.
     """
-    batch: list[tuple[int, ...]] = []
-    load = 0
-    for number, (a, c, owner) in enumerate(sides):
-        settled = max(degree[owner] - _FREE, 0)
-        for bits in range(2**settled):
-            batch.append((number, a, c, owner, settled, bits))
-            load += 2 ** (degree[owner] - settled)
-            if load >= _BATCH:
-                yield np.array(batch, np.int64)
-                batch, load = [], 0
-    if batch:
-        yield np.array(batch, np.int64)
+    found, with_b = np.zeros(len(triples.b), dtype=np.int64), np.zeros(len(triples.b), dtype=np.int64)
+    a_of, c_of = triples.a[triples.pair], triples.c[triples.pair]
+    lists = [neighbours.tolist() for neighbours in np.split(triples.neighbours, triples.start[1:-1])]
+    for i in np.lexsort((c_of, a_of, triples.b)).tolist():
+        a, b, c = int(a_of[i]), int(triples.b[i]), int(c_of[i])
+        for neighbours in (lists[a], lists[c]):
+            for bits in range(2 ** len(neighbours)):
+                S = tuple(v for k, v in enumerate(neighbours) if bits >> k & 1)
+                p = test.indep_test(a, c, S, test.suff_stat)
+                if p != p:
+                    raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
+                if p >= test.alpha:
+                    found[i] += 1
+                    with_b[i] += b in S
+    return found, with_b
 
 
-def _ahead(
-    pool: ThreadPoolExecutor, work: Callable[[Batch], Done], items: Iterable[Batch], n_ahead: int
-) -> Iterator[Done]:
-    """Results of `work` in order, with no more than `n_ahead` items waiting, so that Ctrl-C soon takes effect."""
-    waiting: list[Future[Done]] = []
-    for item in items:
-        waiting.append(pool.submit(work, item))
-        if len(waiting) >= n_ahead:
-            yield waiting.pop(0).result()
-    for future in waiting:
-        yield future.result()
+def _count_gaussian(triples: Triples, test: GaussianTest) -> tuple[Indices, Indices]:
+    """Of each pair the number of separating sets, and of each triple how many hold b, by the built-in test."""
+    if not len(triples.a):
+        return triples.a, triples.b
+    from pycupc.orientation.all_subsets import count_separating_sets  # loads Numba
 
-
-def neighbour_sets(skeleton: SparseGraph) -> list[set[int]]:
-    """Neighbours of each variable."""
-    start, neighbours = skeleton.neighbour_lists()
-    columns, bounds = neighbours.tolist(), start.tolist()
-    return [set(columns[bounds[a] : bounds[a + 1]]) for a in range(skeleton.p)]
+    start, n = triples.start, len(triples.a)
+    degree = np.diff(start)
+    x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])  # subsets of adj(x)
+    cut = np.array([cutoff(test.alpha, test.n, level) for level in range(int(degree.max()) + 1)])
+    C = np.ascontiguousarray(test.C, np.float64)
+    n_threads = test.n_threads or available_cores()
+    found, containing, counts_at = count_separating_sets(C, cut, (start, triples.neighbours), (x, y), n_threads)
+    keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.neighbours
+    with_b = np.zeros(len(triples.b), dtype=np.int64)
+    for side in (triples.pair, triples.pair + n):
+        place = keys.searchsorted(x[side] * len(degree) + triples.b) - start[x[side]]  # of b in adj(x)
+        with_b += containing[counts_at[side] + place]
+    return found[:n] + found[n:], with_b

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled
+from pycupc.compiled import compiled_for_large
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import (
@@ -28,8 +27,9 @@ from pycupc.orientation.mixed_graph import (
 )
 from pycupc.orientation.trace import COLLIDER
 
-#: "retry" gives up after this many sets of turned edges.
+#: "retry" gives up after this many sets of turned edges, which are all among the first `MAX_TURNS`.
 MAX_TRIES = 100
+MAX_TURNS = MAX_TRIES.bit_length()
 
 #: How a graph that some DAG extends was found, see `Orientation.status`.
 Way = Literal["extendable", "reoriented", "forced", "random"]
@@ -63,14 +63,15 @@ def orient_extendable(
     tries = 0
     if u2pd == "retry":
         clash = (heads.entry[KIND] == BOTH) & (heads.entry[NEIGHBOUR] > owners(heads.entry))
-        turns = np.flatnonzero(clash).tolist()
+        turns = np.flatnonzero(clash)
         tries = min(2 ** len(turns) - 1, MAX_TRIES)
+        hope = _Hope(graph, turns[:MAX_TURNS])
         for code in range(1, tries + 1):
             for e in turns[: (code ^ (code - 1)).bit_length()]:
                 at = e if graph.entry[KIND, e] == OUT else graph.entry[MIRROR, e]  # the end that the arrowhead goes to
                 z = heads.entry[FIRST, at]
                 put_arrowhead(graph.entry, at, COLLIDER, z, z, False)
-            if is_extendable(graph):
+            if hope.is_extendable():
                 apply_rules(graph, arrow_is_gap=True)
                 return graph, "reoriented", code
         order = sink_order(graph)
@@ -86,8 +87,42 @@ def is_extendable(graph: MixedGraph) -> bool:
     its other neighbours; the graph is extendable if that ends with no node left.
     """
     p = len(graph.start) - 1
-    waiting, gone = np.ones(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_)
-    return bool(_is_extendable(graph.start, graph.entry, _children(graph), np.arange(p), waiting, gone))
+    left = np.arange(p)
+    return _take_away(graph, left, np.zeros(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_)) == p
+
+
+class _Hope:
+    """`is_extendable` for a graph of which a few edges are turned again and again.
+
+    Which nodes are taken away first does not matter. So those that can go whichever way these edges point go once and
+    for all. And whatever is left of an extendable graph when nodes are struck out is extendable: if it is not, even
+    without the ends of these edges, then no turning helps.
+    """
+
+    def __init__(self, graph: MixedGraph, turned: NDArray[np.int64]) -> None:
+        p = len(graph.start) - 1
+        ends = np.zeros(p, dtype=np.bool_)
+        ends[graph.entry[NEIGHBOUR, turned]] = ends[owners(graph.entry)[turned]] = True
+        self._graph, self._gone = graph, np.zeros(p, dtype=np.bool_)
+        _take_away(graph, np.arange(p), self._gone, ends)
+        struck_out = self._gone | ends
+        left = np.flatnonzero(~struck_out)
+        self._is_lost = _take_away(graph, left, struck_out, ends) < len(left)
+
+    def is_extendable(self) -> bool:
+        left = np.flatnonzero(~self._gone)
+        none = np.zeros_like(self._gone)
+        return not self._is_lost and _take_away(self._graph, left, self._gone.copy(), none) == len(left)
+
+
+def _take_away(graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool_], held: NDArray[np.bool_]) -> int:
+    """Take nodes away as long as one can go, and return how many went; `is_extendable` says which can.
+
+    `left` are the nodes that are not yet `gone`, and `held` nodes stay. `gone` is written to, `left` used up.
+    """
+    entry, owner = graph.entry, owners(graph.entry)
+    children = np.bincount(owner[(entry[KIND] == OUT) & ~gone[entry[NEIGHBOUR]]], minlength=len(gone))
+    return int(_take_away_nodes(graph.start, entry, children, left, ~gone, gone, held))
 
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
@@ -95,21 +130,9 @@ def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
 
     None if the arrows form a cycle.
     """
-    start, neighbour = graph.start.tolist(), graph.entry[NEIGHBOUR].tolist()
-    arrow_in = (graph.entry[KIND] == IN).tolist()
-    left = _children(graph).tolist()
-    sinks = [x for x, n in enumerate(left) if not n]  # ascending, so a heap already
-    order = []
-    while sinks:
-        x = heapq.heappop(sinks)
-        order.append(x)
-        for e in range(start[x], start[x + 1]):
-            if arrow_in[e]:
-                y = neighbour[e]
-                left[y] -= 1
-                if not left[y]:
-                    heapq.heappush(sinks, y)
-    return np.array(order[::-1]) if len(order) == len(left) else None
+    order = np.empty(len(graph.start) - 1, dtype=np.int64)
+    children = np.bincount(owners(graph.entry)[graph.entry[KIND] == OUT], minlength=len(order))
+    return order if _order_sinks_last(graph.start, graph.entry, children, order) else None
 
 
 def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
@@ -122,24 +145,19 @@ def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
     return dag
 
 
-def _children(graph: MixedGraph) -> NDArray[np.int64]:
-    """How many arrows leave each node."""
-    return np.bincount(owners(graph.entry)[graph.entry[KIND] == OUT], minlength=len(graph.start) - 1)
-
-
-@compiled
-def _is_extendable(start, entry, children, line, waiting, gone):
-    """`line`, at first all nodes in order, is a ring of those to look at; the other arrays follow the nodes left."""
-    p = len(line)
+@compiled_for_large
+def _take_away_nodes(start, entry, children, line, waiting, gone, held):
+    """`_take_away`. `line` is a ring of the nodes to look at, those `waiting`; `children` counts the arrows out."""
+    size = len(line)
     first = 0
-    n_waiting = p
-    left = p
+    n_waiting = size
+    taken = 0
     while n_waiting > 0:
         x = line[first]
-        first = (first + 1) % p
+        first = first + 1 if first + 1 < size else 0
         n_waiting -= 1
         waiting[x] = False
-        last = not gone[x] and children[x] == 0
+        last = children[x] == 0 and not held[x]
         for i in range(start[x], start[x + 1]):
             y = entry[NEIGHBOUR, i]
             if last and entry[KIND, i] == UNDIRECTED and not gone[y]:
@@ -151,18 +169,40 @@ def _is_extendable(start, entry, children, line, waiting, gone):
         if not last:
             continue
         gone[x] = True
-        left -= 1
+        taken += 1
         for e in range(start[x], start[x + 1]):
             y = entry[NEIGHBOUR, e]
             children[y] -= entry[KIND, e] == IN
             if not gone[y] and not waiting[y]:
                 waiting[y] = True
-                line[(first + n_waiting) % p] = y
+                line[(first + n_waiting) % size] = y
                 n_waiting += 1
-    return left == 0
+    return taken
 
 
-@compiled
+@compiled_for_large
+def _order_sinks_last(start, entry, children, order):
+    """`sink_order`: fills `order` from its end; False if there is a cycle. A node in the order has -1 `children`."""
+    x = 0
+    for place in range(len(order) - 1, -1, -1):
+        while x < len(order) and children[x] != 0:
+            x += 1
+        if x == len(order):
+            return False
+        children[x] = -1
+        order[place] = x
+        lowest = x
+        for e in range(start[x], start[x + 1]):
+            if entry[KIND, e] == IN:
+                y = entry[NEIGHBOUR, e]
+                children[y] -= 1
+                if y < lowest and children[y] == 0:
+                    lowest = y
+        x = lowest
+    return True
+
+
+@compiled_for_large
 def _orient_colliders_of_order(start, entry, place):
     """Set x -> y <- z where x and z precede y and are not adjacent; the reason names the smallest such z."""
     solve_confl = False

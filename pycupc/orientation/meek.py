@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     IN,
@@ -59,10 +59,10 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     degree = np.diff(graph.start)
     both, waiting = np.empty(int(degree.max(initial=0)), dtype=np.int64), np.zeros(len(degree), dtype=np.bool_)
     seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    _apply_rules(*graph, arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
+    _apply_rules(*graph[:3], arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
-@compiled
+@compiled_for_large
 def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take much longer to compile
     start, entry, triple, arrows, n_arrows, seen, waiting, counts, both, solve_confl, arrow_is_gap
 ):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.trace import Trace
 from pycupc.sparse_graph import Ints, Marks, SparseGraph
 
@@ -43,23 +43,26 @@ class MixedGraph(NamedTuple):
         rules.
     triple : int8
         `NO_COLLIDER` and `AMBIGUOUS` of each pair of neighbours of each variable.
+    near : int64 (p,)
+        See `maybe_adjacent`.
     """
 
     start: Indices
     entry: Indices
     triple: Marks
+    near: Indices
 
 
 def undirected(skeleton: SparseGraph) -> MixedGraph:
     """A skeleton of which nothing is oriented and no triple known."""
     start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
-    entry = np.zeros((8, int(start[-1])), dtype=np.int64)
-    _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry)
+    entry, near = np.zeros((8, int(start[-1])), dtype=np.int64), np.zeros(skeleton.p, dtype=np.int64)
+    _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry, near)
     first = start[owners(entry)]
     place = np.arange(entry.shape[1]) - first
     pairs = np.cumsum(place)
     entry[PAIRS] = pairs - place - first
-    return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8))
+    return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8), near)
 
 
 def without_arrows(graph: MixedGraph) -> MixedGraph:
@@ -91,12 +94,13 @@ def trace(graph: MixedGraph) -> Trace:
     """What set the arrowheads that there are now."""
     entry = graph.entry
     heads = np.flatnonzero(entry[KIND] & IN)
-    found = entry[:, heads].astype(np.int32)
-    return Trace(found[NEIGHBOUR], owners(entry)[heads], found[RULE], found[FIRST], found[SECOND])
+    tail, mirror, rule, first, second = (entry[row, heads] for row in (NEIGHBOUR, MIRROR, RULE, FIRST, SECOND))
+    arrays = (tail, entry[NEIGHBOUR, mirror], rule, first, second)
+    return Trace(*(array.astype(np.int32) for array in arrays))
 
 
-@compiled
-def _fill_lists(low, high, following, entry):
+@compiled_for_large
+def _fill_lists(low, high, following, entry, near):
     """Write the lists of edges sorted by (low, high); `following`, the first entry of each list, is used up."""
     for k in range(len(low)):  # a list receives its smaller neighbours first, then the larger ones, each ascending
         i = following[low[k]]
@@ -107,6 +111,14 @@ def _fill_lists(low, high, following, entry):
         entry[MIRROR, j] = i
         following[low[k]] = i + 1
         following[high[k]] = j + 1
+        near[low[k]] |= 1 << (entry[NEIGHBOUR, i] & 63)  # an int64: as plain Python an int32 would not do
+        near[high[k]] |= 1 << (entry[NEIGHBOUR, j] & 63)
+
+
+@part
+def maybe_adjacent(near, v, w):
+    """Quicker than `find`: if this says no, v and w are not adjacent. `near` has a bit for w modulo 64."""
+    return near[v] >> (w & 63) & 1 != 0
 
 
 @part

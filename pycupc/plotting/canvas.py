@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Colours of text, of notes and outlines.
-INK, GREY = "#10202e", "#33424f"
+#: Colours of text, of notes and outlines, of what is highlighted.
+INK, GREY, CHOSEN = "#10202e", "#33424f", "#f2c14e"
 
 
 class EdgeStyle(NamedTuple):
@@ -49,8 +50,8 @@ class Canvas:
     scale: float
 
     @classmethod
-    def fit(cls, ax: Axes, low: Floats, high: Floats, min_width: float) -> Canvas:
-        """Show the rectangle, widened to `min_width`; a figure that the axes fill takes its size, up to 40 inches."""
+    def fit(cls, ax: Axes, low: Floats, high: Floats, min_width: float, most: float = 40.0) -> Canvas:
+        """Show the rectangle, widened to `min_width`; a figure that the axes fill takes its size, at `most` inches."""
         figure = filled_figure(ax)
         half, middle = max(high[0] - low[0], min_width) / 2, (low[0] + high[0]) / 2
         low, high = np.array([middle - half, low[1]]), np.array([middle + half, high[1]])
@@ -60,7 +61,7 @@ class Canvas:
         ax.set_ylim(low[1], high[1])
         width, height = high - low
         if figure is not None:
-            scale = min(1.0, 40.0 / max(width, height))
+            scale = min(1.0, most / max(width, height))
             figure.set_size_inches(width * scale, height * scale)
         else:
             box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
@@ -78,7 +79,7 @@ class Canvas:
         style, scale = EDGE_STYLES[kind], self.scale
         options.update(color=style.color, linewidth=style.width * scale, linestyle=style.dashes)
         ends = (start[0], start[1]), (end[0], end[1])
-        self.ax.add_patch(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
+        self.ax.add_artist(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
 
 
 def filled_figure(ax: Axes) -> Figure | None:
@@ -92,5 +93,5 @@ def filled_figure(ax: Axes) -> Figure | None:
 
 def short(label: str) -> str:
     """A label on one line of bounded length."""
-    label = " ".join(label.split())
+    label = printable(" ".join(label.split()))
     return label if len(label) <= 28 else label[:13] + "\u2026" + label[-13:]

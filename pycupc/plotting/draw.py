@@ -1,4 +1,11 @@
-"""Pictures of a graph: labelled boxes for up to sixty variables, an overview of larger graphs.
+"""Pictures of a graph: boxes with labels, dots with labels, an overview of dots, or the pattern of the matrix.
+
+What is drawn depends on the variables that have edges and on the number of edges:
+
+    up to 60              every variable is a box with its label
+    up to 300             every variable is a dot; labels where there is room, those with most neighbours first
+    up to 3,000           dots, of which those with most neighbours are named; not drawn with more than 9,000 edges
+    beyond                the pattern of the adjacency matrix
 
 The kinds of edges differ in form, not only in colour, so that they remain distinct in black and white:
 
@@ -9,19 +16,29 @@ The kinds of edges differ in form, not only in colour, so that they remain disti
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pycupc.caches import set_environment
 from pycupc.plotting.labelled import draw_labelled
-from pycupc.plotting.overview import draw_overview
+from pycupc.plotting.matrix import draw_matrix
+from pycupc.plotting.neighbourhood import Variables, neighbourhood
+from pycupc.plotting.network import draw_network
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Most variables drawn with labels.
-MAX_LABELLED = 60
+#: Most variables drawn as boxes with labels, and most edges between them.
+MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
+#: Most variables with edges, and most edges, that are drawn as a network of dots.
+MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
 
 
 def plot(
@@ -31,8 +48,10 @@ def plot(
     ax: Axes | None = None,
     title: str | None = None,
     max_labelled: int = MAX_LABELLED,
+    around: Variables | None = None,
+    radius: int = 2,
 ) -> Axes:
-    """Draw a graph.
+    """Draw a graph, or the neighbourhood of some variables.
 
     Parameters
     ----------
@@ -43,7 +62,12 @@ def plot(
     title : str, optional
         By default the numbers of variables and of edges of each kind.
     max_labelled : int
-        Largest number of variables that are drawn with labels; larger graphs are drawn as an overview.
+        Largest number of variables that are drawn as boxes with labels.
+    around : str or int, or sequence of them, optional
+        Draw only these variables, by label or position, and what is near them: at most `max_labelled` variables, the
+        nearest ones. They are highlighted.
+    radius : int
+        How many edges away from them, of whatever direction, a variable may be.
 
     Returns
     -------
@@ -53,20 +77,49 @@ def plot(
     ------
     ImportError
         If matplotlib is not installed.
+    ValueError
+        If a variable of `around` does not exist, or `radius` is negative.
     """
     _require_matplotlib()
+    labels = [str(label) for label in labels]
+    centres: list[int] = []
+    heading = ""
+    if around is not None:
+        graph, labels, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
+    if title is None:
+        title = f"{heading}\n{describe(graph)}" if heading else describe(graph)
+    title = "\n".join(map(printable, title.split("\n")))
     if ax is None:
         import matplotlib.pyplot as plt
 
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
-    labels = [str(label) for label in labels]
-    draw = draw_labelled if len(labels) <= max_labelled else draw_overview
-    draw(graph, labels, ax, describe(graph) if title is None else title)
+    if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
+        draw_labelled(graph, labels, ax, title, centres)
+    else:
+        _draw_dots(graph, labels, ax, title)
     return ax
 
 
+def _draw_dots(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+    """Draw the variables that have edges, as a network or as the pattern of the matrix."""
+    connected = np.flatnonzero(graph.degrees())
+    if isolated := graph.p - len(connected):
+        title += f"\n{isolated:,} variables without an edge are not drawn"
+        graph, labels = graph.subgraph(connected), [labels[v] for v in connected.tolist()]
+    if 0 < graph.p <= MAX_NETWORK and len(graph) <= MAX_NETWORK_EDGES:
+        draw_network(graph, labels, ax, title)
+    else:
+        draw_matrix(graph, ax, title)
+
+
 def save(
-    graph: SparseGraph, labels: Sequence[str], *paths: str | Path, title: str | None = None, dpi: int = 150
+    graph: SparseGraph,
+    labels: Sequence[str],
+    *paths: str | Path,
+    dpi: int = 150,
+    title: str | None = None,
+    around: Variables | None = None,
+    radius: int = 2,
 ) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
@@ -76,10 +129,10 @@ def save(
     labels : sequence of p str
     *paths : str or Path
         Their endings determine the formats: .png, .svg or .pdf.
-    title : str, optional
-        As for `plot`.
     dpi : int
         Pixels per inch of a .png.
+    title, around, radius
+        As for `plot`.
     """
     _require_matplotlib()
     import matplotlib
@@ -88,15 +141,38 @@ def save(
 
     figure = Figure(facecolor="white")
     FigureCanvasAgg(figure)
-    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title)
+    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)), title=title, around=around, radius=radius)
+    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
+    trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
     undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none"}):
         for path in map(Path, paths):
             metadata = undated.get(path.suffix.lower().lstrip("."))
-            figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches="tight", pad_inches=0.1)
+            figure.savefig(path, dpi=dpi, metadata=metadata, **trimmed)
+
+
+def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
+    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    _require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(facecolor="white")
+    FigureCanvasAgg(figure)
+    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)))
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
+    return base64.b64encode(data.getvalue()).decode("ascii")
 
 
 def _require_matplotlib() -> None:
+    set_environment()
     try:
         import matplotlib  # noqa: F401 - only whether it can be imported
     except ImportError as error:

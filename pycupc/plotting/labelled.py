@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycupc.plotting.canvas import GREY, INK, Canvas, Floats, short
+from pycupc.plotting.canvas import CHOSEN, GREY, INK, Canvas, Floats, short
 from pycupc.plotting.layout import layout
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
 
 
-def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
-    """Draw every variable with its label."""
+def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, centres: Sequence[int] = ()) -> None:
+    """Draw every variable with its label, and `centres` highlighted."""
     tail, head, kind = graph.edge_list()
     shown = [short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
@@ -30,25 +30,28 @@ def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: st
     xy = layout(tail, head, kind == DIRECTED, sizes, spacing=spacing)
     margin = np.array([0.15, 0.5])  # the height includes the title and the legend
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
+    high[1] += 0.18 * title.count("\n")
     canvas = Canvas.fit(ax, low, high, min_width=4.6)
-    boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, degree > 0, strict=True)]
+    fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
+    fill[list(centres)] = CHOSEN
+    boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True)]
     for u, v, k in zip(tail, head, kind.tolist(), strict=True):
         patches = {"patchA": boxes[u], "patchB": boxes[v], "shrinkA": 1.0, "shrinkB": 1.0}
         curve = f"arc3,rad={_bend(u, v, xy, sizes)}"
         canvas.edge(xy[u], xy[v], k, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
-    canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.18, title, 10, va="center", color=INK)
+    canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
     _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
 
 
-def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, connected: bool) -> FancyBboxPatch:
-    """Draw the box of one variable, paler if it has no edge."""
+def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> FancyBboxPatch:
+    """Draw the box of one variable, with a paler outline if it has no edge."""
     from matplotlib.patches import FancyBboxPatch
 
     (x, y), (width, height) = centre, size
     box = FancyBboxPatch(
         (x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0,rounding_size=0.08", zorder=3
     )
-    box.set(facecolor="#f3f6f9" if connected else "white", edgecolor="#5b6b7a" if connected else "#b8bfc6")
+    box.set(facecolor=fill, edgecolor="#5b6b7a" if connected else "#b8bfc6")
     box.set(linewidth=0.9 * canvas.scale)
     canvas.ax.add_patch(box)
     canvas.text(x, y - 0.01, label, 9, ha="center", va="center", zorder=4, color=INK, parse_math=False)

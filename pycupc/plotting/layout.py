@@ -1,18 +1,20 @@
 """Positions of the boxes of a drawing: a stress layout per component, without overlaps, and the components packed.
 
 Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
-Method of the stress layout: Gansner, Koren and North (2005), Graph Drawing by Stress Majorization, LNCS 3383.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.plotting.stress import stress_layout
+
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
+#: Largest component in which overlaps are looked for among all pairs of boxes, and largest graph whose small components
+#: are fitted into the gaps of the largest one, rather than placed beside it.
+MAX_PAIRS = 600
 #: The nodes of one component and their positions, relative to each other.
 Block = tuple[Nodes, Floats]
 
@@ -34,7 +36,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     Returns
     -------
     float (p, 2)
-        Centres of the boxes; nodes without edges are in rows below the others.
+        Centres of the boxes; nodes without edges are in rows below the others, in a large graph beside them.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -52,14 +54,20 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         inside = np.isin(tail, nodes)
         local = np.full(p, -1)
         local[nodes] = np.arange(len(nodes))
-        xy = _stress_layout(pattern[nodes][:, nodes]) * spacing
+        xy = stress_layout(pattern[nodes][:, nodes]) * spacing
         stretch = 1.0 + 0.6 * min(1.0, float(sizes[nodes, 0].mean()))  # labels are wider than high
         xy = _rotate(xy, local[tail[inside & directed]], local[head[inside & directed]], stretch)
-        blocks.append((nodes, _remove_overlaps(xy, sizes[nodes])))
+        if len(nodes) <= MAX_PAIRS:
+            blocks.append((nodes, _remove_overlaps(xy, sizes[nodes])))
+        else:
+            blocks.append((nodes, _push_apart(xy, max(0.6 * spacing, 1.3 * float(sizes[nodes].max())))))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
     width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
+    if p > MAX_PAIRS:
+        _place_beside(positions, blocks[:1], blocks[1:] + isolated, sizes)
+        return positions
     bottom = _place_in_rows(positions, blocks[:1], sizes, width, top=0.0, gap=0.35)
     if blocks:
         blocks = _place_in_gaps(positions, blocks, sizes, tail, head, width)
@@ -113,6 +121,23 @@ def _place_in_gaps(
     return unplaced
 
 
+def _place_beside(positions: Floats, first: list[Block], others: list[Block], sizes: Floats) -> None:
+    """Place the largest block, and the others to its right, in rows that fill a page together with it."""
+    extents = [_extent(xy, sizes[nodes])[1] + 0.25 for nodes, xy in others]
+    area = sum(float(np.prod(extent)) for extent in extents)
+    height, start = max(4.0, float(np.sqrt(area / 1.4))), 0.0
+    if first and _extent(first[0][1], sizes[first[0][0]])[1][1] < 0.6 * height:  # one among many
+        first, others = [], first + others
+    for nodes, xy in first:
+        low, (w, h) = _extent(xy, sizes[nodes])
+        positions[nodes] = xy - low - (0.0, h)
+        start, height = w + 0.7, max(float(h), height)
+    width = max([1.25 * area / height, *(float(extent[0]) for extent in extents)], default=0.0)
+    _place_in_rows(positions, others, sizes, width, top=0.0, gap=0.25)
+    for nodes, _ in others:
+        positions[nodes, 0] += start
+
+
 def _place_in_rows(
     positions: Floats, blocks: list[Block], sizes: Floats, width: float, top: float, gap: float
 ) -> float:
@@ -127,56 +152,19 @@ def _place_in_rows(
     return top - row_height
 
 
-def _stress_layout(pattern: Any) -> Floats:
-    """Positions (k, 2) of a connected graph whose distances approximate the lengths of the shortest paths."""
-    from scipy.sparse.csgraph import shortest_path
-
-    D = shortest_path(pattern, unweighted=True)
-    k = len(D)
-    if k == 2:
-        return np.array([[0.0, 0.5], [0.0, -0.5]])
-    # start: classical scaling, its signs fixed by the largest entry because those of LAPACK are arbitrary
-    J = D**2 - (D**2).mean(axis=0) - (D**2).mean(axis=1)[:, None] + (D**2).mean()
-    values, vectors = np.linalg.eigh(-J / 2)
-    start = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 1e-6))
-    start *= np.sign(start[np.abs(start).argmax(axis=0), [0, 1]])
-    xy = start + 1e-3 * np.column_stack(
-        [np.sin(np.arange(k)), np.cos(2.0 * np.arange(k))]
-    )  # separates coinciding nodes
-    off = ~np.eye(k, dtype=bool)
-    W = np.zeros_like(D)
-    W[off] = D[off] ** -2.0
-    total = W.sum(axis=1)
-    last = np.inf
-    for _ in range(300 if k <= 100 else 60):
-        square = (xy**2).sum(axis=1)
-        distance = np.sqrt(np.maximum(square[:, None] + square[None, :] - 2 * xy @ xy.T, 0.0))
-        stress = (W * (distance - D) ** 2).sum()
-        if last - stress < 1e-5 * stress:
-            break
-        last = stress
-        ratio = W * D / np.maximum(distance, 1e-9)
-        # Jacobi form of the majorisation step, halved because the full step oscillates
-        wanted = (W @ xy + ratio.sum(axis=1)[:, None] * xy - ratio @ xy) / total[:, None]
-        xy = 0.5 * (xy + wanted)
-    centred: Floats = xy - xy.mean(axis=0)
-    return centred
-
-
 def _rotate(xy: Floats, tail: Nodes, head: Nodes, stretch: float) -> Floats:
     """Rotate the drawing so that arrows tend to point down and it fills a page; widths are multiplied by `stretch`."""
     step = xy[head] - xy[tail]
     step = step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
-    best, best_score = xy, -np.inf
-    for angle in np.linspace(0.0, 2 * np.pi, 72, endpoint=False):
-        c, s = np.cos(angle), np.sin(angle)
-        rotation = np.array([[c, s], [-s, c]])
-        rotated = xy @ rotation * (stretch, 1.0)
-        width, height = np.ptp(rotated, axis=0) + 0.3
-        down = -float((step @ rotation)[:, 1].mean()) if len(step) else 0.0
-        score = down - 0.8 * abs(np.log(width / height / 1.3)) if len(xy) > 3 else down
-        if score > best_score + 1e-9:
-            best, best_score = rotated, score
+    angle = np.linspace(0.0, 2 * np.pi, 72 if len(xy) <= MAX_PAIRS else 24, endpoint=False)
+    c, s = np.cos(angle), np.sin(angle)
+    rotation = np.stack([np.stack([c, s], axis=1), np.stack([-s, c], axis=1)], axis=1)
+    rotated = xy @ rotation * (stretch, 1.0)  # (angles, k, 2)
+    score = -(step @ rotation)[:, :, 1].mean(axis=1) if len(step) else np.zeros(len(angle))
+    if len(xy) > 3:
+        width, height = np.ptp(rotated, axis=1).T + 0.3
+        score = score - 0.8 * np.abs(np.log(width / height / 1.3))
+    best: Floats = rotated[int(np.argmax(np.round(score, 9)))]  # the first of those that are equal but for rounding
     return best
 
 
@@ -205,3 +193,34 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
         count = np.maximum(both.sum(axis=1), 1)[:, None]
         xy += move.sum(axis=1) / (2.0 * count if step < 0.75 * steps else 2.0)
     return xy
+
+
+def _push_apart(xy: Floats, reach: float) -> Floats:
+    """Push points closer than `reach` from each other, for many small boxes: some rounds, which may leave a few so."""
+    xy = xy.copy()
+    for _ in range(12):
+        a, b = _close_pairs(xy, reach)
+        if not len(a):
+            break
+        step = xy[a] - xy[b]
+        length = np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-9)
+        move = step * (0.5 * (reach - length) / length)[:, None]
+        for c in (0, 1):
+            xy[:, c] += np.bincount(a, move[:, c], len(xy)) - np.bincount(b, move[:, c], len(xy))
+    return xy
+
+
+def _close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
+    """Pairs of points closer than `reach`: each point is compared with those that follow it from left to right."""
+    order = np.argsort(xy[:, 0], kind="stable")
+    x, y = xy[order].T
+    found: list[tuple[Nodes, Nodes]] = [(order[:0], order[:0])]
+    for shift in range(1, len(x)):
+        near = np.flatnonzero(x[shift:] - x[:-shift] < reach)
+        if not len(near):
+            break
+        dx, dy = x[near + shift] - x[near], y[near + shift] - y[near]
+        near = near[dx * dx + dy * dy < reach * reach]
+        found.append((order[near], order[near + shift]))
+    a, b = zip(*found, strict=True)
+    return np.concatenate(a), np.concatenate(b)

@@ -1,11 +1,12 @@
-"""The Python half of the R package's transport: bytes, plain numbers and strings in, the same out.
+"""The Python half of the R package's transport: plain values in, plain values out, and arrays in R's own memory.
 
 The R half is r_wrapper/R/transport.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
-NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So arrays travel as bytes:
+NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So an array lies in a vector of
+R, which both sides see (`r_memory`); where R's C interface cannot be reached, it travels as bytes.
 
     array                    in R                        here                        first index on the way
     C                        double, column by column    float64 (p, p), symmetric   -
-    fixedGaps, fixedEdges    logical, sent as raw        uint8, bool (p, p)          -
+    fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       0 (R adds and subtracts 1)
 
 A failure is a reply too: it then holds `error` (the name of the exception) and `message`.
@@ -19,8 +20,8 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.comparison import compare
+from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.engines.base import EngineError, ProgressHook
-from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
 from pycupc.pc import pc
+from pycupc.r.background import Background
+from pycupc.r.r_memory import RVectors
 from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
+from pycupc.results.evidence import PValues
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import skeleton
 from pycupc.version import __version__ as VERSION
@@ -41,9 +45,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 4
-
-RFunction = Callable[..., Any]
+PROTOCOL = 6
 
 #: Arrays of the sets as the tests found them, in `pycupc.results.arrays`, and those of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
@@ -52,7 +54,7 @@ _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "membe
 
 
 class Job:
-    """One computation: `put` the arrays, `run` or `compare`, then `take` the arrays of the answer.
+    """One computation, as R drives it: give it the arrays, `start`, `step` until the reply, fetch the arrays, `close`.
 
     Parameters
     ----------
@@ -61,55 +63,100 @@ class Job:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._in: dict[str, bytearray] = {}
+        self._in: dict[str, Any] = {}
         self._out: dict[str, NDArray[Any]] = {}
+        self._p_values: PValues | None = None
+        self._vectors: RVectors | None = None
+        self._background = Background()
+
+    # -- arrays -----------------------------------------------------------------------------------------------------
+
+    def connect(self, address: str) -> bool:
+        """Share memory with the R environment at `address`; False if that is impossible here."""
+        try:
+            self._vectors = RVectors(address)
+        except (OSError, AttributeError, ValueError):
+            return False
+        return True
+
+    def see(self, name: str) -> None:
+        """The array `name` is the vector of that name in R's environment."""
+        assert self._vectors is not None
+        self._in[name] = self._vectors[name].view(np.uint8)
 
     def put(self, name: str, block: bytes | bytearray) -> None:
-        """Append a block to the array `name`."""
+        """Append a block to the array `name`; where memory is not shared."""
         self._in.setdefault(name, bytearray()).extend(block)
 
     def size(self, name: str) -> float:
         """Bytes of an array of the answer (a float: R has no 64-bit integer)."""
         return float(self._out[name].nbytes)
 
+    def fill(self, name: str) -> None:
+        """Write an array of the answer into the vector of that name in R's environment, which has its size."""
+        assert self._vectors is not None
+        vector = self._vectors[name]
+        if name == "pMax" and self._p_values is not None:
+            p = math.isqrt(len(vector))
+            self._p_values.dense(out=vector.reshape(p, p))
+        else:
+            vector[:] = self._out[name].reshape(-1)
+
     def take(self, name: str, start: float, count: float) -> bytearray:
-        """`count` bytes of an array of the answer, from byte `start` on."""
+        """`count` bytes of an array of the answer, from byte `start` on; where memory is not shared."""
         flat = self._out[name].reshape(-1).view(np.uint8)
         return bytearray(flat[int(start) : int(start + count)])
 
-    def close(self) -> None:
-        """Forget all arrays."""
-        self._in.clear()
-        self._out.clear()
+    # -- the computation --------------------------------------------------------------------------------------------
 
-    def run(
-        self,
-        options: dict[str, Any],
-        on_progress: RFunction | None = None,
-        on_line: RFunction | None = None,
-        test: RFunction | None = None,
-    ) -> dict[str, Any]:
-        """Run `pc` or `skeleton`; returns plain values and never raises.
+    def start(self, options: dict[str, Any]) -> None:
+        """Start in a thread of its own.
 
         Parameters
         ----------
         options : dict
-            Arguments of `pycupc.pc` or `pycupc.skeleton` by name, `n`, and `pMax`: whether p-values are wanted.
-        on_progress : callable, optional
-            The progress hook of the level loop, in floats: ``on_progress(level, tests_done, tests_at_most, edges)``.
-        on_line : callable, optional
-            ``on_line(text)`` for each line of the log.
-        test : callable, optional
-            ``test(x, y, [s, ...])`` with indices from 0, in place of the Gaussian test.
+            To compare: see `_compare`. Else arguments of `pycupc.pc` or `pycupc.skeleton` by name; `n`; `pMax`:
+            whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the
+            tests; of discrete data `nlev` and `adaptDF`; `progress`: whether R wants to hear of it.
         """
+        compute = self._compare if self._what == "compare" else self._run
+        self._background.start(lambda: {"kind": "reply"} | compute(options))
+
+    def step(self) -> dict[str, Any] | None:
+        """The next event, None if there is none yet; its `kind` says what R is to do.
+
+        "test": call the user's test with x, y, S (indices from 0) and `answer`; "progress": level, done, at_most,
+        edges, as floats; "line": text, a line of the log; "reply": the computation has ended.
+        """
+        return self._background.next_event()
+
+    def answer(self, p: float) -> dict[str, Any] | None:
+        """Answer an event "test"; returns the next event, as `step`."""
+        self._background.answer(p)
+        return self._background.next_event()
+
+    def close(self) -> None:
+        """Stop what runs, and forget all arrays."""
+        self._background.close()
+        self._in.clear()
+        self._out.clear()
+        self._p_values = None
+
+    def _run(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Run `pc` or `skeleton`; returns plain values and never raises an Exception."""
         start = time.perf_counter()
-        with _failures_in_reply(options["labels"]) as reply, nullcontext() if on_line is None else lines_to(on_line):
-            arguments = self._arguments(options, on_progress, test)
+        with _failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
+            arguments = self._arguments(options)
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
             reply["engine"] = fit.engine
+            note = str(fit.notes.get("quirks", ""))
+            reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
-            arrays = fit.to_arrays("matrix" if options["pMax"] else None)
+            reply["tries"] = int(fit.notes.get("orientations_tried", 0))
+            in_place = self._vectors is not None  # then p-values are computed right into R's matrix
+            arrays = fit.to_arrays("matrix" if options["pMax"] and not in_place else None)
+            self._p_values = fit.p_values if options["pMax"] and in_place else None
             reply["found"] = fit.found_sepset is not fit.sepset
             if reply["found"]:
                 arrays |= sepset_arrays(fit.found_sepset, "found_", "found_gap_")
@@ -117,33 +164,66 @@ class Job:
         reply["seconds"] = time.perf_counter() - start
         return reply
 
-    def _arguments(
-        self, options: dict[str, Any], on_progress: RFunction | None, test: RFunction | None
-    ) -> dict[str, Any]:
+    def _tell_line(self, text: str) -> None:
+        self._background.tell({"kind": "line", "text": text})
+
+    def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `pc` or `skeleton`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
         arguments = {name: options[name] for name in ("alpha", "NAdelete", "m_max", "numCores", "engine")} | {
-            "suffStat": {"C": self._square("C", len(labels)), "n": options["n"]} if test is None else None,
-            "indepTest": None if test is None else _r_test(test),
+            **self._test(options, labels),
+            "quirks": options["quirks"],
             "labels": labels,
             "fixedGaps": self._mask("fixedGaps", len(labels)),
             "fixedEdges": self._mask("fixedEdges", len(labels)),
-            "progress": None if on_progress is None else _progress_hook(on_progress),
+            "progress": self._progress_hook() if options["progress"] else None,
         }
         if self._what == "pc":
             arguments |= {name: options[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")}
         return arguments
 
+    def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
+        """The data and their test."""
+        if options["test"] == "gaussCItest":
+            return {"suffStat": {"C": self._square("C", len(labels)), "n": options["n"]}}
+        if options["test"] == "":
+            return {"suffStat": None, "indepTest": self._ask_test}
+        dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
+        nlev = options.get("nlev")
+        suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
+        return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
+
     def _square(self, name: str, p: int) -> NDArray[np.float64]:
-        return np.frombuffer(self._in[name], dtype=np.float64).reshape(p, p, order="F")
+        """R's matrix, which lies column by column; row by row where that is the same, so that nobody copies it."""
+        matrix = np.frombuffer(self._in[name], dtype=np.float64).reshape(p, p)
+        return matrix if _is_symmetric(matrix.view(np.int64)) else matrix.T
 
     def _mask(self, name: str, p: int) -> NDArray[np.bool_] | None:
         if name not in self._in:
             return None
         return np.frombuffer(self._in[name], dtype=np.bool_).reshape(p, p)
 
-    def compare(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Compare the results put as "a_..." and "b_..."; returns plain values and never raises."""
+    def _ask_test(self, x: int, y: int, S: Any, suffStat: Any) -> float:
+        """A user's `indepTest`, which R calls."""
+        p = self._background.ask({"kind": "test", "x": int(x), "y": int(y), "S": [int(s) for s in S]})
+        return math.nan if p is None else float(p)
+
+    def _progress_hook(self) -> ProgressHook:
+        """The level loop's progress hook, at most ten times per second and level, as R draws slowly."""
+        last_level, last_time = -1, 0.0
+
+        def progress(level: int, tests_done: int, tests_at_most: int, edges: int) -> None:
+            nonlocal last_level, last_time
+            now = time.monotonic()
+            if level != last_level or now - last_time > 0.1:
+                last_level, last_time = level, now
+                counts = {"done": float(tests_done), "at_most": float(tests_at_most), "edges": float(edges)}
+                self._background.tell({"kind": "progress", "level": float(level)} | counts)
+
+        return progress
+
+    def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Compare the results given as "a_..." and "b_..."; returns plain values and never raises an Exception."""
         with _failures_in_reply(options["a_labels"]) as reply:
             a, b = self._result("a_", options), self._result("b_", options)
             data = {"C": self._square("C", a.p), "n": options["n"]} if "C" in self._in else None
@@ -177,28 +257,15 @@ class Job:
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]))
 
 
-def _progress_hook(on_progress: RFunction) -> ProgressHook:
-    """The level loop's progress hook, in floats and at most ten times per second and level, as R draws slowly."""
-    last_level, last_time = -1, 0.0
-
-    def progress(level: int, tests_done: int, tests_at_most: int, edges: int) -> None:
-        nonlocal last_level, last_time
-        now = time.monotonic()
-        if level != last_level or now - last_time > 0.1:
-            last_level, last_time = level, now
-            on_progress(float(level), float(tests_done), float(tests_at_most), float(edges))
-
-    return progress
-
-
-def _r_test(test: RFunction) -> IndepTest:
-    """An R function as an `indepTest`; NULL counts as NA."""
-
-    def indep_test(x: int, y: int, S: Any, suffStat: Any) -> float:
-        p = test(int(x), int(y), [int(s) for s in S])
-        return math.nan if p is None else float(p)
-
-    return indep_test
+def _is_symmetric(matrix: NDArray[np.int64], tile: int = 256) -> bool:
+    """Whether a square matrix equals its transpose, in tiles that stay in the processor's cache."""
+    starts = range(0, len(matrix), tile)
+    return all(
+        np.array_equal(matrix[i : i + tile, j : j + tile], matrix[j : j + tile, i : i + tile].T)
+        for i in starts
+        for j in starts
+        if j >= i
+    )
 
 
 @contextmanager
@@ -212,11 +279,9 @@ def _failures_in_reply(labels: Sequence[str]) -> Iterator[dict[str, Any]]:
         warnings.simplefilter("default")
         try:
             yield reply
-        except (Exception, KeyboardInterrupt) as error:
-            # Subclasses of KeyboardInterrupt name the level; for R they are all one condition.
-            name = "KeyboardInterrupt" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+        except Exception as error:
             ours = isinstance(error, (ValueError, TypeError, EngineError))  # not what a user's indepTest raised
-            reply |= {"error": name, "message": in_r(str(error), labels) if ours else str(error)}
+            reply |= {"error": type(error).__name__, "message": in_r(str(error), labels) if ours else str(error)}
     reply["notices"] = [in_r(str(w.message), labels) for w in caught if issubclass(w.category, UserWarning)]
 
 
@@ -230,6 +295,8 @@ def in_r(text: str, labels: Sequence[str]) -> str:
     def triple(match: re.Match[str]) -> str:
         return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
 
+    text = text.replace("pip install 'pycupc[gpu]'", 'cu_install(source, gpu = "gpu")')
+    text = text.replace("'pycupc[gpu13]'", 'gpu = "gpu13"')
     text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
     text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
     text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
@@ -247,5 +314,5 @@ def situation() -> dict[str, str]:
         facts[package] = version_of(package) or f"missing: {sys.executable} -m pip install {package}"
     facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
     works, text = gpu_works()
-    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {text}"
+    facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {in_r(text, ())}"
     return facts

@@ -1,7 +1,7 @@
 """A result as flat arrays, and back: the one serialisation, which files and both bridges to R share.
 
     graph_from, _to, _mark            nonzero cells of the graph matrix, row to column, in row order      int32
-    sepset_x, _y, _len, _members      stored cells in row order, members one set after the other          int32
+    sepset_x, _y, _len, _members      stored cells in any order, members one set after the other          int32
     gap_x, _y                         pairs x < y without an edge and without a set (fixedGaps)           int32
     n_edgetests                       tests per level (R has no 64-bit integer)                           float64
 
@@ -12,9 +12,16 @@ With ``p_values="matrix"``, for R:
 With ``p_values="evidence"``, for files, everything from which p-values and explanations are computed:
 
     found_x, ..., found_gap_y         the sets as the tests found them, if orientation changed some       int32
-    removed_x, _y, _level, removed_r  the edges removed at levels from 1 on                               int32, float64
     edge_p                            largest p-value of each edge, in the order of `SparseGraph`         float64
-    C or pMax                         upper triangle, row by row: correlations, or recorded p-values      float64
+    removed_r                         r of the tests that found the stored cells, in their order          float64
+    C                                 correlations: upper triangle, row by row                            float64
+
+or, where the p-values were written down rather than computed,
+
+    removed_r, pMax                   the same; all p-values: upper triangle, row by row                  float64
+
+`removed_r` and C have as many numbers as the problem has pairs, and can be computed again from the data. They are left
+out where they have more than `MOST_NUMBERS`, unless asked for.
 
 All indices count from 0. A pair x < y that is neither adjacent nor a gap and has no cell has the empty set in cell
 (x, y): there may be millions of those, so they are implied.
@@ -34,6 +41,9 @@ from pycupc.sparse_graph import Ints, SparseGraph
 
 Arrays = Mapping[str, NDArray[Any]]
 
+#: Numbers of one array of evidence that are saved without being asked for: 8 MB.
+MOST_NUMBERS = 1_000_000
+
 #: The arrays that every result has, all int32 but the last.
 ANSWER = (
     "graph_from", "graph_to", "graph_mark", "sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y",
@@ -50,8 +60,10 @@ def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:
     return SparseGraph.from_cells(p, *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
 
 
-def sepset_arrays(sepset: SepSets, name: str = "sepset_", gap: str = "gap_") -> dict[str, NDArray[Any]]:
-    cells, gaps = sepset.flat(), sepset.gaps()
+def sepset_arrays(
+    sepset: SepSets, name: str = "sepset_", gap: str = "gap_", *, by_row: bool = True
+) -> dict[str, NDArray[Any]]:
+    cells, gaps = sepset.flat(by_row=by_row), sepset.gaps()
     out = {f"{name}{key}": values for key, values in zip(("x", "y", "len", "members"), cells, strict=True)}
     return out | {f"{gap}x": gaps[:, 0], f"{gap}y": gaps[:, 1]}
 
@@ -71,25 +83,66 @@ def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
     return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells))}
 
 
-def evidence_arrays(p_values: PValues, removals: Removals) -> dict[str, NDArray[Any]]:
-    out: dict[str, NDArray[Any]] = {f"removed_{name}": getattr(removals, name) for name in ("x", "y", "level", "r")}
-    match p_values:
-        case GaussianPValues(C=C):
-            out["edge_p"] = p_values.edges
-            return out if C is None else out | {"C": upper_triangle(C)}
-        case _:
-            return out | {"pMax": upper_triangle(p_values.dense())}
+def evidence_arrays(
+    p_values: PValues, removals: Removals, cells: FlatCells, *, everything: bool | None = None
+) -> dict[str, NDArray[Any]]:
+    """The evidence; what has more than `MOST_NUMBERS` only if `everything`, or never if that is False.
+
+    `cells` are the stored cells of the sets that the tests found.
+    """
+    out: dict[str, NDArray[Any]] = {}
+
+    def wanted(numbers: int) -> bool:
+        return numbers <= MOST_NUMBERS if everything is None else everything
+
+    if len(removals) and removals.r_known and wanted(len(removals)):
+        out["removed_r"] = _in_order_of(cells, removals)
+    if not isinstance(p_values, GaussianPValues):
+        return out | {"pMax": upper_triangle(p_values.dense())}
+    out["edge_p"] = p_values.edges
+    p = p_values.graph.p
+    if wanted(p * (p + 1) // 2) and p_values.C is not None:
+        out["C"] = upper_triangle(p_values.C)
+    return out
 
 
-def removals_from_arrays(arrays: Arrays) -> Removals:
-    if "removed_x" not in arrays:
+def _in_order_of(cells: FlatCells, removals: Removals) -> Floats:
+    """The r of the removals, each of which has one of the cells, in the order of the cells."""
+    if np.array_equal(cells.x, removals.x) and np.array_equal(cells.y, removals.y):
+        return removals.r
+    r = np.empty(len(removals))
+    r[np.lexsort((cells.y, cells.x))] = removals.r[np.lexsort((removals.y, removals.x))]
+    return r
+
+
+def removals_from_arrays(arrays: Arrays, C: Floats | None = None) -> Removals:
+    """The removals; their r from `C` where the arrays do not hold it."""
+    if "removed_x" in arrays:  # a file of format 2
+        x, y, level, r = (arrays[f"removed_{name}"] for name in ("x", "y", "level", "r"))
+        return Removals([(x, y, level, r)])
+    if "removed_r" not in arrays and "edge_p" not in arrays:  # from R
         return Removals()
-    x, y, level, r = (arrays[f"removed_{name}"] for name in ("x", "y", "level", "r"))
-    return Removals([(x, y, level, r)])
+    name = "found" if "found_x" in arrays else "sepset"
+    x, y, level, members = (np.asarray(arrays[f"{name}_{key}"]) for key in ("x", "y", "len", "members"))
+    if not len(x):
+        return Removals()
+    if "removed_r" in arrays or C is None:
+        return Removals([(x, y, level, arrays.get("removed_r"))])
+    ends = np.cumsum(level, dtype=np.int64)
+    work = np.empty((int(level.max(initial=0)) + 4,) * 2)
+
+    def r_of(k: int) -> float:
+        from pycupc.gaussian.partial_correlation import partial_correlation  # imports Numba
+
+        size = int(level[k])
+        nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)
+        return float(partial_correlation(C, nodes, size, work))  # type: ignore[no-untyped-call]
+
+    return Removals([(x, y, level, None)], r_of)
 
 
 def p_values_from_arrays(
-    arrays: Arrays, graph: SparseGraph, gaps: Ints, removals: Removals, n: float | None
+    arrays: Arrays, graph: SparseGraph, gaps: Ints, removals: Removals, n: float | None, C: Floats | None = None
 ) -> PValues:
     """The p-values that the arrays hold; those of the edges only, or unknown ones, if they hold no more."""
     p = graph.p
@@ -97,7 +150,7 @@ def p_values_from_arrays(
         recorded = np.asarray(arrays["pMax"], dtype=np.float64)
         packed = recorded.size == p * (p + 1) // 2
         return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
-    C = full_matrix(arrays["C"], p) if "C" in arrays else None
+    C = full_matrix(arrays["C"], p) if "C" in arrays else C
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
     return GaussianPValues(graph, edges, np.nan if n is None else n, removals, gaps, C)
 

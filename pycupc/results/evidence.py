@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,9 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
+from pycupc.machine import available_cores
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
+
+#: p-values of all pairs are computed in bands of so many rows, on all cores if there are more than so many variables.
+_BAND, _FEW = 64, 500
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,10 @@ class LevelSummary:
     n_bounds: int = 0
 
 
+#: What helps where a result was loaded from a file without what is asked for.
+WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), or save it with evidence=True"
+
+
 class Removals:
     """Edges removed at levels from 1 on, in the order of the levels.
 
@@ -58,11 +67,24 @@ class Removals:
         The pair in the order of the separating test: x < y on side A, x > y on side B.
     level : int32 (m,)
     r : float64 (m,)
-        Partial correlation of the separating test; NaN if the test gives only p-values.
+        Partial correlation of the separating test; NaN if the test gives only p-values. Asking for it raises ValueError
+        if the result was loaded from a file that does not hold it, without the data.
+
+    Parameters
+    ----------
+    parts : sequence of (x, y, level, r)
+        One part per level; r is None where it is not known.
+    r_of : callable, optional
+        Computes those r that are not known: of a removal, by its number.
     """
 
-    def __init__(self, parts: Sequence[tuple[Ints, Ints, int | Ints, Floats]] = ()) -> None:
-        self._parts = parts  # one per level, as the engine reported them: joined only when somebody reads them
+    def __init__(
+        self,
+        parts: Sequence[tuple[Ints, Ints, int | Ints, Floats | None]] = (),
+        r_of: Callable[[int], float] | None = None,
+    ) -> None:
+        self._parts = parts  # as the engine reported them: joined only when somebody reads them
+        self._r_of = r_of
 
     def _joined(self, i: int, dtype: type) -> NDArray[Any]:
         parts: list[NDArray[Any]] = [np.zeros(0, dtype=dtype)]
@@ -81,9 +103,32 @@ class Removals:
     def level(self) -> Ints:
         return self._joined(2, np.int32)
 
+    @property
+    def r_recorded(self) -> bool:
+        """Whether `r` was written down, so that all of it is at hand."""
+        return all(part[3] is not None for part in self._parts)
+
+    @property
+    def r_known(self) -> bool:
+        """Whether `r` can be had."""
+        return self._r_of is not None or self.r_recorded
+
     @cached_property
     def r(self) -> Floats:
-        return self._joined(3, np.float64)
+        if all(part[3] is not None for part in self._parts):
+            return self._joined(3, np.float64)
+        if self._r_of is None:
+            raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")
+        return np.array([self._r_of(k) for k in range(len(self.x))])
+
+    def r_at(self, k: int) -> float | None:
+        """`r` of one removal; None if it is not known."""
+        if self._r_of is not None:
+            return self._r_of(k)
+        return float(self.r[k]) if self.r_known else None
+
+    def __len__(self) -> int:
+        return len(self.x)
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -107,12 +152,24 @@ class PValues(ABC):
         """Of each edge of `graph`, float64 (m,); -inf for an edge that was never tested."""
 
     @abstractmethod
-    def dense(self) -> Floats:
-        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made."""
+    def dense(self, out: Floats | None = None) -> Floats:
+        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made.
+
+        Written into `out` if that is given.
+        """
 
     @abstractmethod
     def at(self, x: int, y: int) -> float:
-        """Of one pair."""
+        """Of one pair; NaN if it is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether those of all pairs are known."""
+        return True
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        """Correlations of pairs, float64 (k,); None where they are not known."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +181,11 @@ class RecordedPValues(PValues):
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.matrix[graph.low, graph.high]
 
-    def dense(self) -> Floats:
-        return self.matrix
+    def dense(self, out: Floats | None = None) -> Floats:
+        if out is None:
+            return self.matrix
+        out[:] = self.matrix
+        return out
 
     def at(self, x: int, y: int) -> float:
         return float(self.matrix[x, y])
@@ -146,9 +206,11 @@ class GaussianPValues(PValues):
     removals : Removals
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
-    C : float64 (p, p), optional
+    matrix : float64 (p, p), or function that returns it, optional
         The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
-        removed at later levels are known.
+        removed at later levels are known. A function is called when somebody asks first.
+    pairs : function of two int64 (k,), optional
+        Correlations of some pairs, where they can be had without the matrix.
     """
 
     graph: SparseGraph
@@ -156,32 +218,52 @@ class GaussianPValues(PValues):
     n: float
     removals: Removals
     gaps: Ints
-    C: Floats | None = None
+    matrix: Floats | Callable[[], Floats] | None = None
+    pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
+
+    @cached_property
+    def C(self) -> Floats | None:
+        """The correlations, float64 (p, p), where they are known."""
+        return self.matrix() if callable(self.matrix) else self.matrix
 
     @cached_property
     def edges(self) -> Floats:
         """The largest p-value of each edge, float64 (m,)."""
         return self.edge_p() if callable(self.edge_p) else self.edge_p
 
+    @property
+    def complete(self) -> bool:
+        return self.matrix is not None and self.removals.r_known
+
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges
 
-    def dense(self) -> Floats:
+    def dense(self, out: Floats | None = None) -> Floats:
         if self.C is None:
-            raise ValueError("this result was made without its correlations, so p-values of all pairs are not known")
-        p = self.graph.p
-        out = np.empty((p, p))
-        for i in range(p):  # a row at a time: one p x p matrix is enough
-            out[i, i:] = fisher_z.p_value(self.C[i, i:], self.n, 0)
-            out[i:, i] = out[i, i:]
-        _set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-        gone = self.removals
-        for level in np.unique(gone.level).tolist():
-            at = gone.level == level
-            _set_both(out, gone.x[at], gone.y[at], fisher_z.p_value(gone.r[at], self.n, level))
-        _set_both(out, self.graph.low, self.graph.high, self.edges)
-        np.fill_diagonal(out, 1.0)
-        return out
+            raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
+        p, gone = self.graph.p, self.removals
+        result = np.empty((p, p)) if out is None else out
+        result[:] = self.C
+        level = np.zeros((p, p), dtype=np.min_scalar_type(gone.level.max(initial=0)))
+        low, high = np.minimum(gone.x, gone.y), np.maximum(gone.x, gone.y)
+        result[low, high], level[low, high] = gone.r, gone.level
+
+        def band(first: int) -> None:
+            """From correlations above the diagonal to p-values in some rows and the same columns."""
+            end = min(first + _BAND, p)
+            values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:])
+            square = values[:, : end - first]
+            below = np.tril_indices(end - first, -1)
+            square[below] = square.T[below]
+            result[first:end, first:] = values
+            result[first:, first:end] = values.T
+
+        with ThreadPoolExecutor(available_cores() if p > _FEW else 1) as pool:
+            list(pool.map(band, range(0, p, _BAND)))
+        _set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        _set_both(result, self.graph.low, self.graph.high, self.edges)
+        np.fill_diagonal(result, 1.0)
+        return result
 
     def at(self, x: int, y: int) -> float:
         if x == y:
@@ -191,10 +273,17 @@ class GaussianPValues(PValues):
             return float(self.edges[edge])
         found = self.removals.find(x, y)
         if found is not None:
-            return float(fisher_z.p_value(self.removals.r[found], self.n, int(self.removals.level[found])))
+            r = self.removals.r_at(found)
+            return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[found])))
         if ((self.gaps == (min(x, y), max(x, y))).all(axis=1)).any():
             return -math.inf
         return math.nan if self.C is None else float(fisher_z.p_value(self.C[min(x, y), max(x, y)], self.n, 0))
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+        if self.pairs is not None:
+            return self.pairs(x, y)
+        return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
 
 
 def _set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:
@@ -241,7 +330,9 @@ class Why:
         if self.status == "kept":
             return f"{pair}: edge; the largest p-value of all its tests is {self.p:.3g}{self._arrow_text()}"
         given = f"given {{{', '.join(self.S or ())}}}" if self.S else "without conditioning"
-        text = f"{pair}: no edge, independent {given} (level {self.level}, side {self.side}, p = {self.p:.3g}"
+        text = f"{pair}: no edge, independent {given} (level {self.level}, side {self.side}"
+        if self.p is not None and not math.isnan(self.p):
+            text += f", p = {self.p:.3g}"
         if self.r is not None and not math.isnan(self.r):
             text += f", |r| = {abs(self.r):.4g} <= {self.cutoff:.4g}"
         return text + ")"

@@ -6,7 +6,9 @@ point.
 
 from __future__ import annotations
 
+import csv as csv_format
 import html
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.text import printable
 
 if TYPE_CHECKING:
     import networkx
@@ -72,10 +75,41 @@ def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | No
     """
     import pandas as pd
 
+    return pd.DataFrame(edge_columns(graph, labels, attributes))
+
+
+def edge_columns(
+    graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of `edges`."""
     tail, head, kind = graph.edge_list()
     names = np.array(_names(graph, labels), dtype=object)
     table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}
-    return pd.DataFrame({**table, **_aligned(attributes, len(tail))})
+    return {**table, **_aligned(attributes, len(tail))}
+
+
+def csv(columns: Mapping[str, NDArray[Any]]) -> str:
+    """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
+    text = io.StringIO()
+    writer = csv_format.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    cells = [
+        ["" if value != value else value for value in values.tolist()] if values.dtype.kind == "f" else values.tolist()
+        for values in columns.values()
+    ]
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def amat_csv(graph: SparseGraph, labels: Sequence[str]) -> str:
+    """`amat` as CSV text."""
+    names = _names(graph, labels)
+    dense = graph.dense()
+    columns = {"": np.array(names, dtype=object), **{str(k): dense[k] for k in range(len(names))}}
+    _, _, body = csv(columns).partition("\n")
+    header = io.StringIO()
+    csv_format.writer(header, lineterminator="\n").writerow(["", *names])
+    return header.getvalue() + body
 
 
 def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:
@@ -159,7 +193,8 @@ def _comment(text: str) -> str:
 def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
     """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges."""
     names = _names(graph, labels)
-    quoted = ['"' + label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"' for label in names]
+    escaped = (label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names)
+    quoted = [f'"{printable(label)}"' for label in escaped]
     style = {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
     lines = [f"// {EDGE_LIST}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
     lines += [f"  {name};" for name in quoted]

@@ -1,12 +1,16 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle.
 
-meta     JSON text: format, labels, call, n, alpha, engine, max_ord, levels, notes, what set the arrows
-others   the arrays of `pycupc.results.arrays`, with the evidence
+meta     JSON text: format, names of the arrays, labels, call, n, alpha, engine, max_ord, levels, notes, what set the
+         arrows
+others   the arrays of `pycupc.results.arrays`, with the evidence. Integers are stored in the smallest type that holds
+         them, compressed; float64 is stored as it is, since its random digits cannot be compressed
 """
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
 import tempfile
 import zipfile
@@ -17,17 +21,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = "pycupc-result-2"
+from pycupc.machine import free_memory
+
+FORMAT = "pycupc-result-3"
+#: Format 2, of versions before 0.2.0 was released, differs only in the types of its integers and in being compressed.
+READABLE = (FORMAT, "pycupc-result-2")
+
+#: No deflated data expand to more than about 1,032 times their size.
+_EXPANSION = 1040
 
 
 def write(path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write a file, which appears only when it is complete."""
-    text = json.dumps({"format": FORMAT, **meta}, default=_plain)
+    text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **meta}, default=_plain)
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, meta=np.array(text), **arrays)
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
+            for name, values in {"meta": np.array(text), **arrays}.items():
+                as_it_is = values.dtype.kind == "f"
+                member = zipfile.ZipInfo(f"{name}.npy") if as_it_is else f"{name}.npy"  # a ZipInfo is not compressed
+                with out.open(member, "w", force_zip64=True) as stream:
+                    np.lib.format.write_array(stream, values if as_it_is else _smallest(values), allow_pickle=False)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
@@ -35,25 +50,85 @@ def write(path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDA
         raise
 
 
+def _smallest(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers in the smallest unsigned type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if values.dtype.kind == "i" else values
+
+
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write` wrote: meta and arrays.
+    """Read what `write` wrote: meta and arrays, which are vectors of int32 or float64.
+
+    Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is no such file, or it is not a saved result of this format.
+    OSError
+        The file is not there or cannot be read; FileNotFoundError, PermissionError ...
+    ValueError
+        It is not a saved result of a format that this version reads, or is damaged.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-        meta = json.loads(str(arrays.pop("meta")))
-        if meta["format"] != FORMAT:
-            raise ValueError(f"its format is {meta['format']!r}, this version reads {FORMAT!r}")
-    except FileNotFoundError:
-        raise
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile, TypeError) as error:
-        raise ValueError(f"{path} is not a result that PcAlgo.save wrote: {error}") from error
-    return meta, arrays
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as members:
+                _check_sizes(members, os.fstat(file.fileno()).st_size)
+                arrays = {info.filename.removesuffix(".npy"): _array(members.read(info)) for info in members.infolist()}
+            meta = _meta(arrays)
+            return meta, {name: _vector(name, values) for name, values in arrays.items()}
+        except Exception as error:  # zipfile, zlib, struct and NumPy have many for damaged files
+            text = str(error) or type(error).__name__
+            raise ValueError(f"{path} is not a result that PcAlgo.save wrote, or is damaged: {text}") from error
+
+
+def _check_sizes(members: zipfile.ZipFile, size: int) -> None:
+    """Raise unless the members fit into the file, none expands beyond what is possible, and all fit into the memory."""
+    infos = members.infolist()
+    if len({info.filename for info in infos}) != len(infos):
+        raise ValueError("an array is there twice")
+    if sum(info.compress_size for info in infos) > size:
+        raise ValueError("its arrays are larger than the file")
+    for info in infos:
+        if info.file_size > (info.compress_size + 64) * _EXPANSION:
+            raise ValueError(f"{info.filename} cannot have {info.file_size:,} bytes")
+    if (total := 2 * sum(info.file_size for info in infos)) > (free := free_memory()):
+        raise ValueError(f"it needs {total / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free")
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """The array in the bytes of a .npy file."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(stream)
+    if dtype.kind not in "fiuU" or len(shape) > 1:
+        raise ValueError(f"an array of {dtype} with {len(shape)} dimensions")
+    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
+        raise ValueError("an array has another size than its header says")
+    return np.frombuffer(data, dtype=dtype, offset=stream.tell()).reshape(shape)
+
+
+def _meta(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The meta data, taken out of the arrays."""
+    if "meta" not in arrays:
+        raise ValueError("it has no meta data")
+    meta = json.loads(str(arrays.pop("meta")))
+    if not isinstance(meta, dict):
+        raise ValueError("its meta data are no JSON object")
+    if meta.get("format") not in READABLE:
+        raise ValueError(
+            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, READABLE))}; run the "
+            "analysis again, or read the file with the version of pycupc that wrote it"
+        )
+    if meta["format"] == FORMAT and meta.get("arrays") != sorted(arrays):
+        raise ValueError(f"its arrays are {', '.join(sorted(arrays))}, those listed {meta.get('arrays')}")
+    return meta
+
+
+def _vector(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    if values.dtype.kind == "U" or (len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**31):
+        raise ValueError(f"{name} holds what is no index")
+    return values.astype(np.int32, copy=False)
 
 
 def _plain(value: Any) -> Any:

@@ -7,28 +7,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc import plotting
 from pycupc.gaussian import fisher_z
+from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results import arrays as flat
-from pycupc.results import exports, npz
+from pycupc.results import explored, npz
+from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
+from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
-from pycupc.sparse_graph import SparseGraph, read_only
-
-if TYPE_CHECKING:
-    import networkx
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo:
+class PcAlgo(NamedGraph):
     """Result of `pc` or `skeleton`.
+
+    Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,
+    separating sets, numbers of tests, last level, and n and alpha. `pycupc.compare` says where two results differ, and
+    compares the p-values too.
 
     Attributes
     ----------
@@ -36,7 +37,8 @@ class PcAlgo:
     sparse_graph : SparseGraph
         The edges with their marks; after `skeleton` every edge is undirected.
     sepset : SepSets
-        ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells.
+        ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells. ``sepset["a", "b"]`` is None or a
+        tuple of labels, whichever cell holds the set.
     found_sepset : SepSets
         The sets as the tests found them. The conservative and the majority rule change some of those in `sepset`.
     p_values : PValues
@@ -60,8 +62,6 @@ class PcAlgo:
         Further facts of the run, e.g. the number of ambiguous triples.
     """
 
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
     sepset: SepSets
     p_values: PValues
     n_edgetests: list[int]
@@ -78,26 +78,17 @@ class PcAlgo:
 
     def __post_init__(self) -> None:
         self.found_sepset = self.found_sepset or self.sepset
+        self.sepset.labels = self.found_sepset.labels = self.labels
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PcAlgo):
+            return NotImplemented
+        parts = ("labels", "sparse_graph", "sepset", "found_sepset", "n_edgetests", "max_ord", "n", "alpha")
+        return all(getattr(self, part) == getattr(other, part) for part in parts)
+
+    __hash__ = None  # type: ignore[assignment]
 
     # -- pcalg's slots, as matrices made on demand --------------------------------------------------------------------
-
-    @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.labels)
-
-    @cached_property
-    def graph(self) -> NDArray[np.int8]:
-        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only.
-
-        Row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
-        """
-        return read_only(self.sparse_graph.dense())
-
-    @cached_property
-    def skeleton(self) -> NDArray[np.bool_]:
-        """Which pairs are adjacent, bool (p, p), read only."""
-        return read_only(self.sparse_graph.skeleton())
 
     @cached_property
     def pMax(self) -> Floats:
@@ -117,10 +108,6 @@ class PcAlgo:
             f"<PcAlgo: {self.p} variables, {len(self.sparse_graph)} edges ({directed} directed, {undirected} "
             f"undirected, {bidirected} bidirected), levels 0 to {self.max_ord}, {sum(self.n_edgetests):,} tests>"
         )
-
-    def edge_counts(self) -> tuple[int, int, int]:
-        """Number of edges that are directed, undirected, bidirected."""
-        return self.sparse_graph.counts()
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
@@ -157,15 +144,6 @@ class PcAlgo:
 
     # -- why an edge is there or not ----------------------------------------------------------------------------------
 
-    def _index(self, v: int | str) -> int:
-        if isinstance(v, str):
-            if v not in self.labels:
-                raise ValueError(f"there is no variable {v!r}; labels are {', '.join(self.labels[:5])}, ...")
-            return self.labels.index(v)
-        if not 0 <= v < self.p:
-            raise IndexError(f"variables are 0 to {self.p - 1}, got {v}")
-        return int(v)
-
     def why(self, x: int | str, y: int | str) -> Why:
         """Evidence for or against the edge between two variables, given by index or label.
 
@@ -174,7 +152,7 @@ class PcAlgo:
         ValueError, IndexError
             If there is no such variable, or both are the same.
         """
-        i, j = self._index(x), self._index(y)
+        i, j = self.index(x), self.index(y)
         if i == j:
             raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
         name = self.labels.__getitem__
@@ -210,27 +188,13 @@ class PcAlgo:
     def _separating_r(self, i: int, j: int, level: int) -> float | None:
         """Partial correlation of the separating test, None where only its p-value is known."""
         match self.p_values:
+            case GaussianPValues() if level:
+                found = self.removals.find(i, j)
+                return None if found is None else self.removals.r_at(found)
             case GaussianPValues(C=C):
-                if level:
-                    found = self.removals.find(i, j)
-                    return None if found is None else float(self.removals.r[found])
                 return None if C is None else float(C[i, j])
             case _:
                 return None
-
-    # -- exports ------------------------------------------------------------------------------------------------------
-
-    def amat(self) -> pd.DataFrame:
-        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row)."""
-        return exports.amat(self.sparse_graph, self.labels)
-
-    def matrix(self) -> pd.DataFrame:
-        """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
-        return exports.row_to_column(self.sparse_graph, self.labels)
-
-    def edges(self) -> pd.DataFrame:
-        """Edge list: from, to, type (from --> to where directed), pMax, and what set the arrow."""
-        return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
@@ -241,48 +205,44 @@ class PcAlgo:
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
-    def to_networkx(self) -> networkx.DiGraph:
-        """networkx.DiGraph, source --> target; undirected and bidirected edges are two arcs with attribute ``type``."""
-        return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
+    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+        """Write a page to explore the graph and its evidence, one HTML file, and open it in the browser if `show`.
 
-    def to_graphml(self) -> str:
-        """GraphML text, source --> target."""
-        return exports.to_graphml(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def to_dot(self) -> str:
-        """Graphviz DOT text, tail --> head."""
-        return exports.to_dot(self.sparse_graph, self.labels)
-
-    def to_json(self) -> str:
-        """JSON text: nodes, and edges from --> to with their type."""
-        return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def plot(self, **options: Any) -> Axes:
-        """Draw the graph; `options` are those of `pycupc.plotting.plot`."""
-        return plotting.plot(self.sparse_graph, self.labels, **options)
+        By default the file is in a new temporary folder. `options` are ``around`` (a label or number, or several),
+        ``radius`` and ``stability`` of `pycupc.results.explored.content`. Returns the path of the file.
+        """
+        return explored.explore(self, path, show=show, **options)
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 
-    def to_arrays(self, p_values: flat.PValueForm | None = "evidence") -> dict[str, NDArray[Any]]:
+    def to_arrays(
+        self, p_values: flat.PValueForm | None = "evidence", *, evidence: bool | None = None
+    ) -> dict[str, NDArray[Any]]:
         """The result as the flat arrays of `pycupc.results.arrays`.
 
         Parameters
         ----------
         p_values : {"evidence", "matrix"} or None
             What to say of the p-values: what they are computed from, the matrix pMax, or nothing.
+        evidence : bool, optional
+            See `save`.
         """
-        out = flat.graph_arrays(self.sparse_graph) | flat.sepset_arrays(self.sepset)
+        by_row = p_values != "evidence"
+        out = flat.graph_arrays(self.sparse_graph) | flat.sepset_arrays(self.sepset, by_row=by_row)
         out["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
         if p_values == "matrix":
             out["pMax"] = self.pMax
         elif p_values == "evidence":
+            cells = self.found_sepset.flat(by_row=False)
             if self.found_sepset is not self.sepset:
-                out |= flat.sepset_arrays(self.found_sepset, "found_", "found_gap_")
-            out |= flat.evidence_arrays(self.p_values, self.removals)
+                out |= flat.sepset_arrays(self.found_sepset, "found_", "found_gap_", by_row=False)
+            out |= flat.evidence_arrays(self.p_values, self.removals, cells, everything=evidence)
         return out
 
     @classmethod
-    def from_arrays(cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, **facts: Any) -> PcAlgo:
+    def from_arrays(
+        cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
+    ) -> PcAlgo:
         """Rebuild a result from what `to_arrays` gave.
 
         Parameters
@@ -290,6 +250,8 @@ class PcAlgo:
         arrays : mapping of str to array
         labels : sequence of p str
         max_ord : int
+        C : float64 (p, p), optional
+            The correlations, where the arrays do not hold them.
         **facts
             Further attributes: call, n, alpha, engine, levels, trace, notes.
         """
@@ -297,21 +259,34 @@ class PcAlgo:
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
             found = flat.sepset_from_arrays(arrays, graph, "found_", "found_gap_")
-        removals = flat.removals_from_arrays(arrays)
+        removals = flat.removals_from_arrays(arrays, C)
         return cls(
             labels=tuple(labels),
             sparse_graph=graph,
             sepset=sepset,
             found_sepset=found,
-            p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n")),
+            p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), C),
             n_edgetests=[int(v) for v in arrays["n_edgetests"]],
             max_ord=int(max_ord),
             removals=removals,
             **facts,
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into one .npz file (no pickle). `pycupc.results.npz` describes it."""
+    def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
+        """Write everything into one .npz file (no pickle), which appears only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+        evidence : bool, optional
+            Whether to keep the correlations (p x p) and the partial correlations of the tests that removed an edge,
+            from which all p-values are computed. By default each of the two only if it has at most a million numbers.
+            They can be computed again: `load` with `suffStat`. The p-values of the edges are always kept.
+
+        Notes
+        -----
+        `pycupc.results.npz` describes the file.
+        """
         meta: Mapping[str, Any] = {
             "labels": self.labels,
             "max_ord": self.max_ord,
@@ -323,19 +298,47 @@ class PcAlgo:
             "notes": self.notes,
             "trace": [[*pair, *reason] for pair, reason in self.trace.items()],
         }
-        npz.write(path, dict(meta), self.to_arrays())
+        npz.write(path, dict(meta), self.to_arrays(evidence=evidence))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> PcAlgo:
+    def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
         """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        suffStat : SuffStat, mapping with "C" and "n", or DataFrame, optional
+            The data of the result, from which the p-values that the file does not hold are computed.
 
         Raises
         ------
-        FileNotFoundError, ValueError
-            If there is no such file, or it is not a saved result.
+        OSError
+            If there is no such file (FileNotFoundError), or it cannot be read.
+        ValueError
+            If it is not a saved result or is damaged, or `suffStat` is of other variables or another n.
         """
         meta, arrays = npz.read(path)
-        facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
-        levels = tuple(LevelSummary(**level) for level in meta["levels"])
-        trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}
-        return cls.from_arrays(arrays, levels=levels, trace=trace, **facts)
+        try:
+            check_meta(meta)
+            check_arrays(arrays, len(meta["labels"]))
+            C = None if suffStat is None else _correlations(suffStat, meta)
+            facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
+            levels = tuple(LevelSummary(**level) for level in meta["levels"])
+            trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}
+            return cls.from_arrays(arrays, C=C, levels=levels, trace=trace, **facts)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path} is not a result that PcAlgo.save wrote, or is damaged: {what}") from error
+
+
+def _correlations(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
+    """The correlations of the data that a result was computed from."""
+    stat = as_suff_stat(suffStat)
+    if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
+        raise ValueError(
+            f"suffStat must be the data of the result, {len(meta['labels'])} variables and n = {meta['n']}, got "
+            f"{stat.p} variables and n = {stat.n}"
+        )
+    if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
+        raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
+    return stat.C

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,17 @@ class FlatCells(NamedTuple):
     length: Ints
     members: Ints
 
+    @classmethod
+    def from_dict(cls, cells: Mapping[Cell, Sequence[int]]) -> FlatCells:
+        x, y = np.array(list(cells), dtype=np.int32).reshape(-1, 2).T
+        length = np.array([len(S) for S in cells.values()], dtype=np.int32)
+        return cls(x, y, length, np.array([s for S in cells.values() for s in S], dtype=np.int32))
+
+    def as_dict(self) -> dict[Cell, tuple[int, ...]]:
+        members, ends = self.members.tolist(), np.cumsum(self.length).tolist()
+        sets = [tuple(members[end - n : end]) for n, end in zip(self.length.tolist(), ends, strict=True)]
+        return dict(zip(zip(self.x.tolist(), self.y.tolist(), strict=True), sets, strict=True))
+
 
 class SepSets:
     """Separating sets, indexed as pcalg's ``sepset``.
@@ -85,6 +96,8 @@ class SepSets:
     ----------
     blocks : tuple of SetsOfOneSize
         The stored sets.
+    labels : tuple of str
+        Names of the variables, once the sets are part of a result.
     """
 
     def __init__(
@@ -94,6 +107,7 @@ class SepSets:
         gaps: NDArray[np.int64] | None = None,
     ) -> None:
         self.p, self._skeleton = skeleton.p, skeleton
+        self.labels: tuple[str, ...] = ()
         self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
 
@@ -134,10 +148,23 @@ class SepSets:
         """Number of variables (rows)."""
         return self.p
 
-    def __getitem__(self, x: int) -> SepSetRow:
+    @overload
+    def __getitem__(self, x: int) -> SepSetRow: ...
+    @overload
+    def __getitem__(self, x: tuple[str, str]) -> tuple[str, ...] | None: ...
+
+    def __getitem__(self, x: int | tuple[str, str]) -> SepSetRow | tuple[str, ...] | None:
+        if isinstance(x, tuple):
+            found = self.of_pair(*(self._index(name) for name in x))
+            return None if found is None else tuple(self.labels[v] for v in found)
         if not -self.p <= x < self.p:
             raise IndexError(f"sepset has rows 0 to {self.p - 1}, got {x}")
         return SepSetRow(self, x % self.p)
+
+    def _index(self, name: str) -> int:
+        if name not in self.labels:
+            raise KeyError(f"there is no variable {name!r}; sepset[0][1] takes numbers, sepset['a', 'b'] labels")
+        return self.labels.index(name)
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
         for block in self.blocks:
@@ -172,29 +199,47 @@ class SepSets:
     def get_many(self, cells: Sequence[Cell]) -> list[tuple[int, ...] | None]:
         """What each of the cells holds, as `get` says it."""
         x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-        found, mirrored = self._stored_many(x, y), self._stored_many(y, x)
-        implied = (x < y) & ~self._skeleton.adjacent(x, y) & ~np.isin(x * self.p + y, self._gaps)
-        for k in np.flatnonzero(implied).tolist():
-            if found[k] is None and mirrored[k] is None:
-                found[k] = ()
-        return found
+        there, found = self.of_cells(x, y)
+        ends = np.cumsum(found.length).tolist()
+        members = found.members.tolist()
+        return [
+            tuple(members[end - n : end]) if t else None for t, n, end in zip(there, found.length, ends, strict=True)
+        ]
 
-    def _stored_many(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> list[tuple[int, ...] | None]:
-        found: list[tuple[int, ...] | None] = [None] * len(x)
+    def of_cells(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) hold a set, as `get` says it, and the sets; of the others the length is 0."""
+        there, mirrored = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.bool_)
+        length = np.zeros(len(x), dtype=np.int32)
+        found = []
         for block in self.blocks:
-            at, there = block.find(x, y)
-            for k, members in zip(np.flatnonzero(there).tolist(), block.members[at[there]].tolist(), strict=True):
-                found[k] = tuple(members)
-        return found
+            at, here = block.find(x, y)
+            there |= here
+            length[here] = block.members.shape[1]
+            found.append((np.flatnonzero(here), block.members[at[here]]))
+            mirrored |= block.find(y, x)[1]
+        start = np.cumsum(length, dtype=np.int64) - length
+        members = np.empty(int(length.sum()), dtype=np.int32)
+        for cells, sets in found:
+            members[start[cells, None] + np.arange(sets.shape[1])] = sets
+        gap = np.isin(np.minimum(x, y) * self.p + np.maximum(x, y), self._gaps)
+        there |= (x < y) & ~mirrored & ~gap & ~self._skeleton.adjacent(x, y)
+        return there, FlatCells(x.astype(np.int32), y.astype(np.int32), length, members)
 
-    def flat(self) -> FlatCells:
-        """The stored cells; the implied ones are not among them."""
+    @property
+    def n_stored(self) -> int:
+        """Number of stored cells."""
+        return sum(len(block.x) for block in self.blocks)
+
+    def flat(self, *, by_row: bool = True) -> FlatCells:
+        """The stored cells; the implied ones are not among them. By row, or sets of one size after the other."""
         none = np.zeros(0, dtype=np.int32)
         x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in ("x", "y"))
         sizes = [block.members.shape[1] for block in self.blocks]
         length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
         members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
-        order = np.lexsort((y, x))
+        if not by_row:
+            return FlatCells(x, y, length, members)
+        order = np.argsort(self._keys(x, y), kind="stable")  # a merge: each block is sorted
         start = np.cumsum(length, dtype=np.int64) - length
         sorted_length = length[order]
         before = np.cumsum(sorted_length, dtype=np.int64) - sorted_length
@@ -225,25 +270,24 @@ class SepSets:
             found.update(zip(cells, map(tuple, block.members.tolist()), strict=True))
         return found
 
-    def changed(self, cells: Mapping[Cell, Sequence[int]]) -> SepSets:
+    def changed(self, cells: FlatCells | Mapping[Cell, Sequence[int]]) -> SepSets:
         """A copy in which these cells hold other sets: the conservative and the majority rule change some.
 
         A set that a mirrored cell had implicitly stays; a gap that receives a set is a gap no longer.
         """
-        changes = {cell: tuple(members) for cell, members in cells.items()}
-        alone = [(y, x) for x, y in changes if (y, x) not in changes]
-        held = zip(alone, self.get_many(alone), strict=True)
-        changes |= {cell: members for cell, members in held if members is not None}
-        order = sorted(changes)
-        x, y = np.array(order, dtype=np.int32).reshape(-1, 2).T
-        size = np.array([len(changes[cell]) for cell in order], dtype=np.int64)
+        new = cells if isinstance(cells, FlatCells) else FlatCells.from_dict(cells)
+        keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
+        alone = ~np.isin(mirrored, keys)
+        there, held = self.of_cells(new.y[alone].astype(np.int64), new.x[alone].astype(np.int64))
+        held = FlatCells(held.x[there], held.y[there], held.length[there], held.members)
+        x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
+        start, order = np.cumsum(length, dtype=np.int64) - length, np.lexsort((y, x))
         blocks = {block.members.shape[1]: block for block in self.blocks}
-        for n in {*blocks, *size.tolist()}:
+        for n in {*blocks, *np.unique(length).tolist()}:
             block = blocks.get(n) or SetsOfOneSize(*(np.zeros(shape, dtype=np.int32) for shape in (0, 0, (0, n))))
-            at, there = block.find(x, y)
-            new = np.flatnonzero(size == n)
-            members = np.array([changes[order[k]] for k in new.tolist()], dtype=np.int32).reshape(len(new), n)
-            blocks[n] = block.edited(at[there], x[new], y[new], members)
+            at, there = block.find(x[order], y[order])
+            these = order[length[order] == n]
+            blocks[n] = block.edited(at[there], x[these], y[these], members[start[these, None] + np.arange(n)])
         pairs = self._keys(np.minimum(x, y), np.maximum(x, y))
         parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
         return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pairs))

@@ -125,14 +125,51 @@ need_pcalg <- function(caller) {
   }
 }
 
-# The engines compute gaussCItest themselves, and Python calls any other test. Returns NULL for gaussCItest.
-other_test <- function(indepTest) {
-  if (identical(indepTest, "gaussCItest")) {
-    return(NULL)
+# The tests that the engines compute themselves.
+built_in_tests <- c("gaussCItest", "disCItest", "binCItest")
+
+# The name of such a test, given by name or as pcalg's function; NULL for a user's own function.
+built_in_test <- function(indepTest) {
+  if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) {
+    return(indepTest)
   }
   if (!is.function(indepTest)) {
-    stop("`indepTest` must be a function(x, y, S, suffStat), or \"gaussCItest\"; got ", describe(indepTest),
+    stop("`indepTest` must be a function(x, y, S, suffStat), or one of ", quoted(built_in_tests), "; got ",
+      describe(indepTest), call. = FALSE)
+  }
+  if (requireNamespace("pcalg", quietly = TRUE)) {
+    for (name in built_in_tests) {
+      if (identical(indepTest, getExportedValue("pcalg", name))) {
+        return(name)
+      }
+    }
+  }
+  NULL
+}
+
+# The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes), and
+# adaptDF. Python checks the values.
+check_discrete <- function(suffStat, p, test) {
+  if (!is.list(suffStat) || is.null(suffStat$dm)) {
+    stop("`suffStat` must be a list with `dm`, the matrix of codes, `nlev` and `adaptDF`; got ", describe(suffStat),
       call. = FALSE)
   }
-  if (requireNamespace("pcalg", quietly = TRUE) && identical(indepTest, pcalg::gaussCItest)) NULL else indepTest
+  dm <- if (is.data.frame(suffStat$dm)) data.matrix(suffStat$dm) else as.matrix(suffStat$dm)
+  if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
+    stop(sprintf("`suffStat$dm` must be a numeric matrix of %d columns to match `labels` or `p`, not %s", p,
+      describe(suffStat$dm)), call. = FALSE)
+  }
+  if (anyNA(dm)) stop("NAs are not allowed in the data matrix `suffStat$dm`", call. = FALSE)
+  if (any(dm != round(dm)) || any(abs(dm) > .Machine$integer.max)) {
+    stop("`suffStat$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest", call. = FALSE)
+  }
+  nlev <- if (test == "disCItest") suffStat$nlev else rep(2, p)
+  if (!is.null(nlev) && (!is.numeric(nlev) || length(nlev) != p || anyNA(nlev))) {
+    stop("`suffStat$nlev` must hold ", p, " numbers of levels; got ", describe(nlev), call. = FALSE)
+  }
+  adaptDF <- suffStat$adaptDF
+  if (is.null(adaptDF)) {
+    stop("`suffStat$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
+  }
+  list(dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF"))
 }

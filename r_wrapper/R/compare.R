@@ -34,7 +34,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
-  gaussian <- is.null(other_test(indepTest))
+  gaussian <- identical(built_in_test(indepTest), "gaussCItest")
   skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")
@@ -50,8 +50,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  job <- python_side()$Job("compare")
-  on.exit(job$close())
+  job <- open_job("compare")
+  on.exit(close_job(job))
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
   found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, attr, "cu_found")
   for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
@@ -60,7 +60,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     options$n <- gauss$n
     send(job, "C", gauss$C)
   }
-  reply <- checked(job$compare(options))
+  reply <- drive(job, options)
   ints <- function(name) take(job, name, "integer", 4)
   doubles <- function(name) take(job, name, "double", 8)
   differences <- data.frame(
@@ -91,7 +91,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
   }
-  if (is.character(indepTest)) indepTest <- pcalg::gaussCItest # other_test() has refused any other name
+  if (is.character(indepTest)) indepTest <- getExportedValue("pcalg", indepTest) # built_in_test() has checked the name
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))

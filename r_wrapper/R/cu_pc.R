@@ -4,7 +4,7 @@
 #   transport.R  plain R values to Python and back         python.R   finds and starts Python
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
-#   sitrep.R     what is installed and what is missing
+#   sitrep.R     what is installed and what is missing     install.R  makes the Python side
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
@@ -23,13 +23,15 @@
 #' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
 #' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
 #'
-#' Ctrl-C stops the computation with an R error; the R session continues.
+#' Ctrl-C is R's interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not stop it,
+#' and the R session continues.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
-#'   number (an effective sample size). For an `indepTest` other than [pcalg::gaussCItest()], whatever that function
-#'   expects.
-#' @param indepTest [pcalg::gaussCItest()] (or the string `"gaussCItest"`), which the engines compute themselves. Any
-#'   other function `indepTest(x, y, S, suffStat)` is called once per test: the answer is right, the speed that of R.
+#'   number (an effective sample size). For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the
+#'   number of levels of each variable, and `adaptDF`. For another `indepTest`, whatever that function expects.
+#' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
+#'   string), which the engines compute themselves. Any other function `indepTest(x, y, S, suffStat)` is called once per
+#'   test: the answer is right, the speed that of R.
 #' @param alpha Significance level of each test.
 #' @param labels Names of the variables (character). Give either `labels` or `p`.
 #' @param p Number of variables, if `labels` is not given.
@@ -49,7 +51,10 @@
 #' @param progress Show a text progress bar? By default only in interactive sessions.
 #' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
 #'   empty, [cu_sepset()] looks the sets up, and [cu_expand()] fills the slot; for many variables, where p^2 list cells
-#'   are slow and large. `"auto"`: `"list"` for up to 5,000 variables, else `"sparse"` with a message once per session.
+#'   are slow and large. `"auto"`: `"list"` for up to 20,000 variables, else `"sparse"` with a message once per session.
+#' @param quirks Of [pcalg::disCItest()]: should its two faults be reproduced? It calls everything independent given 5
+#'   or more variables, and with `adaptDF` it raises the degrees of freedom given variables of more than two levels. By
+#'   default the answer is the right one, and a warning says where pcalg's may differ.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
@@ -69,7 +74,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   m.max = Inf, u2pd = c("relaxed", "rand", "retry"),
                   skel.method = c("stable", "original", "stable.fast"), conservative = FALSE, maj.rule = FALSE,
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
-                  sepset = c("auto", "list", "sparse")) {
+                  sepset = c("auto", "list", "sparse"), quirks = FALSE) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p)
   u2pd <- match.arg(u2pd)
@@ -83,11 +88,13 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
-    solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress
+    solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress,
+    quirks = quirks
   )
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
   }
+  if (u2pd == "retry") draw_as_retry(plain)
   # pcalg's last resort before a random graph makes one without weights.
   as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
 }
@@ -111,7 +118,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stable", "original", "stable.fast"),
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
-                        sepset = c("auto", "list", "sparse")) {
+                        sepset = c("auto", "list", "sparse"), quirks = FALSE) {
   cl <- match.call()
   labels <- check_labels(labels, p)
   method <- match.arg(method)
@@ -122,7 +129,8 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   say_sparse(sepset, length(labels))
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress
+    NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
+    quirks = quirks
   )
   as_pcalgo(plain, cl, "integer", sepset)
 }

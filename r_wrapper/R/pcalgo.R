@@ -1,5 +1,5 @@
 # pcalg's S4 object from plain values, and plain values from the object: the only code that does either. The rpy2 bridge
-# of the Python package (pycupc/r/bridge.py) evaluates this file too, so it uses base R, methods, graph and pcalg only.
+# of the Python package (pycupc/r/bridge.py) evaluates this file too, so it uses R's own packages, graph and pcalg only.
 #
 # A result as plain values, indices from 1:
 #   labels                        names of the p variables
@@ -11,7 +11,7 @@
 #   n.edgetests, max.ord, pMax    as in the object
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
 
-list_at_most <- 5000L # variables, up to which sepset = "auto" is "list"
+list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 
 # `weight`: type of the edge weights. pcalg::pc() stores "double", pcalg::skeleton() "integer"; u2pd = "retry" stores
 # "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".
@@ -29,16 +29,37 @@ as_pcalgo <- function(plain, call, weight, sepset = "list") {
   fit
 }
 
+# as(matrix, "graphNEL") of the adjacency matrix, from its nonzero cells.
 as_graph <- function(labels, cells, weight) {
   class_of_graph <- function(name) methods::getClass(name, where = asNamespace("graph"))
+  graph <- methods::new(class_of_graph("graphNEL"), nodes = labels)
   if (!length(cells$from)) {
-    return(methods::new(class_of_graph("graphNEL"), nodes = labels))
+    return(graph)
   }
-  m <- matrix(if (weight == "integer") 0L else 0, length(labels), length(labels), dimnames = list(labels, labels))
-  m[cbind(cells$from, cells$to)] <- cells$mark # integer, which a matrix of doubles makes double
-  graph <- methods::as(m, "graphNEL")
-  if (weight == "none") graph@edgeData <- methods::new(class_of_graph("attrData"))
+  by_row <- order(cells$from, cells$to)
+  from <- cells$from[by_row]
+  to <- cells$to[by_row]
+  mark <- cells$mark[by_row]
+  by_column <- order(to, from)
+  symmetric <- identical(list(from, to, mark), list(to[by_column], from[by_column], mark[by_column]))
+  graph@graphData$edgemode <- if (symmetric) "undirected" else "directed"
+  graph@edgeL <- stats::setNames(lapply(in_rows(to, from, length(labels)), function(to) list(edges = to)), labels)
+  if (weight == "none") {
+    return(graph)
+  }
+  as_weight <- if (weight == "integer") as.integer else as.double
+  graph@edgeData@defaults <- list(weight = as_weight(1))
+  graph@edgeData@data <- stats::setNames(
+    lapply(as_weight(mark), function(mark) list(weight = mark)), paste(labels[from], labels[to], sep = "|")
+  )
   graph
+}
+
+# `values`, which belong to the ascending numbers `row` between 1 and p, as a list of p vectors.
+in_rows <- function(values, row, p) {
+  last <- cumsum(tabulate(row, p))
+  first <- c(0L, last[-p]) + 1L
+  lapply(seq_len(p), function(x) if (last[x] >= first[x]) values[first[x]:last[x]] else values[0])
 }
 
 # The list of lists in place of the sparse form: the object that `sepset = "list"` gives.
@@ -57,39 +78,43 @@ adjacent_cells <- function(plain) {
   unique(c((to - 1) * p + from, (from - 1) * p + to))
 }
 
-# The list of p lists of length p.
+# The list of p lists of length p. Cells with equal sets of at most one member share one vector: there are millions.
 expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   s <- plain$sepset
   p <- length(plain$labels)
-  implied <- lower.tri(matrix(FALSE, p, p)) # columns are the rows of the list: R stores columns together
-  implied[adjacent] <- FALSE
-  implied[(c(s$x, s$y, s$gap_x) - 1) * p + c(s$y, s$x, s$gap_y)] <- FALSE
-  sets <- as_sets(s$length, s$members)
-  last <- cumsum(tabulate(s$x, p)) # the cells are in row order
-  first <- c(0L, last[-p]) + 1L
+  # Cells x < y without a set: they are adjacent, gaps, or have their set in the mirrored cell.
+  column <- (adjacent - 1) %/% p + 1
+  row <- adjacent - (column - 1) * p
+  mirrored <- s$x > s$y
+  x <- c(row[row < column], s$gap_x, s$y[mirrored])
+  y <- c(column[row < column], s$gap_y, s$x[mirrored])
+  by_row <- order(x)
+  without <- in_rows(y[by_row], x[by_row], p)
+  # The stored sets: first as if all had one member, as nearly all do, then those of other sizes.
+  first <- cumsum(as.double(s$length)) - s$length + 1
+  at <- in_rows(s$y, s$x, p) # the cells are in row order
+  member <- in_rows(s$members[first], s$x, p)
+  of_one <- as.list(seq_len(p))
+  others <- which(s$length != 1L)
+  other_at <- in_rows(s$y[others], s$x[others], p)
+  other_sets <- in_rows(as_sets(first[others], s$length[others], s$members), s$x[others], p)
+  bare <- c(vector("list", p), rep.int(list(integer(0)), p)) # row x before any change: no sets up to x, then empty ones
   lapply(seq_len(p), function(x) {
-    row <- vector("list", p)
-    row[implied[, x]] <- list(integer(0))
-    at <- if (last[x] >= first[x]) first[x]:last[x]
-    row[s$y[at]] <- sets[at]
+    row <- bare[(p - x + 1L):(2L * p - x)]
+    row[without[[x]]] <- list(NULL)
+    row[at[[x]]] <- of_one[member[[x]]]
+    row[other_at[[x]]] <- other_sets[[x]]
     row
   })
 }
 
-# The stored sets as a list of integer vectors; all sets of one size at once.
-as_sets <- function(length, members) {
+# Sets as a list of integer vectors, from where each begins in `members` and its length; all of one size at once.
+as_sets <- function(first, length, members) {
   sets <- vector("list", base::length(length))
-  before <- cumsum(as.double(length)) - length
   for (size in unique(length)) {
     of_size <- which(length == size)
-    sets[of_size] <- if (size == 0L) {
-      list(integer(0))
-    } else if (size == 1L) {
-      as.list(members[before[of_size] + 1])
-    } else {
-      block <- matrix(members[rep(before[of_size], each = size) + seq_len(size)], size)
-      lapply(seq_along(of_size), function(i) block[, i])
-    }
+    block <- matrix(members[rep(first[of_size] - 1, each = size) + seq_len(size)], size)
+    sets[of_size] <- if (size) lapply(seq_along(of_size), function(i) block[, i]) else list(integer(0))
   }
   sets
 }
@@ -137,4 +162,11 @@ draw_orientation <- function(plain, call, u2pd, sepset) {
   fit <- as_pcalgo(plain, call, "double", sepset)
   fit@graph <- drawn@graph
   fit
+}
+
+# With u2pd = "retry", pcalg draws a permutation, which it does not use, for each graph that it cannot extend to a DAG.
+# The same draws leave R's generator in the same state.
+draw_as_retry <- function(plain) {
+  failed <- if (endsWith(plain$orientation, "forced")) plain$tries + 1 else plain$tries
+  for (i in seq_len(failed)) sample.int(length(plain$labels))
 }

@@ -1,10 +1,12 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 4L
+protocol <- 6L
 
-# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `said_sparse`, once it was said.
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
+# vectors (FALSE for tests); `said_sparse`, `said_compiling`, once it was said.
 state <- new.env(parent = emptyenv())
+state$share_memory <- TRUE
 
 # The Python module pycupc.r.transport.
 python_side <- function() {
@@ -19,10 +21,11 @@ start_python <- function() {
     stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
   }
   declare_requirement()
-  if (!reticulate::py_available(initialize = TRUE)) {
-    stop("reticulate found no Python. Make one in a checkout of pycupc: python3 -m venv ~/pycupc-python && ",
-      "~/pycupc-python/bin/pip install . ; then name it before the first call: ",
-      "Sys.setenv(RETICULATE_PYTHON = \"~/pycupc-python/bin/python\")", call. = FALSE)
+  use_installed()
+  started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
+  if (!isTRUE(started)) {
+    stop("reticulate could not start Python", if (is.character(started)) paste0(" (", started, ")"), ". ",
+      python_remedy(), call. = FALSE)
   }
   add_checkout()
   module <- tryCatch(reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e)))
@@ -59,15 +62,37 @@ explain_import <- function(text) {
   python <- python_path()
   missing <- regmatches(text, regexec("No module named '([^']+)'", text))[[1]][2]
   if (identical(missing, "pycupc")) {
-    stop("the Python that reticulate uses (", python, ") has no package pycupc. Install it there, in a checkout of ",
-      "pycupc: ", python, " -m pip install . ; or name another Python before the first call: ",
-      "Sys.setenv(RETICULATE_PYTHON = \"/path/to/python\") in a fresh R session", call. = FALSE)
+    stop("the Python that reticulate uses (", python, ") has no package pycupc. ", python_remedy(), call. = FALSE)
   }
   if (!is.na(missing)) {
-    stop("pycupc in ", python, " lacks the Python package ", missing, ": ", python, " -m pip install ",
-      sub("\\..*", "", missing), call. = FALSE)
+    stop("pycupc in ", python, " lacks the Python package ", sub("\\..*", "", missing), ". ", python_remedy(),
+      call. = FALSE)
   }
+  if (cannot_store(text)) stop(storing_remedy, call. = FALSE)
   stop("pycupc could not be imported into ", python, ": ", text, call. = FALSE)
+}
+
+# Numba's words where it finds no folder for compiled code.
+cannot_store <- function(text) grepl("cannot cache function|no locator available", text)
+
+storing_remedy <- paste(
+  "pycupc cannot store its compiled code, because neither its own folder nor the user's cache folder can be written",
+  "to. Name a folder that can, before the first call in a fresh R session:",
+  "Sys.setenv(NUMBA_CACHE_DIR = \"/path/to/folder\")"
+)
+
+# What to do where Python or its package is missing. It works where the system's Python refuses pip (PEP 668), too.
+python_remedy <- function() {
+  named <- Sys.getenv("RETICULATE_PYTHON")
+  paste0(
+    "cu_install(source = \"/path/to/a/checkout/of/pycupc\") makes a Python environment with everything",
+    if (nzchar(named)) {
+      paste0("; so that it is used, restart R without the environment variable RETICULATE_PYTHON, which names ", named)
+    } else {
+      paste0("; or name a Python that has pycupc before the first call in a fresh R session: ",
+        "Sys.setenv(RETICULATE_PYTHON = \"/path/to/python\")")
+    }
+  )
 }
 
 #' Can the Python side be used?

@@ -1,5 +1,5 @@
-# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`), which also shows
-# the line of Python's log that explains a wait: it compiles. Python calls `on_progress` with plain numbers.
+# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`). Python's log also
+# says when it compiles, which takes long and happens once per machine: that is said in any case, once per session.
 
 make_reporter <- function(verbose, progress) {
   verbose <- check_flag(verbose, "verbose")
@@ -10,22 +10,35 @@ make_reporter <- function(verbose, progress) {
     if (!is.null(bar)) close(bar)
     bar <<- NULL
   }
-  on_progress <- function(current, done, at_most, edges) {
-    if (current != level) {
+  on_progress <- function(event) {
+    if (event$level != level) {
       close_bar()
-      level <<- current
-      cat(sprintf("level %.0f, %.0f edges, at most %.3g tests\n", current, edges, at_most))
+      level <<- event$level
+      cat(sprintf("level %.0f, %.0f edges, at most %.3g tests\n", event$level, event$edges, event$at_most))
       bar <<- utils::txtProgressBar(max = 1, style = 3)
     }
-    utils::setTxtProgressBar(bar, if (at_most > 0) min(1, done / at_most) else 1)
-    invisible()
+    utils::setTxtProgressBar(bar, if (event$at_most > 0) min(1, event$done / event$at_most) else 1)
   }
   on_line <- function(text) {
-    if (verbose || startsWith(text, "compiling")) {
+    compiles <- startsWith(text, "compiling")
+    if (compiles && is.null(state$said_compiling)) {
+      state$said_compiling <- TRUE
+      close_bar()
+      message("starting Python and compiling, once per machine (about ", compiling_seconds, " s)")
+    }
+    if (verbose || progress && compiles) {
       close_bar()
       cat(text, "\n", sep = "")
     }
+  }
+  on_event <- function(event) {
+    switch(event$kind,
+      progress = on_progress(event),
+      line = on_line(event$text)
+    )
     invisible()
   }
-  list(on_progress = if (progress) on_progress, on_line = if (verbose || progress) on_line, close = close_bar)
+  list(on_event = on_event, close = close_bar)
 }
+
+compiling_seconds <- 15 # on two cores

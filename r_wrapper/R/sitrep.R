@@ -1,7 +1,8 @@
 #' What is installed, what is missing, and how to install it
 #'
-#' Prints the versions of R, pcalg, reticulate, Python and pycupc, which engines can run, the GPU, and the command that
-#' installs whatever is missing. Starts Python.
+#' Prints the versions of R, pcalg, reticulate, Python and pycupc, which engines can run, the GPU, what [cu_install()]
+#' has made and how to undo it, the environment variables that matter, and the command that installs whatever is
+#' missing. Starts Python.
 #'
 #' @return Invisibly, the printed lines.
 #' @examples
@@ -31,7 +32,24 @@ cu_sitrep <- function() {
       mapply(line, names(facts), unlist(facts))
     })
   }
-  lines <- unname(lines)
+  lines <- unname(c(lines, installed_lines(line), variable_lines(line)))
   cat(lines, sep = "\n")
   invisible(lines)
+}
+
+# What cu_install() has made.
+installed_lines <- function(line) {
+  if (!requireNamespace("reticulate", quietly = TRUE) || !reticulate::virtualenv_exists(environment_name)) {
+    return(NULL)
+  }
+  path <- dirname(dirname(reticulate::virtualenv_python(environment_name)))
+  line("cu_install", paste0("made ", path, "; to undo: ", undo_install))
+}
+
+# The environment variables that decide which Python runs, and where it stores compiled code.
+variable_lines <- function(line) {
+  names <- c("RETICULATE_PYTHON", "PYCUPC_CHECKOUT", "PYCUPC_REQUIREMENT", "NUMBA_CACHE_DIR")
+  set <- Sys.getenv(names)
+  set <- set[nzchar(set)]
+  if (length(set)) line("variables", paste(names(set), set, sep = " = ", collapse = ", "))
 }

@@ -1,17 +1,51 @@
 # The R half of the transport: plain R values to Python, and plain R values back. It uses reticulate and base R only.
 #
-# reticulate 1.28 cannot convert arrays of NumPy 2, and turns whole numbers beyond 2^31 into 0. So arrays travel as raw
-# vectors (bytearray in Python) in blocks, counts as doubles, and everything else as single numbers and strings. The
-# other half, with a table of the arrays, is pycupc/r/transport.py.
+# reticulate 1.28 cannot convert arrays of NumPy 2, and turns whole numbers beyond 2^31 into 0. So an array is a vector
+# in an environment whose memory Python sees. Where that is impossible, it travels as raw vectors (bytearray in Python)
+# in blocks. Counts are doubles, and everything else single numbers and strings. The other half, with a table of the
+# arrays, is pycupc/r/transport.py.
 
 block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 bytes at once
+
+# A computation in Python: `python`, its Job, and `vectors`, the environment of the arrays, NULL where memory is not
+# shared. The caller must close it with close_job().
+open_job <- function(what) {
+  job <- list(python = python_side()$Job(what), vectors = new.env(parent = emptyenv()))
+  address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(job$vectors)))
+  if (!state$share_memory || !job$python$connect(address)) job["vectors"] <- list(NULL)
+  job
+}
+
+# Waits until Python has stopped; a second Ctrl-C must not end the waiting.
+close_job <- function(job) suspendInterrupts(job$python$close())
+
+# Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
+# with no function of Python's below.
+drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = NULL) {
+  job$python$start(options)
+  step <- job$python$step
+  answer <- job$python$answer
+  event <- step()
+  repeat {
+    Sys.sleep(0) # notices Ctrl-C
+    event <- switch(if (is.null(event)) "" else event$kind,
+      reply = return(checked(event)),
+      test = answer(test(event$x, event$y, event$S)),
+      {
+        if (!is.null(event)) reporter$on_event(event)
+        step()
+      }
+    )
+  }
+}
 
 # Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
-                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE) {
+                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
+                      quirks = FALSE) {
   p <- length(labels)
-  test <- other_test(indepTest)
+  test <- built_in_test(indepTest)
   options <- list(
     labels = as.list(labels),
     alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
@@ -23,36 +57,42 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     solve_confl = check_flag(solve.confl, "solve.confl"),
     numCores = threads,
     engine = engine,
-    pMax = check_flag(pMax, "pMax")
+    pMax = check_flag(pMax, "pMax"),
+    test = if (is.null(test)) "" else test,
+    quirks = check_flag(quirks, "quirks"),
+    progress = check_flag(progress, "progress")
   )
   fixed <- list(
     fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
     fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
   )
-  gauss <- if (is.null(test)) check_gauss(suffStat, p)
-  options$n <- gauss$n
+  data <- switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
+    check_discrete(suffStat, p, test))
+  options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
-  job <- python_side()$Job(what)
-  on.exit(job$close())
-  if (!is.null(gauss)) send(job, "C", gauss$C)
+  job <- open_job(what)
+  on.exit(close_job(job))
+  for (name in intersect(names(data), c("C", "dm"))) send(job, name, data[[name]])
   for (name in names(fixed)) {
     if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
   }
   reporter <- make_reporter(verbose, progress)
-  reply <- tryCatch(
-    job$run(options, reporter$on_progress, reporter$on_line, test_for_python(test, suffStat)),
-    finally = reporter$close()
-  )
-  reply <- checked(reply)
+  on.exit(reporter$close(), add = TRUE)
+  reply <- drive(job, options, reporter, test_from_python(indepTest, suffStat))
+  if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive(job, reply, labels, pMax)
 }
 
-# The user's test for Python: indices from 1, and always a double back (a logical NA would arrive as True).
-test_for_python <- function(test, suffStat) {
-  if (is.null(test)) {
-    return(NULL)
+# The user's test with what Python gives, indices from 0. The answer is a double: a logical NA would arrive as True.
+test_from_python <- function(test, suffStat) {
+  function(x, y, S) {
+    p <- test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat)
+    if (length(p) != 1L) {
+      stop("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x + 1L, ", y = ", y + 1L,
+        call. = FALSE)
+    }
+    as.double(p)
   }
-  function(x, y, S) as.double(test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat))
 }
 
 # An exception in Python becomes an R error with its text. A warning becomes a message: pcalg computes with NaN in
@@ -60,12 +100,7 @@ test_for_python <- function(test, suffStat) {
 checked <- function(reply) {
   for (text in unlist(reply$notices)) message(text)
   if (!is.null(reply$error)) {
-    text <- if (reply$error == "KeyboardInterrupt") {
-      during <- if (startsWith(reply$message, "interrupted")) sub(";.*", "", reply$message) else "interrupted"
-      paste0(during, ": no result. A smaller `alpha` or `m.max` makes the computation shorter")
-    } else {
-      reply$message
-    }
+    text <- if (cannot_store(reply$message)) storing_remedy else reply$message
     stop(structure(
       class = c(paste0("pycupc_", reply$error), "pycupc_error", "error", "condition"),
       list(message = text, call = NULL)
@@ -92,14 +127,19 @@ receive <- function(job, reply, labels, pMax = TRUE) {
     max.ord = as.integer(reply$max_ord),
     sepset = sets("sepset_", "gap_"),
     found = if (reply$found) sets("found_", "found_gap_"),
-    pMax = if (pMax) matrix(take(job, "pMax", "double", 8), p, p), # symmetric, so the order of the cells is no matter
+    pMax = if (pMax) take_square(job, "pMax", p),
     engine = reply$engine,
     orientation = reply$orientation,
+    tries = reply$tries,
     seconds = reply$seconds
   )
 }
 
 send <- function(job, name, x) {
+  if (!is.null(job$vectors)) {
+    job$vectors[[name]] <- x
+    return(job$python$see(name))
+  }
   size <- if (is.raw(x)) 1 else if (is.integer(x)) 4 else 8
   step <- block_bytes / size
   start <- 0
@@ -107,26 +147,44 @@ send <- function(job, name, x) {
     stop <- min(start + step, length(x))
     whole <- start == 0 && stop == length(x)
     block <- if (whole) x else x[(start + 1):stop]
-    job$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw()))
+    job$python$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw()))
     start <- stop
   }
 }
 
 take <- function(job, name, what, size) {
-  count <- job$size(name) / size
+  count <- job$python$size(name) / size
+  if (!is.null(job$vectors)) {
+    return(filled(job, name, vector(what, count)))
+  }
   step <- block_bytes / size
   if (count <= step) {
-    return(readBin(as.raw(job$take(name, 0, count * size)), what, count, size))
+    return(readBin(as.raw(job$python$take(name, 0, count * size)), what, count, size))
   }
   out <- vector(what, count)
   start <- 0
   while (start < count) {
     stop <- min(start + step, count)
-    bytes <- job$take(name, start * size, (stop - start) * size)
+    bytes <- job$python$take(name, start * size, (stop - start) * size)
     out[(start + 1):stop] <- readBin(as.raw(bytes), what, stop - start, size)
     start <- stop
   }
   out
+}
+
+# A symmetric p x p matrix of doubles; the order of the cells is no matter.
+take_square <- function(job, name, p) {
+  if (is.null(job$vectors)) matrix(take(job, name, "double", 8), p, p) else filled(job, name, matrix(0, p, p))
+}
+
+# `x`, which nothing else refers to, after Python has written the array into its memory.
+filled <- function(job, name, x) {
+  job$vectors[[name]] <- x
+  job$python$fill(name)
+  rm(x)
+  x <- job$vectors[[name]]
+  rm(list = name, envir = job$vectors)
+  x
 }
 
 #' The answer of `cu_pc()` or `cu_skeleton()` as a plain list

@@ -32,6 +32,7 @@ ABOUT = """experiments
   gpu-all         gpu, baselines, configurations, scaling-large, scaling, as far as --deadline allows
   cpu-all         sharing, accuracy, cpu; with --quick in minutes on 2 cores
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
+  call            whole calls from data and from C to skeleton and CPDAG, this checkout and the other one in turns
   merge           add the raw files of the folders --add, from parts run side by side, to those in --out
   prepare         copy what the GPU experiments need into --carry, to take it to another machine
   report          tables, pictures and BENCHMARKS.md from the raw files in --out
@@ -68,12 +69,13 @@ def main(argv: list[str] | None = None) -> int:
 def _measure(args: argparse.Namespace) -> None:
     """Run an experiment that records a raw file."""
     from . import peers
-    from .experiments import cpu, gpu, in_r, pruning, scaling, small
+    from .experiments import call, cpu, gpu, in_r, pruning, scaling, small
 
     if args.install_peers or args.cache is not None:
         args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
     on_cpu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
     on_cpu["pruning"] = [pruning.pruning]
+    on_cpu["call"] = [call.call]
     on_cpu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
     for experiment in on_cpu.get(args.experiment, []):
         experiment(args)
@@ -101,7 +103,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     names = [line.split()[0] for line in ABOUT.splitlines()[1:]]
     parser.add_argument("experiment", choices=names, metavar="EXPERIMENT", help="one of the list below")
-    parser.add_argument("checkout", nargs="?", type=Path, metavar="CHECKOUT", help='the other checkout, for "paired"')
+    parser.add_argument("checkout", nargs="?", type=Path, metavar="CHECKOUT", help="the other one, for paired and call")
     _add_common(parser)
     _add_special(parser)
     args = parser.parse_args(argv)
@@ -111,8 +113,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         parser.error("gpu-peers needs --peer-path, --cupc-library or both")
     if args.experiment == "merge" and not args.add:
         parser.error("merge needs --add FOLDER [FOLDER ...]")
-    if (args.experiment == "paired") != (args.checkout is not None):
-        parser.error("paired needs CHECKOUT, the folder of the other checkout; the other experiments take none")
+    if (args.experiment in ("paired", "call")) != (args.checkout is not None):
+        parser.error("paired and call need CHECKOUT, the folder of the other one; the other experiments take none")
     if args.deadline is None:
         args.deadline = float("inf") if args.experiment == "paired" else 540.0
     words = sys.argv[1:] if argv is None else argv
@@ -129,7 +131,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     resume = "add what the raw file in --out lacks, keep what it has; gpu keeps the peers' runs only"
     parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
-    known = "cpu: of cpu, reference, stable, stable.fast; GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
+    known = "cpu: of cpu, reference, stable, stable.fast, ParallelPC; "
+    known += "GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
     parser.add_argument("--engines", nargs="+", help=known)
     parser.add_argument("--threads", type=int, help="threads of cpu and stable.fast (all cores)")
     parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu 600, scaling 10)")
@@ -138,7 +141,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def _add_special(parser: argparse.ArgumentParser) -> None:
     """Arguments of single experiments."""
-    group = parser.add_argument_group("paired")
+    group = parser.add_argument_group("paired and call")
     group.add_argument("--call", choices=("skeleton", "pc"), default="skeleton", help="what is timed (%(default)s)")
     group.add_argument("--pairs", type=int, default=3, help="turns of both checkouts, at least (%(default)s)")
     group.add_argument("--budget", type=float, default=10, help="seconds per data set and engine (%(default)g)")

@@ -1,4 +1,4 @@
-"""Random linear Gaussian data: the cuPC paper's generator, and one whose variables all have unit variance.
+"""Random linear Gaussian data: the cuPC paper's generator, one whose variables all have unit variance, one with hubs.
 
 Both are functions of their arguments alone; the order of the random draws is fixed, so a seed names a data set.
 """
@@ -121,3 +121,31 @@ def _forced(g: np.ndarray, adjacent: np.ndarray, a: int, b: int) -> bool:
         return True
     c = np.flatnonzero(g[a] & g[:, a] & into_b)  # a - c --> b and a - d --> b, c and d not adjacent
     return bool(len(c) > 1 and (~adjacent[np.ix_(c, c)]).sum() > len(c))
+
+
+def hubs(p: int, common: float, n: int, seed: int, causes: int = 40) -> np.ndarray:
+    """Data like those of gene expression: each variable depends on two of a few causes, the first variables.
+
+    Parameters
+    ----------
+    p, n : int
+        Variables and observations.
+    common : float
+        Share of the variance of the causes that they have in common.
+    seed : int
+    causes : int
+        Variables that are causes of the others.
+
+    Returns
+    -------
+    float64 (n, p)
+    """
+    rng = np.random.default_rng(seed)
+    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, causes))
+    roots = np.sqrt(common) * shared + np.sqrt(1 - common) * own
+    of = rng.integers(causes, size=(2, p - causes))
+    weights = rng.uniform(0.3, 1, of.shape) * rng.choice([-1, 1], of.shape)
+    signal = (roots[:, of] * weights).sum(axis=1)
+    signal /= signal.std(axis=0)
+    noise = rng.uniform(0.2, 0.6, p - causes)
+    return np.hstack([roots, np.sqrt(1 - noise) * signal + np.sqrt(noise) * rng.standard_normal(signal.shape)])

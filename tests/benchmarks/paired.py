@@ -78,28 +78,23 @@ class Worker:
 
 def run(args: Any) -> int:
     """Experiment "paired"; returns 1 if an answer differs, else 0."""
-    checkouts = dict(zip(SIDES, (args.checkout.resolve(), SELF), strict=True))
-    for side, folder in checkouts.items():
-        if not (folder / "pycupc" / "__init__.py").exists():
-            raise SystemExit(f"paired: the {side} checkout {folder} holds no package pycupc")
+    checkouts = both_checkouts(args)
     result = record.new("paired", args, resume=False)
-    result["checkouts"] = {
-        side: f"{folder.name} at commit {record.commit_of(folder)}" for side, folder in checkouts.items()
-    }
+    result["checkouts"] = named(checkouts)
     result["threads"] = args.threads or len(os.sched_getaffinity(0))
     ends = time.perf_counter() + args.deadline
     engines = _engines(list(args.engines or ENGINES), checkouts, result["threads"], args)
     names = list(args.sets or (workloads.QUICK if args.quick else SETS))
     for name in workloads.available(names, args.data):
         w = workloads.load(name, args.data)
-        with _workers(checkouts) as workers:
-            _load(w, workers)
+        with open_workers(checkouts) as workers:
+            load(w.C, w.n, w.alpha, workers)
             for engine in engines:
                 if time.perf_counter() > ends:
                     record.progress(f"{name}, {engine}: not run, the deadline has passed")
                     continue
                 row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "engine": engine, "call": args.call}
-                row |= _compare(workers, {"call": args.call, "engine": engine, "threads": result["threads"]}, args)
+                row |= compare(workers, {"call": args.call, "engine": engine, "threads": result["threads"]}, args)
                 result["rows"].append(row)
                 record.progress(f"{name}, {engine}: {_brief(row)}")
                 if args.out is not None:
@@ -110,8 +105,28 @@ def run(args: Any) -> int:
     return int(any(row["differs"] for row in result["rows"]))
 
 
+def both_checkouts(args: Any) -> dict[str, Path]:
+    """The folders of both sides.
+
+    Raises
+    ------
+    SystemExit
+        If one of them holds no package pycupc.
+    """
+    checkouts = dict(zip(SIDES, (args.checkout.resolve(), SELF), strict=True))
+    for side, folder in checkouts.items():
+        if not (folder / "pycupc" / "__init__.py").exists():
+            raise SystemExit(f"{args.experiment}: the {side} checkout {folder} holds no package pycupc")
+    return checkouts
+
+
+def named(checkouts: dict[str, Path]) -> dict[str, str]:
+    """Folder and commit of both sides."""
+    return {side: f"{folder.name} at commit {record.commit_of(folder)}" for side, folder in checkouts.items()}
+
+
 @contextmanager
-def _workers(checkouts: dict[str, Path]) -> Iterator[dict[str, Worker]]:
+def open_workers(checkouts: dict[str, Path]) -> Iterator[dict[str, Worker]]:
     """A worker per checkout."""
     workers = {side: Worker(folder) for side, folder in checkouts.items()}
     try:
@@ -121,13 +136,13 @@ def _workers(checkouts: dict[str, Path]) -> Iterator[dict[str, Worker]]:
             worker.close()
 
 
-def _load(w: workloads.Workload, workers: dict[str, Worker]) -> None:
-    """Hand the correlation matrix to both workers."""
+def load(numbers: np.ndarray, n: int, alpha: float, workers: dict[str, Worker], source: str = "C") -> None:
+    """Hand the correlation matrix, or (source "data") the observations, to both workers."""
     with tempfile.TemporaryDirectory(prefix="pycupc-bench-") as folder:
-        path = Path(folder) / "C.npy"
-        np.save(path, w.C)
+        path = Path(folder) / "numbers.npy"
+        np.save(path, numbers)
         for worker in workers.values():
-            worker.ask("load", correlations=str(path), n=w.n, alpha=w.alpha)
+            worker.ask("load", numbers=str(path), n=n, alpha=alpha, source=source)
 
 
 def _engines(wanted: list[str], checkouts: dict[str, Path], threads: int, args: Any) -> list[str]:
@@ -142,9 +157,10 @@ def _engines(wanted: list[str], checkouts: dict[str, Path], threads: int, args: 
         If an engine runs on one of the checkouts only.
     """
     absent: dict[str, dict[str, str]] = {}
-    with _workers(checkouts) as workers:
+    with open_workers(checkouts) as workers:
         for name in FIRST:
-            _load(workloads.load(name, args.data), workers)
+            w = workloads.load(name, args.data)
+            load(w.C, w.n, w.alpha, workers)
             for engine in [e for e in wanted if e not in absent]:
                 job = {"call": args.call, "engine": engine, "threads": threads}
                 replies = {side: worker.ask("first", **job) for side, worker in workers.items()}
@@ -157,7 +173,7 @@ def _engines(wanted: list[str], checkouts: dict[str, Path], threads: int, args: 
     return [e for e in wanted if e not in absent]
 
 
-def _compare(workers: dict[str, Worker], job: dict[str, Any], args: Any) -> dict[str, Any]:
+def compare(workers: dict[str, Worker], job: dict[str, Any], args: Any) -> dict[str, Any]:
     """Compare the answers of both workers; if they are equal, time the workers in turns."""
     first = {side: worker.ask("first", **job) for side, worker in workers.items()}
     old, new = (first[side]["answer"] for side in SIDES)

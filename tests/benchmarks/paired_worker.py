@@ -1,8 +1,8 @@
 """One side of a paired measurement: runs the pycupc of one checkout on request (see `paired`).
 
 Every line of stdin is a request and every line of stdout its reply, both JSON. So that the worker can run checkouts of
-any age, it uses nothing of pycupc but `pycupc.skeleton`, `pycupc.pc`, `pycupc.EngineError`, and of a result `graph`,
-`skeleton`, `n_edgetests` and the flat form of `sepset`.
+any age, it uses nothing of pycupc but `pycupc.skeleton`, `pycupc.pc`, `pycupc.SuffStat.from_data`,
+`pycupc.EngineError`, and of a result `graph`, `skeleton`, `n_edgetests` and the flat form of `sepset`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ class Worker:
         if checkout.resolve() not in found.parents:
             raise SystemExit(f"imported pycupc from {found}, not from {checkout}")
         self._pycupc = pycupc
-        self._suff_stat: dict[str, Any] = {}
+        self._suff_stat: Callable[[], Any] = dict
         self._alpha = 0.05
 
-    def load(self, correlations: str, n: int, alpha: float) -> dict[str, Any]:
-        """Take a data set."""
-        self._suff_stat, self._alpha = {"C": np.load(correlations), "n": n}, alpha
+    def load(self, numbers: str, n: int, alpha: float, source: str = "C") -> dict[str, Any]:
+        """Take a data set: correlations, or (source "data") observations, with which every run begins anew."""
+        matrix, self._alpha = np.load(numbers), alpha
+        if source == "data":
+            self._suff_stat = lambda: self._pycupc.SuffStat.from_data(matrix)
+        else:
+            self._suff_stat = lambda: {"C": matrix, "n": n}
         return {}
 
     def first(self, call: str, engine: str, threads: int) -> dict[str, Any]:
@@ -53,7 +57,7 @@ class Worker:
         device = _DevicePeak() if engine != "cpu" else None
         with device.hook if device else nullcontext():
             began = time.perf_counter()
-            fit = run(self._suff_stat)
+            fit = run(self._suff_stat())
             seconds = time.perf_counter() - began
         peak = {"host": peak_memory(), "device": device.bytes if device else 0}
         x, y, length, members = _flat(fit.sepset)
@@ -73,7 +77,7 @@ class Worker:
         for _ in range(calls):
             gc.collect()
             began, began_cpu = time.perf_counter(), time.process_time()
-            fit = run(self._suff_stat)
+            fit = run(self._suff_stat())
             elapsed.append(time.perf_counter() - began)
             processor.append(time.process_time() - began_cpu)
             del fit

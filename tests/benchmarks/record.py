@@ -75,9 +75,13 @@ def commit(data: Path) -> str:
 
 
 def commit_of(checkout: Path) -> str:
-    """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say."""
+    """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say.
+
+    In a copy without git a file `commit` may say it.
+    """
     if not (checkout / ".git").exists():
-        return "unknown"
+        note = checkout / "commit"
+        return note.read_text().strip() if note.exists() else "unknown"
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
 
         def git(*words: str) -> str:
@@ -149,7 +153,7 @@ def merge(out: Path, folder: Path) -> None:
 
 def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
     """The fields that distinguish a row from the other rows of its experiment."""
-    return tuple(row.get(key) for key in ("set", "kind", "who", "p", "density", "n", "seed"))
+    return tuple(row.get(key) for key in ("set", "kind", "who", "p", "density", "n", "seed", "source", "call"))
 
 
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:

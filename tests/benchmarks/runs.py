@@ -20,7 +20,7 @@ from .workloads import Answer, Workload
 
 GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
 #: Steps of an engine that take the problem, and those that return results to the host.
-STEPS_IN, STEPS_OUT = ("inspect", "start"), ("degrees", "edges")
+STEPS_IN, STEPS_OUT = ("take", "inspect", "start"), ("degrees", "wait", "edges")
 
 
 class TooSlow(Exception):
@@ -53,6 +53,15 @@ class Stopwatch(Engine):
         if step == "run_level":
             self.levels.append(took)
         return out
+
+    def take(self, data: Any, names: Any, **options: Any) -> None:
+        self._timed("take", data, names, **options)
+
+    def expect(self, cutoffs: Any) -> None:
+        self._engine.expect(cutoffs)
+
+    def wait(self) -> None:
+        self._timed("wait")
 
     def inspect(self, C: Any) -> Any:
         return self._timed("inspect", C)

@@ -24,13 +24,20 @@ SETS: dict[str, float] = {
     "std_1000_20_1000": 0.05,
     "std_1000_100_2000": 0.05,
 }
+#: Generated sets like expression data of a few thousand genes: a dense graph after level 0, little after level 2.
+EXPRESSION: dict[str, float] = {
+    "hubs_4919_30_295": 0.01,
+    "hubs_3833_35_414": 0.01,
+    "hubs_3923_20_278": 0.01,
+    "hubs_2598_30_520": 0.01,
+}
 PAPER_SETS = ("nci60", "mcc", "saureus")
 #: Sets on which every configuration of the slower algorithms finishes in well under a second.
 LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
 #: Data sets of the heat maps. With the paper's generator nearly all tests of levels 1 and 2 are doubtful.
 CONFIGURED = (*LIGHT, "paper_2000_0.1_10000")
-#: Prefixes of the names of generated data sets: std_P_DEGREE_N and paper_P_DENSITY_N.
-GENERATED = ("std_", "paper_")
+#: Prefixes of the names of generated data sets: std_P_DEGREE_N, paper_P_DENSITY_N and hubs_P_PERCENT_N.
+GENERATED = ("std_", "paper_", "hubs_")
 #: The configuration that the cuPC paper chose for each of its algorithms; the heat maps are relative to it.
 PAPER_CHOICE = {"cupc-e": {"beta": 2, "gamma": 32}, "cupc-s": {"theta": 64, "delta": 2}}
 QUICK: dict[str, float] = {"std_100_5_500": 0.05, "std_150_6_300": 0.01}
@@ -121,20 +128,22 @@ def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
     kind, p, spread, n = name.split("_")
     if kind == "std":
         X, kind = generator.standardised(int(p), int(spread), int(n), seed=0), "standardised"
+    elif kind == "hubs":
+        X = generator.hubs(int(p), int(spread) / 100, int(n), seed=0)
     else:
         X = generator.paper(int(p), float(spread), int(n), seed=0)
     return X, f"{kind}({p}, {spread}, {n}, seed=0)"
 
 
 def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
-    """A data set by name: ``std_P_DEGREE_N`` and ``paper_P_DENSITY_N`` are generated (seed 0), others are in files.
+    """A data set by name: ``std_P_DEGREE_N``, ``paper_P_DENSITY_N``, ``hubs_P_PERCENT_N`` are generated (seed 0).
 
     Raises
     ------
     FileNotFoundError
         If the data folder does not hold the data set.
     """
-    alpha = {**SETS, **QUICK}.get(name, 0.05) if alpha is None else alpha
+    alpha = {**SETS, **QUICK, **EXPRESSION}.get(name, 0.05) if alpha is None else alpha
     answer = expected(folder, name, alpha)
     exact = folder / f"{name}.correlation.npz"
     if exact.exists():

@@ -20,11 +20,11 @@ from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, load, split
 from pycupc.engines.cpu.queue import Queue
-from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Items, Outcomes, Side, work_space
 from pycupc.gaussian import fisher_z
-from pycupc.gaussian.partial_correlation import partial_correlation
+from pycupc.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -116,7 +116,7 @@ class GaussianTests:
         """Compute the partial correlations that pruning left out, and remember which tests it answered."""
         if not self._pruned_sides:
             return Made(separated.n_tests, 0)
-        work = np.empty((level + 4, level + 4))
+        work = canonical_space(level)
         nodes = np.column_stack([separated.S, separated.x, separated.y]).astype(np.int64)
         for i in np.flatnonzero(np.isnan(separated.r)):
             separated.r[i] = partial_correlation(self._C, nodes[i], level, work)
@@ -174,7 +174,11 @@ class _Walk:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        walk_items(self._side, items, outcomes, *work_space(self._side.level, widest), state)
+        space, doubtful = work_space(self._side.level, widest), state[DOUBTFUL]
+        walk_items(self._side, items, outcomes, *space, state)
+        if state[WANTED]:  # for the first time: load it and begin again
+            state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+            walk_items(self._side, items, outcomes, *space, state)
 
 
 def _row_blocks(tests: NDArray[np.int64]) -> list[tuple[int, int]]:

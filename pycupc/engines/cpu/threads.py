@@ -17,9 +17,10 @@ INLINE_TESTS = 100_000
 #: Seconds between progress reports.
 TICK = 0.1
 
-#: A thread's doubtful tests so far, and a flag that compiled code polls: stop.
+#: A thread's doubtful tests so far; a flag that compiled code polls: stop; the address of `careful_address`, 0 until it
+#: is needed; and a flag of compiled code that it is needed.
 State = NDArray[np.int64]
-DOUBTFUL, STOP = 0, 1
+DOUBTFUL, STOP, CAREFUL, WANTED = 0, 1, 2, 3
 
 #: A task takes the state of the thread that runs it and returns how many tests it has dealt with.
 Task = Callable[[State], int]
@@ -63,7 +64,7 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     """
     if tests < INLINE_TESTS:
         n_threads = 1
-    states = np.zeros((n_threads, 2), dtype=np.int64)
+    states = np.zeros((n_threads, 4), dtype=np.int64)
     queue, lock = iter(tasks), threading.Lock()
     errors: list[BaseException] = []
 

@@ -25,7 +25,7 @@ from numba import uint64
 from pycupc.compiled import compiled, fused_part, inlined_part, part
 from pycupc.engines.cpu.certainty import NEAR_ONE
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
-from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED
 from pycupc.engines.cpu.walk_state import BLOCK, LARGE, NO_TARGET, Candidate, Place
 from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import given_several
@@ -212,7 +212,10 @@ def _fast_ratio(m, work, t, i, candidate):
 
 @part
 def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - one test, all its outcomes
-    """Test all targets given the prefix and k, one after the other; returns how many of them are separated."""
+    """Test all targets given the prefix and k, one after the other; returns how many of them are separated.
+
+    All of them, if the careful formula is wanted and not there: what has been found is void then.
+    """
     level, nodes, cutoff = side.level, work.nodes, side.cutoff
     work.chosen[level - 1] = candidate.k
     for q in range(level):
@@ -234,7 +237,10 @@ def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - 
         doubtful = not ((independent | (r2 > cutoff.high)) & (r2 <= 1.0))
         if independent | doubtful:
             nodes[level + 1] = side.neighbours[place.start + i]
-            r = given_several(side.C, nodes, level, work.elimination)
+            r = given_several(side.C, nodes, level, work.elimination, state[CAREFUL])
+            if r != r:
+                state[WANTED] = 1
+                return place.d
         if doubtful:
             state[DOUBTFUL] += 1
             independent = abs(r) <= cutoff.value
@@ -278,7 +284,7 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
             place = Place(x, d, start, out, number)
             if changed < t or number % 64 == 0:
                 n_open -= _drop_separated(side.hint, place, work.bound)
-            if n_open == 0 or state[STOP] != 0:
+            if n_open <= 0 or state[STOP] != 0 or state[WANTED] != 0:
                 break
             # separated targets stay in the stored matrices until they are a block and a quarter of the targets there
             gone = work.open_before[changed] - n_open
@@ -314,7 +320,7 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
                 itself = (column < padded) + (m.column[t, k] < padded)
                 if not sure or _n_possible(m.kj, m.bound, work.xj, work.jj, t, candidate, padded) > itself:
                     n_open -= _examine(side, place, candidate, outcomes, m, work, state)
-                    if n_open == 0:
+                    if n_open <= 0:
                         break
 
             changed = next_subset(chosen, level - 1, d - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Indices
+from pycupc.gaussian.partial_correlation import canonical_space
 
 #: Targets are filled up to whole blocks, so that few are left to scalar instructions.
 BLOCK = 8
@@ -110,7 +111,7 @@ class Work(NamedTuple):
         M_xj and M_jj of the targets given the whole prefix.
     runs : int64 (d + 2, 3)
         Pieces of consecutive columns that stay, as (from, to, length).
-    nodes, elimination : int64 (level + 2,), float64 (level + 4, level + 4)
+    nodes, elimination : int64 (level + 2,), `canonical_space` of the level
         For the canonical formula.
     """
 
@@ -175,6 +176,6 @@ def work_space(level: int, d: int) -> tuple[Matrices, Work]:
         jj=np.empty(width),
         runs=np.empty((d + 2, 3), np.int64),
         nodes=np.empty(level + 2, np.int64),
-        elimination=np.empty((level + 4, level + 4)),
+        elimination=canonical_space(level),
     )
     return matrices, work

@@ -2,6 +2,7 @@
 
 engine.py       the engine: takes the problem, runs level after level
 graph.py        the graph between levels: level 0, neighbour lists, removals, records
+records.py      a level that runs, and the records of those that have ended
 schur.py        the tests of a level by the Schur walk, engine "gpu"
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 correlation.py  correlations of data

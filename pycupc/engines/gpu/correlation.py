@@ -2,63 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pycupc.engines.base import EngineError, Floats
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.structures import i32, ptr
-from pycupc.gaussian.correlation import groups_of_identical_columns
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.structures import i32, i64, ptr
+
+KERNELS: list[KernelName] = [("correlation/correlation", name) for name in ("centre", "correlate")]
+#: Columns of a tile of the matrix, as in kernels/correlation/correlation.cu.
+SIDE = 64
 
 
-def correlation(dev: Device, X: Floats) -> Floats:
-    """Correlation matrix of data; inside a `Session`.
+def correlation(dev: Device, X: Floats) -> Any:
+    """Correlation matrix of data, on the device; inside a `Session`.
 
     Parameters
     ----------
     dev : Device
     X : float64 (n, p)
-        Observations in rows, variables in columns; finite.
+        Observations in rows, variables in columns; finite, in any memory layout.
 
     Returns
     -------
-    float64 (p, p)
-        Exactly symmetric, within [-1, 1], with 1 on the diagonal; NaN off the diagonal for constant variables.
+    device array float64 (p, p)
+        With the bits of `pycupc.gaussian.correlation.correlation`.
 
     Raises
     ------
     EngineError
-        If the data and the matrix do not fit the device.
-
-    Notes
-    -----
-    Definition: each column is centred in two passes and scaled to unit length; an entry is the product of two such
-    columns, as cuBLAS rounds it. The rounding may depend on where the columns stand, so the first of the columns that
-    are exact copies of each other stands for all: copies have exactly equal correlations, and correlation 1 with one
-    another. Device memory: the data, the matrix, and what cuBLAS takes.
+        If the data, twice, and the matrix do not fit the device.
     """
-    from cupy.cublas import gemm
-
     cp, (n, p) = dev.cp, X.shape
-    need, free = 8 * (n * p + p * p), dev.free_memory()
+    need = 8 * (2 * n * p + p * p)
+    free = dev.free_memory(need)
     if need > free:
         have = f"{free / 2**30:.2f} GiB are free"
         raise EngineError(f"correlations of {n} x {p} data need {need / 2**30:.2f} GiB on {dev.name}, {have}")
-    Z = cp.empty((n, p), dtype=np.float64)
-    dev.transfers.upload(np.ascontiguousarray(X, dtype=np.float64), Z)
-    tiles, block = -(-p // 32), (32, 8)
-    dev.launch("correlation/correlation", "standardise", (tiles,), block, (ptr(Z), i32(n), i32(p)))
-    C = cp.empty((p, p), dtype=np.float64)
-    gemm("T", "N", Z, Z, out=C)
-    dev.launch("correlation/correlation", "mirror", (tiles, tiles), block, (ptr(C), i32(p)))
-    groups = groups_of_identical_columns(X)
-    if groups:
-        first = np.arange(p, dtype=np.int32)
-        for group in groups:
-            first[group] = group[0]
-        first_on_device = cp.empty(p, dtype=np.int32)
-        dev.transfers.upload(first, first_on_device)
-        args = (ptr(C), ptr(first_on_device), i32(p))
-        dev.launch("correlation/correlation", "copy_identical", (tiles, tiles), block, args)
-    (host,) = dev.transfers.download((C.data.ptr, np.float64, (p, p)))
-    dev.wait()
-    return host
+    table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
+    data = cp.empty(n * p, dtype=np.float64)
+    dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)
+    row, column = (stride // table.itemsize for stride in table.strides)
+    Z, squares, C = cp.empty((n, p)), cp.empty(p), cp.empty((p, p))
+    args: tuple[Any, ...] = (ptr(data), i64(row), i64(column), ptr(Z), ptr(squares), i32(n), i32(p))
+    dev.launch(*KERNELS[0], (-(-p // 32),), (32,), args)
+    tiles = -(-p // SIDE)
+    dev.launch(*KERNELS[1], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
+    return C

@@ -38,23 +38,31 @@ class Device:
             self.stream = cp.cuda.Stream(non_blocking=True)
             self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(6)]
             self._signals = cp.cuda.Stream(non_blocking=True)  # for what must pass running kernels
+            self._done = cp.cuda.Event(disable_timing=True)
+            self.copies = cp.cuda.Stream(non_blocking=True)  # of results, while the next level runs
+            self._answer = cp.cuda.alloc_pinned_memory(4096)
             self._locked = cp.cuda.alloc_pinned_memory(4096)
             self._words = np.frombuffer(self._locked, dtype=np.int32, count=1024)
             self._words[:2] = (0, 1)
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
             cp.cuda.runtime.deviceSynchronize()
         self.kernels = Kernels(cp)
-        self.transfers = Transfers(cp, self.stream)
+        self.transfers = Transfers(cp, index, self.stream)
         self.scratch = Scratch(cp)
         self.lock = threading.RLock()
         self._binom: Any = None
         self._tables: dict[int, Any] = {}
 
-    def free_memory(self) -> int:
-        """Bytes that can be allocated."""
+    def free_memory(self, enough: int = 1 << 62) -> int:
+        """Bytes that can be allocated. The driver, which takes a while to answer, is asked only if fewer than `enough`
+        are held already.
+        """
         with self.cp.cuda.Device(self.index):
+            held = int(self.cp.get_default_memory_pool().free_bytes())
+            if held >= enough:
+                return held
             free, _ = self.cp.cuda.runtime.memGetInfo()
-            return int(free) + int(self.cp.get_default_memory_pool().free_bytes())
+            return int(free) + held
 
     def launch(
         self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], shared: int = 0
@@ -62,9 +70,15 @@ class Device:
         """Launch a kernel on the main stream."""
         self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
+    @property
+    def answer(self) -> int:
+        """Address of page-locked memory, 4096 bytes, to which a kernel writes its answer."""
+        return int(self._answer.ptr)
+
     def wait(self, tick: Callable[[], None] | None = None) -> None:
         """Wait for the main stream without blocking Ctrl-C: running kernels are stopped, then the run ends."""
-        done = self.stream.record()
+        done = self._done
+        done.record(self.stream)
         began = ticked = time.perf_counter()
         try:
             while not done.done:

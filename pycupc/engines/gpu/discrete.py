@@ -13,9 +13,23 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, LevelResult, Mask
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import DeviceGraph, Outlook, Tick
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Outlook, Tick
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.structures import Codes, Doubtful, Graph, Level, Queue, Records, Room, SetRange, i32, i64, ptr
+from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.structures import (
+    Codes,
+    Counters,
+    Doubtful,
+    Graph,
+    Level,
+    Queue,
+    Records,
+    Room,
+    SetRange,
+    i32,
+    i64,
+    ptr,
+)
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -32,8 +46,8 @@ PACK = ("discrete/data", "pack_codes")
 PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
 SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets")]
 RECORDS = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
-SETTLE = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
-KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *SETTLE]
+DOUBTFUL = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
+KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,11 +201,12 @@ class ContingencyTests:
         """Sets and p-values of at most `most` records."""
         grid, room = self._room(dev, RECORDS[0], level.level)
         df = ctypes.c_void_p(dev.scratch.take(8 * most))
-        args = (graph, level, self._codes.on_device, room, records, df)
+        args: tuple[Any, ...] = (graph, level, self._codes.on_device, room, records, df)
         dev.launch(*RECORDS[0], (min(grid, most),), (THREADS,), args, shared_bytes(level.level))
-        dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), (graph, records, df))
+        args = (graph, level, records, df, ptr(dev.answer))
+        dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
 
-    def doubtful(self, dev: Device, tick: Tick) -> int:
+    def doubtful(self, dev: Device, tick: Tick | None) -> int:
         """Doubtful tests of the tests that were started, once they have ended; none if none were started."""
         if self._list is None:
             return 0
@@ -229,7 +244,7 @@ class ContingencyTests:
         dev.transfers.upload(p_value, value)
         last = (ptr(outcome), ptr(value))
         args = (graph, found, i64(count), *((ctypes.c_void_p(graph.C),) if level == 0 else ()), *last)
-        dev.launch(*SETTLE[level > 0], (min(1024, -(-count // 256)),), (256,), args)
+        dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()
 
 
@@ -247,32 +262,37 @@ class DiscreteGraph(DeviceGraph):
     def __init__(self, dev: Device, codes: DeviceCodes, gaps: Mask | None, fixed: Mask | None) -> None:
         # without degrees of freedom on the side of the correlations (n = 0), z goes from level to level as it is
         p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
-        super().__init__(dev, p_values, 0, gaps, fixed, schur.BOUNDS)
+        super().__init__(dev, p_values, 0, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
         self.tests = ContingencyTests(codes)
+        self._n_doubtful = 0
 
     @staticmethod
     def kernels(level: int) -> list[KernelName]:
         """Kernels that a level needs beside its tests."""
         if level == 0:
-            names = [("graph/neighbours", n) for n in ("count_neighbours", "scan_rows")]
-            return [*PAIRS, *names, ("common/binomials", "binomial_table")]
-        return [("graph/removals", n) for n in ("mark_side_b", "count_rows", "compact_rows")]
+            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table")]
+        return [SETTLE]
 
-    def _test_pairs(self, graph: Graph, level: Level, tick: Tick) -> None:
+    def launch_level0(self, cutoff: float) -> Running:
+        """Launch level 0, once its doubtful tests are decided; there is no cutoff."""
+        self._dev.scratch.reset()
+        return super().launch_level0(cutoff)
+
+    def _test_pairs(self, graph: Graph, level: Level) -> None:
         dev = self._dev
         self._G.data.memset_async(0, self._G.nbytes, dev.stream)
         self.tests.test_pairs(dev, graph, level, *self._masks)
-        count = self.tests.doubtful(dev, tick)
+        count = self.tests.doubtful(dev, None)
         if self.tests.enlarge(count):
             self.tests.test_pairs(dev, graph, level, *self._masks)
         self.tests.settle(dev, graph, 0, count)
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
-    def _list_pairs(self) -> None:
+    def _list_pairs(self, mirrored: bool) -> None:
         self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graph(0),))
 
-    def finish(self, graph: Graph, level: Level, tick: Tick) -> LevelResult:
-        """As `DeviceGraph.finish`, after the doubtful tests."""
+    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
+        """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""
         tests, count = self.tests, 0
         if any(self.outlook.rows):
             count = tests.doubtful(self._dev, tick)
@@ -280,10 +300,15 @@ class DiscreteGraph(DeviceGraph):
                 tests.launch(self._dev, graph, level, self.outlook, again=True)
                 count = tests.doubtful(self._dev, tick)
             tests.settle(self._dev, graph, level.level, count)
-        return dataclasses.replace(super().finish(graph, level, tick), n_careful=count)
+        self._n_doubtful = count
+        return super().settle(graph, level, tick)
 
-    def _finish_records(self, graph: Graph, level: Level, records: Records, most: int) -> None:
+    def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         self.tests.finish_records(self._dev, graph, level, records, most)
+
+    def result(self, running: Running, c: Counters) -> LevelResult:
+        """As `DeviceGraph.result`."""
+        return dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
 
 
 def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:

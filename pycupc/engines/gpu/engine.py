@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur
-from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Outlook
+from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook, Tick
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import PendingLevel, Running
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 #: Scratch memory kept from run to run, in bytes.
 KEEP = 1 << 30
+#: Levels with more tests are not launched before they are asked for: these take a fraction of a second at most.
+AHEAD = 1e9
 #: Memory that no pair of variables has a part in: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
+INSPECT: KernelName = ("graph/inspect", "inspect")
 _NOTHING_FOUND = 2**64 - 1
 
 
@@ -91,15 +97,21 @@ class GpuEngine(Engine):
         )
         self._tests: LevelTests = self._gaussian
         self._C: Any = None
+        self._mirrored = False  # inspection has found C to equal its transpose to the last bits
         self._C_host: Floats | None = None
-        self._problem: tuple[Floats, float] = np.empty((0, 0)), 0.0
+        self._data: SuffStat | None = None
+        self._cutoffs: Callable[[int], float | None] = _none_expected
+        self._ahead: Running | None = None
         self._graph: DeviceGraph | None = None
         self._progress: ProgressHook | None = None
 
     def close(self) -> None:
         """Release the device memory of the run."""
-        self._C = self._C_host = self._graph = None
-        self._tests = self._gaussian  # those of discrete data hold the data
+        if self._graph is not None:
+            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # reported already
+                self._graph.wait()
+        self._C = self._C_host = self._graph = self._data = self._ahead = None
+        self._cutoffs, self._tests = _none_expected, self._gaussian
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 
@@ -112,8 +124,8 @@ class GpuEngine(Engine):
         All kernels together take half a minute at most.
         """
         if level is None:
-            wanted = [("graph/inspect", "inspect"), *self._gaussian.all_kernels()]
-            wanted += [name for l in range(3) for name in DeviceGraph.kernels(l)]
+            wanted = [INSPECT, *self._gaussian.all_kernels()]
+            wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
         else:
@@ -129,45 +141,61 @@ class GpuEngine(Engine):
 
     def memory(self, p: int) -> tuple[int, int]:
         """Bytes that a run with p variables needs at its start (C, flags), and bytes free on the device."""
-        return 9 * p * p + 64 * p + FIXED_BYTES, self.device.free_memory()
+        need = 9 * p * p + 64 * p + FIXED_BYTES
+        return need, self.device.free_memory(need)
 
-    def _take(self, C: Floats) -> None:
+    def _upload(self, C: Floats) -> None:
         """C on the device; a matrix that `inspect` has just uploaded is not sent twice."""
         if self._C is not None and self._C_host is C:
             return
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
         p = host.shape[0]
-        need, free = self.memory(p) if p > 4096 else (0, 0)  # asking takes 0.2 ms; small runs fit any card
+        need, free = self.memory(p)
         if need > free:
             raise EngineError(
                 f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self.device.name} and {free / 2**30:.2f} GiB "
                 "are free; use fewer variables, another device, or engine='cpu'"
             )
-        self._C = self.device.cp.empty((p, p), dtype=np.float64)
+        self._C, self._mirrored = self.device.cp.empty((p, p), dtype=np.float64), False
         self.device.transfers.upload(host, self._C)
         self._C_host = C
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
         with self._session():
-            return correlation(self.device, X)
+            C = of_data.correlation(self.device, X)
+            (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
+            self.device.wait()
+        return host
 
     def inspect(self, C: Floats) -> MatrixFacts:
         """Inspect C on the device; the upload is kept for `start`."""
-        dev, p = self.device, C.shape[0]
         with self._session():
-            self._take(C)
-            facts = dev.cp.full(3, _NOTHING_FOUND, dtype=np.uint64)
-            nan = dev.cp.zeros(p, dtype=np.int64)
-            tiles = -(-p // 32)
-            args = (ptr(self._C), i32(p), f64(1e-8), f64(1e-10), ptr(facts), ptr(nan))
-            dev.launch("graph/inspect", "inspect", (tiles, tiles), (32, 8), args)
-            pieces = ((facts.data.ptr, np.uint64, (3,)), (nan.data.ptr, np.int64, (p,)))
-            found, nan_count = dev.transfers.download(*pieces)
-            dev.wait()
-        asymmetric, beyond, diagonal = (None if v == _NOTHING_FOUND else divmod(int(v), p) for v in found)
-        return MatrixFacts(nan_count, asymmetric, beyond, None if diagonal is None else diagonal[1])
+            self._upload(C)
+            found = self._launch_inspection()
+            self.device.wait()
+        return self._facts(found)
+
+    def _launch_inspection(self) -> NDArray[np.uint64]:
+        """What the kernel finds, once the stream has got there: see kernels/graph/inspect.cu."""
+        dev, p = self.device, len(self._C)
+        dev.scratch.reset()
+        facts = dev.scratch.take(32 + 8 * p)
+        dev.cp.cuda.runtime.memsetAsync(facts, 0xFF, 32, dev.stream.ptr)
+        dev.cp.cuda.runtime.memsetAsync(facts + 32, 0, 8 * p, dev.stream.ptr)
+        tiles = -(-p // 32)
+        args = (ptr(self._C), i32(p), f64(1e-8), f64(LAST_BITS), f64(1e-10), ptr(facts), ptr(facts + 32))
+        dev.launch(*INSPECT, (tiles, tiles), (32, 8), args)
+        (found,) = dev.transfers.download((facts, np.uint64, (4 + p,)))
+        return found
+
+    def _facts(self, found: NDArray[np.uint64]) -> MatrixFacts:
+        """What `_launch_inspection` has found, for the host and for the device."""
+        self._mirrored = bool(found[3] == _NOTHING_FOUND)
+        nan_count = found[4:].view(np.int64)
+        first = [None if v == _NOTHING_FOUND else divmod(int(v), len(nan_count)) for v in found[:3]]
+        return MatrixFacts(nan_count, first[0], first[1], None if first[2] is None else first[2][1])
 
     # ---------------------------------------------------------------- the run
 
@@ -181,12 +209,45 @@ class GpuEngine(Engine):
         progress: ProgressHook | None = None,
     ) -> None:
         """Take the problem; see `Engine.start`."""
-        self._progress, self._graph, self._tests = progress, None, self._gaussian
         with self._session():
-            self._take(C)
-            self._graph = DeviceGraph(self.device, self._C, n, gaps, fixed, schur.BOUNDS)
+            self._upload(C)
             self._C_host = None  # the caller may change its array from now on, unless `unfinished_z` is to be called
-            self._problem = np.ascontiguousarray(C, dtype=np.float64), n
+            self._begin(SuffStat(C, n), gaps, fixed, progress)
+
+    def take(
+        self,
+        data: SuffStat,
+        names: Sequence[str],
+        *,
+        gaps: Mask | None = None,
+        fixed: Mask | None = None,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """Take the problem; the correlations of data are computed on the device, and stay there.
+
+        Where level 0 is expected (`expect`), it is launched at once: C is inspected and tested side by side.
+        """
+        found = None
+        with self._session():
+            if data.data is None:
+                self._upload(data.C)
+                self._C_host = None  # the caller may change its array from now on
+                found = self._launch_inspection()
+            else:
+                self._C, self._C_host, self._mirrored = None, None, True
+                self._C = of_data.correlation(self.device, data.data)
+            self._begin(data, gaps, fixed, progress)
+            cutoff = self._cutoffs(0)
+            if cutoff is not None and not self.device.kernels.missing(DeviceGraph.kernels(0)):
+                self._ahead = self._started().launch_level0(cutoff)
+            if found is not None:
+                self.device.wait()
+        if found is not None:
+            data.check(self._facts(found), names)
+
+    def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
+        self._data, self._progress, self._ahead, self._tests = data, progress, None, self._gaussian
+        self._graph = DeviceGraph(self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
 
     def start_discrete(
         self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
@@ -194,7 +255,12 @@ class GpuEngine(Engine):
         """Take the problem; see `Engine.start_discrete`. The algorithms of Zarebavani et al. have no such tests."""
         if self.algorithm != "schur":
             super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
-        self._progress, self._graph, self._C, self._C_host = progress, None, None, None
+        self._progress, self._data, self._ahead, self._graph = progress, None, None, None
+        self._C, self._C_host, self._cutoffs = (
+            None,
+            None,
+            _none_expected,
+        )  # no level runs ahead: see DiscreteGraph.settle
         with self._session():
             graph = discrete.start(self.device, data, gaps, fixed)
         self._graph, self._tests = graph, graph.tests
@@ -206,7 +272,7 @@ class GpuEngine(Engine):
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; see `Engine.run_level`."""
-        graph, dev = self._started(), self.device
+        graph = self._started()
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
 
         def tick() -> None:
@@ -214,12 +280,41 @@ class GpuEngine(Engine):
                 self._progress(level, graph.tests_done(), most, edges)
 
         with self._session():
+            running, self._ahead = self._ahead, None
+            if running is None or (running.level, running.cutoff) != (level, cutoff):
+                running = self._launch(level, cutoff, tick) if level else graph.launch_level0(cutoff)
             if level == 0:
-                return graph.run_level0(cutoff, tick)
-            of_graph, of_level = graph.begin(level, cutoff)
-            if any(graph.outlook.rows):
-                self._tests.launch(dev, of_graph, of_level, graph.outlook)
-            return graph.finish(of_graph, of_level, tick)
+                result = graph.collect_level0(tick, self._mirrored)
+                self._ahead = self._launch_ahead(1) if result.more else None
+                return result
+            counters = graph.collect(running, tick)
+            self._ahead = self._launch_ahead(level + 1) if counters.more else None
+            return graph.result(running, counters)
+
+    def _launch(self, level: int, cutoff: float, tick: Tick) -> Running:
+        graph = self._started()
+        of_graph, of_level = graph.begin(level, cutoff)
+        if any(graph.outlook.rows):
+            self._tests.launch(self.device, of_graph, of_level, graph.outlook)
+        return graph.settle(of_graph, of_level, tick)
+
+    def _launch_ahead(self, level: int) -> Running | None:
+        """Launch a level that will be asked for next, if it is short: Python and the device then work side by side."""
+        cutoff, outlook = self._cutoffs(level), self._started().outlook
+        if cutoff is None or outlook.tests_at_most > AHEAD or not outlook.pairs:
+            return None
+        names = DeviceGraph.kernels(level) + self._tests.kernels(level, outlook)
+        return None if self.device.kernels.missing(names) else self._launch(level, cutoff, lambda: None)
+
+    def expect(self, cutoffs: Callable[[int], float | None]) -> None:
+        """Levels that will be asked for; see `Engine.expect`."""
+        self._cutoffs = cutoffs
+
+    def wait(self) -> None:
+        """Wait for what is still being copied to the host; see `Engine.wait`."""
+        if self._graph is not None:
+            with self._session():
+                self._graph.wait()
 
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each variable, int64 (p,)."""
@@ -234,12 +329,20 @@ class GpuEngine(Engine):
     def unfinished_z(self) -> Callable[[], Floats] | None:
         """What computes the smallest |z| where pairs were spared their tests, on the CPU; see `Engine.unfinished_z`."""
         pending = self._graph.pending if self._graph is not None else []
-        if not pending:
+        if self._data is None or not pending:
             return None
-        from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
+        return functools.partial(_smallest_z, self._data, pending, *self.edges())
 
-        C, n = self._problem
-        C = C.view()
-        C.flags.writeable = False
-        levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
-        return minimum.SmallestZ.on_all_cores(C, n, levels, *self.edges())
+
+def _none_expected(level: int) -> None:
+    return None
+
+
+def _smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
+    """The smallest |z| of all tests of each edge; `z`: of those that were made."""
+    from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
+
+    C = data.C.view()
+    C.flags.writeable = False
+    levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
+    return minimum.SmallestZ.on_all_cores(C, data.n, levels, x, y, z)()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.gaussian.fisher_z import CUTOFF_BAND
 
@@ -21,11 +23,17 @@ from pycupc.gaussian.fisher_z import CUTOFF_BAND
 ILL_SHARE = 0.05
 #: Counts of conditioning sets saturate here (BINOM_MAX of kernels/common/subsets.cuh).
 MOST_SETS = 2.0**62
-#: Work space of finish_records.
-FINISH_BYTES = 64 << 20
+#: Threads per block of settle, and pairs that are worth another block; work space of finish, at most.
+SETTLE_BLOCK, SETTLE_PAIRS, FINISH_BYTES = 512, 1024, 64 << 20
 
 #: Neighbour lists: what goes with each ordered pair.
 _LISTS = {"column": np.int32, "source": np.int32, "best": np.uint64, "least": np.uint64, "z": np.float64}
+
+#: The kernels of the end of a level.
+SETTLE: KernelName = ("graph/removals", "settle")
+FINISH: KernelName = ("graph/removals", "finish")
+#: Entries of C and of its transpose that differ by less differ by rounding: numpy.corrcoef leaves such differences.
+LAST_BITS = 1e-15
 
 #: Called while the host waits for a level.
 Tick = Callable[[], None]
@@ -33,7 +41,7 @@ Tick = Callable[[], None]
 
 def canonical_doubles(level: int) -> int:
     """As in kernels/common/structures.cuh."""
-    return (level + 2) ** 2 + 3 * (level + 2)
+    return 2 * (level + 2) * (level + 4) + level + 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,10 @@ class Outlook:
         Conditioning sets over all rows; tests, if none of them separates an edge.
     ill_conditioned : bool
         Many tests of the last level were doubtful.
+    adjacent : device array uint32 (p, ceil(p/32)) or None
+        At level 1, the graph as bits.
+    mirrored : bool
+        At level 1, whether C equals its transpose to `LAST_BITS`.
     """
 
     pairs: int
@@ -59,6 +71,8 @@ class Outlook:
     sets: float
     tests_at_most: float
     ill_conditioned: bool
+    adjacent: Any = None
+    mirrored: bool = False
 
     @classmethod
     def after(cls, c: Counters) -> Outlook:
@@ -66,24 +80,6 @@ class Outlook:
         ill = c.doubtful > ILL_SHARE * c.tests
         busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
-
-
-@dataclass(frozen=True)
-class PendingLevel:
-    """A level at which pairs were decided without all their tests.
-
-    level : int
-    cutoff : float
-        Largest |r| that was independent.
-    offsets : int64 (p + 1,)
-    neighbours : int32 (E,)
-        The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
-    """
-
-    level: int
-    cutoff: float
-    offsets: NDArray[np.int64]
-    neighbours: Ints
 
 
 class DeviceGraph:
@@ -102,7 +98,7 @@ class DeviceGraph:
     """
 
     def __init__(
-        self, dev: Device, C: Any, n: float, gaps: Mask | None, fixed: Mask | None, bounds: tuple[int, ...]
+        self, dev: Device, C: Any, n: float, *, gaps: Mask | None, fixed: Mask | None, bounds: tuple[int, ...]
     ) -> None:
         cp, p = dev.cp, int(C.shape[0])
         self._dev, self._C, self._n, self.p = dev, C, n, p
@@ -111,11 +107,15 @@ class DeviceGraph:
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
-        self._lists: list[dict[str, Any]] = []  # from level 0 on: those of the graph, and those of the next
+        self._lists: list[dict[str, int]] = []  # from level 0 on: those of the graph, and those of the next, by address
+        self._room: Any = None  # where they lie
+        self._graphs: list[Graph] = []
         self._current = 0
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
+        self._share = 0.0  # of the running level's work that has been handed out
+        self._records = RecordCopies(dev)
         tests = float(p * (p - 1))
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
 
@@ -130,20 +130,20 @@ class DeviceGraph:
     def kernels(level: int) -> list[KernelName]:
         """Kernels that a level needs beside its tests."""
         if level == 0:
-            names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "scan_rows", "list_neighbours")]
+            names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table")]
-        finish = "finish_level1" if level == 1 else "finish_records"
-        return [("graph/removals", n) for n in ("mark_side_b", "count_rows", "compact_rows", finish)]
+        return [SETTLE, FINISH]
 
     # ---------------------------------------------------------------- structures of the kernels
 
     def _graph(self, which: int) -> Graph:
-        lists = self._lists[which] if self._lists else None
-        pointers = [None if lists is None else lists[k].data.ptr for k in _LISTS]
-        return Graph(self._C.data.ptr, self._G.data.ptr, self._start[which].data.ptr, *pointers, self.p)
+        if not self._graphs:
+            for start, lists in zip(self._start, self._lists or [{}, {}], strict=True):
+                pointers = [lists.get(name) for name in _LISTS]
+                self._graphs.append(Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *pointers, self.p))
+        return self._graphs[which]
 
     def _level(self, level: int, cutoff: float) -> Level:
-        self._counters.data.memset_async(0, self._counters.nbytes, self._dev.stream)
         square = cutoff * cutoff
         thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
         binom = self._dev.binomials(self.p, level + 3)
@@ -154,30 +154,39 @@ class DeviceGraph:
 
     # ---------------------------------------------------------------- level 0
 
-    def run_level0(self, cutoff: float, tick: Tick) -> LevelResult:
-        """Drop the edges whose correlation is at most `cutoff`, and list the neighbours that are left."""
+    def launch_level0(self, cutoff: float) -> Running:
+        """Launch level 0, which drops the edges whose correlation is at most `cutoff`."""
         dev, p = self._dev, self.p
-        dev.scratch.reset()
-        level = self._level(0, cutoff)
+        level, tiles = self._level(0, cutoff), -(-p // 32)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
-        self._test_pairs(graph, level, tick)
-        dev.launch("graph/neighbours", "count_neighbours", (p,), (128,), (graph, rows))
-        dev.launch("graph/neighbours", "scan_rows", (1,), (1024,), (graph, level, rows, Records(), self._classes))
+        self._test_pairs(graph, level)
+        args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
+        dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
+        return Running(0, cutoff, p * (p - 1), None)
+
+    def collect_level0(self, tick: Tick, mirrored: bool) -> LevelResult:
+        """Wait for level 0, and list the neighbours that are left.
+
+        `mirrored`: C equals its transpose to `LAST_BITS`.
+        """
         counters = self._read_counters(tick)
         self._allocate()
-        self._list_pairs()
+        self._list_pairs(mirrored)
         more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *self._no_records(0), counters.tests, counters.removed, 0, more)
+        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
-    def _test_pairs(self, graph: Graph, level: Level, tick: Tick) -> None:
+    def _test_pairs(self, graph: Graph, level: Level) -> None:
         """The tests of level 0: G, and the counters."""
         tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
         self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
 
-    def _list_pairs(self) -> None:
+    def _list_pairs(self, mirrored: bool) -> None:
         """The neighbour lists of the first graph."""
-        args = (self._graph(0), self._root_df(0), self._root_df(1))
-        self._dev.launch("graph/neighbours", "list_neighbours", (self.p,), (32,), args)
+        dev, p = self._dev, self.p
+        adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
+        self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=mirrored)
+        args = (self._graph(0), ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
+        dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
 
     def _allocate(self) -> None:
         """Neighbour lists, twice: a level reads one and writes the other."""
@@ -189,7 +198,11 @@ class DeviceGraph:
                 f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {dev.name}, where "
                 f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
             )
-        self._lists = [{k: dev.cp.empty(max(1, pairs), dtype=t) for k, t in _LISTS.items()} for _ in range(2)]
+        self._graphs = []
+        sizes = [-(-max(1, pairs) * np.dtype(t).itemsize // 256) * 256 for t in _LISTS.values()]
+        self._room = dev.cp.empty(2 * sum(sizes), dtype=np.uint8)
+        addresses = list(accumulate(2 * sizes, initial=int(self._room.data.ptr)))
+        self._lists = [dict(zip(_LISTS, addresses[i:], strict=False)) for i in (0, len(sizes))]
 
     def _first_graph(self) -> Mask:
         gaps = np.zeros((self.p, self.p), dtype=np.bool_) if self._gaps is None else np.asarray(self._gaps, np.bool_)
@@ -222,64 +235,61 @@ class DeviceGraph:
                 "smaller alpha"
             )
         self._dev.scratch.reset()
+        self._share = 0.0
         return self._graph(self._current), self._level(level, cutoff)
 
-    def finish(self, graph: Graph, level: Level, tick: Tick) -> LevelResult:
-        """Wait for the tests of the level, take over what they removed, and go on to the next graph."""
+    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
+        """Launch what follows the tests of a level: the next graph, and the records of what was removed.
+
+        `tick` is for graphs whose host has to wait for the tests first.
+        """
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
-        if pairs:
-            dev.launch("graph/removals", "mark_side_b", (min(4096, -(-pairs // 256)),), (256,), (graph, i64(pairs)))
         take, most = dev.scratch.take, max(1, pairs // 2)
-        rows = RowCounts(take(8 * p), take(8 * p))
-        sizes = (8 * p + 8, 4 * most, 4 * most, 8 * most, 4 * l * most, 8 * most)
-        records = Records(*(take(size) for size in sizes))
-        following = self._graph(1 - self._current)
-        dev.launch("graph/removals", "count_rows", (p,), (64,), (graph, level, rows))
-        dev.launch("graph/neighbours", "scan_rows", (1,), (1024,), (following, level, rows, records, self._classes))
-        args = (graph, following, records, self._root_df(l), self._root_df(l + 1))
-        dev.launch("graph/removals", "compact_rows", (p,), (32,), args)
-        self._finish_records(graph, level, records, most)
+        found = dev.cp.empty(most * record_bytes(l), dtype=np.uint8)
+        records, rows = Records(take(8 * p + 8), take(8 * most), found.data.ptr), RowCounts(take(8 * p), take(8 * p))
+        kernel = dev.kernels.get(*SETTLE)
+        resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
+        blocks = max(1, min(resident, max(-(-pairs // SETTLE_PAIRS), -(-p // 32))))
+        degrees = self._root_df(l), self._root_df(l + 1)
+        args: tuple[Any, ...] = (graph, self._graph(1 - self._current), level, rows, records, self._classes)
+        args += (i64(pairs), *degrees)
+        kernel((blocks,), (SETTLE_BLOCK,), args, stream=dev.stream.ptr, cooperative=True)
+        self._finish(graph, level, records, most)
+        return Running(l, level.cutoff, pairs, found)
+
+    def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
+        l, shared, work = level.level, 4 * 8 * (level.level + 2) ** 2, 4 * 8 * canonical_doubles(level.level)
+        if l == 1:
+            blocks, fits = min(2048, -(-most // 128)), False
+        else:
+            blocks, fits = max(1, min(2048, -(-most // 4), FINISH_BYTES // work)), shared <= 48 << 10
+            level.work = self._dev.scratch.take(blocks * work)
+        args = (graph, level, records, i32(fits), ptr(self._dev.answer))
+        self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
+
+    def collect(self, running: Running, tick: Tick) -> Counters:
+        """Wait for a level that has been launched, and go on to the next graph."""
         c = self._read_counters(tick)
         if c.decided:
-            lists = self._lists[self._current]
-            start, column = self._start[self._current].copy(), lists["column"][:pairs].copy()
-            self._pending.append((l, level.cutoff, start, column))
+            column = self._dev.cp.empty(running.pairs, dtype=np.int32)
+            self._dev.transfers.duplicate(self._lists[self._current]["column"], column)
+            self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
         self._current, self._edges = 1 - self._current, None
+        return c
+
+    def result(self, running: Running, c: Counters) -> LevelResult:
+        """What the level did; its records may still be on their way, see `wait`."""
         numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
-        if not c.records:
-            return LevelResult(l, *self._no_records(l), *numbers)
-        x, y, S, r = dev.transfers.download(
-            (records.x, np.int32, (c.records,)),
-            (records.y, np.int32, (c.records,)),
-            (records.S, np.int32, (c.records, l)),
-            (records.r, np.float64, (c.records,)),
-        )
-        dev.wait()
-        return LevelResult(l, x, y, S, r, *numbers)
+        return LevelResult(running.level, *self._records.download(running.found, c.records, running.level), *numbers)
 
-    @staticmethod
-    def _no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
-        none = np.empty(0, np.int32)
-        return none, none, np.empty((0, level), np.int32), np.empty(0)
-
-    def _finish_records(self, graph: Graph, level: Level, records: Records, most: int) -> None:
-        l = level.level
-        if l == 1:
-            grid = (min(8192, -(-most // 256)),)
-            self._dev.launch("graph/removals", "finish_level1", grid, (256,), (graph, level, records))
-            return
-        shared = 4 * 8 * (l + 2) ** 2
-        fits = shared <= 48 << 10
-        block_bytes = 4 * 8 * canonical_doubles(l)
-        blocks = max(1, min(2048, -(-most // 4), FINISH_BYTES // block_bytes))
-        level.work = self._dev.scratch.take(blocks * block_bytes)
-        args = (graph, level, records, i32(fits))
-        self._dev.launch("graph/removals", "finish_records", (blocks,), (128,), args, shared if fits else 0)
+    def wait(self) -> None:
+        """Wait for the records that are still being copied."""
+        self._records.wait()
 
     def _read_counters(self, tick: Tick) -> Counters:
-        (raw,) = self._dev.transfers.download((self._counters.data.ptr, np.uint8, (self._counters.nbytes,)))
+        """What the last kernel has reported."""
         self._dev.wait(tick)
-        counters = Counters.from_buffer_copy(raw.tobytes())
+        counters = Counters.from_buffer_copy(Counters.from_address(self._dev.answer))
         self.outlook = Outlook.after(counters)
         return counters
 
@@ -287,7 +297,9 @@ class DeviceGraph:
         """Tests of the running level so far, as its share of work items that have been handed out."""
         c = Counters.from_buffer_copy(self._dev.peek(self._counters.data.ptr, self._counters.nbytes))
         done = sum(min(n, items) for n, items in zip(c.handed_out, c.items, strict=True))
-        return int(self.outlook.tests_at_most * done / max(1, sum(c.items)))
+        share = done / items if (items := sum(c.items)) else 0.0
+        self._share = max(share, self._share)  # at the end of a level its counters are cleared
+        return int(self.outlook.tests_at_most * self._share)
 
     @property
     def pending(self) -> list[PendingLevel]:
@@ -318,9 +330,10 @@ class DeviceGraph:
         if self._edges is None:
             lists = self._lists[self._current]
             names, pairs = ("source", "column", "z"), (self.outlook.pairs,)
-            x, y, z = self._dev.transfers.download(*((lists[k].data.ptr, _LISTS[k], pairs) for k in names))
+            x, y, z = self._dev.transfers.download(*((lists[k], _LISTS[k], pairs) for k in names))
             self._dev.wait()
             a, b = x < y, x > y
-            mirrored = np.argsort(y[b], kind="stable")  # the pairs of side B in the order of side A's
+            keys = y[b].astype(np.uint16) if self.p <= 1 << 16 else y[b]  # NumPy sorts 16 bits in linear time
+            mirrored = np.argsort(keys, kind="stable")  # the pairs of side B in the order of side A's
             self._edges = x[a], y[a], np.minimum(z[a], z[b][mirrored])
         return self._edges

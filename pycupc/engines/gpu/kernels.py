@@ -60,15 +60,29 @@ class Kernel:
         return self._blocks[key]
 
     def __call__(
-        self, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], *, stream: int, shared: int = 0
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        args: Sequence[Any],
+        *,
+        stream: int,
+        shared: int = 0,
+        cooperative: bool = False,
     ) -> None:
-        """Launch; `args` are ctypes values and structures in the order of the kernel's parameters."""
+        """Launch; `args` are ctypes values and structures in the order of the kernel's parameters.
+
+        `cooperative`: the blocks wait for each other, so all of them must be resident at once.
+        """
         if shared:
             self.allow_shared(shared)
         addresses = (ctypes.c_void_p * len(args))(*[ctypes.addressof(a) for a in args])
         gx, gy, gz = (*grid, 1, 1)[:3]
         bx, by, bz = (*block, 1, 1)[:3]
-        self._driver.launchKernel(self._address, gx, gy, gz, bx, by, bz, shared, stream, ctypes.addressof(addresses), 0)
+        geometry = (self._address, gx, gy, gz, bx, by, bz, shared, stream, ctypes.addressof(addresses))
+        if cooperative:
+            self._driver.launchCooperativeKernel(*geometry)
+        else:
+            self._driver.launchKernel(*geometry, 0)
 
 
 class Kernels:

@@ -12,7 +12,7 @@ from pycupc.engines.gpu import pruning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.structures import Graph, Level, Queue, RowClass, i32, i64, ptr
+from pycupc.engines.gpu.structures import Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
 
 #: Rows are grouped by degree; the last class (wider than all bounds) goes through tiles.
 BOUNDS = (24, 32, 64, 96, 160)
@@ -20,8 +20,8 @@ BOUNDS = (24, 32, 64, 96, 160)
 THREADS = (32, 32, 128, 256, 512, 256)
 #: Kernels of level 1; of every level above; and of its rows, by size of the suffix and whether they are made for
 #: ill-conditioned data.
-LEVEL1 = ("schur/level1", "level1")
-PLAN = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
+LEVEL1: KernelName = ("schur/level1", "level1")
+PLAN: list[KernelName] = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
 SETS = {
     (suffix, ill): ("schur/sets", f"schur_sets<{suffix}, {str(ill).lower()}>")
     for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
@@ -30,6 +30,8 @@ TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (Fa
 #: Suffix tables reach as far as the classes that use them: 4 members up to 64 columns.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 TILE, SLICE = 32, 128
+#: Smallest cutoff at which the last bits of C matter for doubtful tests alone (kernels/schur/level1.cu).
+LEAST_CUTOFF = 1e-4
 #: Work space of the canonical formula, all warps of a class together: fewer lanes of a warp at a time on deep levels.
 WORK_BYTES = 128 << 20
 
@@ -143,14 +145,15 @@ class SchurTests:
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         if level.level == 1:
-            for side in (0, 1):
-                args = (graph, level, i64(outlook.pairs), i32(side))
-                dev.launch(*LEVEL1, (-(-outlook.pairs // 64),), (256,), args)
+            mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
+            args = (graph, level, ptr(outlook.adjacent), i64(outlook.pairs), i32(mirrored))
+            kernel = dev.kernels.get(*LEVEL1)
+            resident = dev.processors * kernel.blocks_per_processor(256, 0)
+            kernel((min(resident, -(-outlook.pairs // 256)),), (256,), args, stream=dev.stream.ptr)
             return
         found = pruning.certify(dev, graph, level, outlook) if self._pruned(level.level, outlook) else None
         open_pairs = found.open if found else None
-        plans = [plan(dev, graph, level, c, outlook.sets, open_pairs) for c in self.choices(level.level, outlook)]
-        _launch_all(dev, plans)
+        _launch_all(dev, plan(dev, graph, level, self.choices(level.level, outlook), outlook.sets, open_pairs))
         if found:
             pruning.lift(dev, graph, level, found, outlook.pairs)
 
@@ -168,12 +171,27 @@ def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:
 
 
 def plan(
-    dev: Device, graph: Graph, level: Level, choice: Choice, sets: float, open_pairs: int | None
-) -> Callable[..., None]:
-    """Fill the queue of one class of rows; returns its launch, by stream.
+    dev: Device, graph: Graph, level: Level, choices: list[Choice], sets: float, open_pairs: int | None
+) -> list[Callable[..., None]]:
+    """Fill the queues of the classes of rows; returns their launches, by stream.
 
     `sets`: those of all rows at this level; `open_pairs`: address of RowClass.open.
     """
+    planned, launches = Plan(), []
+    for i, choice in enumerate(choices):
+        queue, rows, launch = _plan_class(dev, graph, level, choice, sets)
+        rows.open = open_pairs
+        planned.queue[i], planned.rows[i] = queue, rows
+        launches.append(launch)
+    phases = max(queue.phases for queue in planned.queue)
+    dev.launch(*PLAN[0], (phases, len(choices)), (1024,), (graph, level, planned))
+    return launches
+
+
+def _plan_class(
+    dev: Device, graph: Graph, level: Level, choice: Choice, sets: float
+) -> tuple[Queue, RowClass, Callable[..., None]]:
+    """Queue of a class of rows, how it is cut into items, and the launch of its tests."""
     l, p, take = level.level, graph.p, dev.scratch.take
     kernel = dev.kernels.get(*choice.kernel)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
@@ -182,8 +200,7 @@ def plan(
         sets_per_item = min(sets_per_item, sets / (2.0 * grid))
     phases = min(62, max(1, choice.items_at_most.bit_length()))
     queue = Queue(take(8 * phases * (p + 1)), take(8 * p), phases, p, choice.index)
-    rows = RowClass(open_pairs, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
-    dev.launch("schur/plan", "plan_phases", (phases,), (1024,), (graph, level, queue, rows))
+    rows = RowClass(None, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
     own = Level.from_buffer_copy(level)
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)
     own.slots = max(1, min(32, WORK_BYTES // bytes_per_slot))
@@ -194,4 +211,5 @@ def plan(
         args = (ptr(take(8 * grid * w_doubles)), i64(w_doubles), i32(choice.ptile))
     else:
         args = (ptr(dev.subsets(choice.suffix, TABLE_COLUMNS[choice.suffix])), i32(choice.high))
-    return functools.partial(kernel, (grid,), (choice.block,), (graph, own, queue, *args), shared=choice.shared)
+    launch = functools.partial(kernel, (grid,), (choice.block,), (graph, own, queue, *args), shared=choice.shared)
+    return queue, rows, launch

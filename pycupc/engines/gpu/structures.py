@@ -36,6 +36,7 @@ class Counters(ctypes.Structure):
         *((name, c_ulonglong) for name in ("decided", "bounds", "spared")),
         ("worth", c_double),
         ("turns", c_ulonglong * 4),
+        *((name, c_ulonglong) for name in ("arrivals", "finished")),
     ]
 
 
@@ -84,6 +85,12 @@ class Queue(ctypes.Structure):
     _fields_ = [*_pointers("offsets", "chunk"), *((name, c_int) for name in ("phases", "p", "index"))]
 
 
+class Plan(ctypes.Structure):
+    """The classes of a level, with their queues."""
+
+    _fields_ = [("queue", Queue * 6), ("rows", RowClass * 6)]
+
+
 class Shape(ctypes.Structure):
     """One side of a level of cuPC-E or cuPC-S."""
 
@@ -99,7 +106,7 @@ class RowCounts(ctypes.Structure):
 class Records(ctypes.Structure):
     """The separating sets that a level found."""
 
-    _fields_ = _pointers("start", "x", "y", "rank", "S", "r")
+    _fields_ = _pointers("start", "rank", "found")
 
 
 class Codes(ctypes.Structure):
@@ -138,7 +145,7 @@ class SetRange(ctypes.Structure):
 
 
 STRUCTURES = (
-    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
+    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Plan, Shape, RowCounts, Records),
     *(Codes, Room, Doubtful, SetRange),
 )
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Staging memory for copies from the host: CHUNK bytes per slot, SLOTS slots, page-locked, kept between runs.
-CHUNK, SLOTS = 4 << 20, 32
-#: Up to this many bytes one thread is as fast (kernels/LOG.md).
-DIRECT = 32 << 20
+#: Staging memory for copies from the host, page-locked and kept between runs; bytes that a thread copies at a time.
+STAGING, CHUNK = 64 << 20, 2 << 20
+#: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
+DIRECT = 4 << 20
+#: Threads that copy, the calling one included.
+THREADS = max(1, min(6, os.cpu_count() or 1))
 #: Larger results are not page-locked.
 MOST_LOCKED = 2 << 30
 
@@ -24,46 +28,54 @@ Piece = tuple[int, DTypeLike, tuple[int, ...]]
 class Transfers:
     """Copies on one stream of one device."""
 
-    def __init__(self, cp: Any, stream: Any) -> None:
+    def __init__(self, cp: Any, index: int, stream: Any) -> None:
         self._cp = cp
+        self._index = index
         self._stream = stream
         self._copy = cp.cuda.runtime.memcpyAsync
-        self._staging: tuple[Any, NDArray[np.uint8], int] | None = None
+        self._staging: Any = None
 
     def upload(self, array: NDArray[Any], out: Any) -> None:
         """Copy a C-contiguous host array to device memory through page-locked staging, several threads copying."""
-        source = array.reshape(-1).view(np.uint8)
-        total = source.size
-        if total <= DIRECT:  # CUDA's own staging is as fast
-            self._copy(out.data.ptr, array.ctypes.data, total, 1, self._stream.ptr)
+        source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
+        if total <= DIRECT:
+            self._copy(target, source, total, 1, self._stream.ptr)
             return
         if self._staging is None:
-            memory = self._cp.cuda.alloc_pinned_memory(CHUNK * SLOTS)
-            self._staging = (memory, np.frombuffer(memory, dtype=np.uint8, count=CHUNK * SLOTS), int(memory.ptr))
-        _, view, address = self._staging
-        self._stream.synchronize()  # staging of an earlier upload is free now
-        for start in range(0, total, CHUNK * SLOTS):
-            stop = min(total, start + CHUNK * SLOTS)
-            size = min(CHUNK, -(-(stop - start) // 16))
-            pieces = [(a, min(a + size, stop)) for a in range(start, stop, size)]
+            self._staging = self._cp.cuda.alloc_pinned_memory(STAGING)
+        for start in range(0, total, STAGING):
+            self._stream.synchronize()  # staging of an earlier copy is free now
+            self._upload_staged(source + start, target + start, min(STAGING, total - start))
 
-            def stage(piece: tuple[int, int], start: int = start) -> tuple[int, int]:
-                a, b = piece
-                np.copyto(view[a - start : b - start], source[a:b])
-                return piece
+    def _upload_staged(self, source: int, target: int, total: int) -> None:
+        staging, threads = int(self._staging.ptr), min(THREADS, -(-total // CHUNK))
 
-            moved = map(stage, pieces) if len(pieces) == 1 else copiers().map(stage, pieces)
-            for a, b in moved:
-                self._copy(out.data.ptr + a, address + a - start, b - a, 1, self._stream.ptr)
-            if stop < total:
-                self._stream.synchronize()
+        def work(thread: int) -> None:
+            self._cp.cuda.runtime.setDevice(self._index)
+            for at in range(thread * CHUNK, total, threads * CHUNK):
+                size = min(CHUNK, total - at)
+                ctypes.memmove(staging + at, source + at, size)  # without the interpreter's lock
+                self._copy(target + at, staging + at, size, 1, self._stream.ptr)
 
-    def download(self, *pieces: Piece) -> list[NDArray[Any]]:
+        others = [copiers().submit(work, thread) for thread in range(1, threads)]
+        try:
+            work(0)
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+
+    def duplicate(self, source: int, out: Any) -> None:
+        """Copy from an address of device memory to a device array."""
+        self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
+
+    def download(self, *pieces: Piece, stream: Any = None) -> list[NDArray[Any]]:
         """Start copying device memory to the host; wait for the stream before reading.
 
         The arrays share one page-locked block of CuPy's pool, which takes it back when the last of them is gone.
         """
-        sizes = [-(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
+        through = (stream or self._stream).ptr
+        sizes = [-(-math.prod(shape) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
         total = sum(sizes)
         memory: Any
         if total > MOST_LOCKED:
@@ -74,9 +86,9 @@ class Transfers:
             address = int(memory.ptr)
         out, offset = [], 0
         for (source, dtype, shape), size in zip(pieces, sizes, strict=True):
-            count = int(np.prod(shape))
+            count = math.prod(shape)
             if count:
-                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, self._stream.ptr)
+                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, through)
             out.append(np.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
             offset += size
         return out
@@ -84,7 +96,7 @@ class Transfers:
 
 @functools.cache
 def copiers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=max(1, min(4, os.cpu_count() or 1)), thread_name_prefix="pycupc-copy")
+    return ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pycupc-copy")
 
 
 class Scratch:

@@ -161,10 +161,85 @@ test_that("another indepTest is called back and gives pcalg's object", {
   same_object(ours, do.call(pcalg::pc, drawn))
 })
 
+test_that("u2pd = \"retry\" leaves R's generator as pcalg leaves it", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  ends <- character(0)
+  for (seed in c(2, 10, 16, 51, 101)) {
+    set.seed(seed)
+    p <- 12
+    X <- matrix(rnorm(40 * p), 40) %*% matrix(rnorm(p * p), p)
+    args <- list(list(C = stats::cor(X), n = 40), pcalg::gaussCItest, alpha = 0.2, p = p, u2pd = "retry")
+    set.seed(100)
+    ours <- do.call(cu_pc, args)
+    after <- .Random.seed
+    set.seed(100)
+    theirs <- suppressWarnings(do.call(pcalg::pc, args))
+    expect_identical(after, .Random.seed)
+    expect_true(identical(ours@graph, theirs@graph))
+    ends <- c(ends, do.call(cu_plain, c(list("pc"), args))$orientation)
+  }
+  expect_setequal(ends, paste("retry:", c("extendable", "reoriented", "forced", "random"))) # else too little was tried
+})
+
+# A test that writes down how it is called.
+logged <- function(test) {
+  calls <- character(0)
+  f <- function(x, y, S, suffStat) {
+    p <- test(x, y, S, suffStat)
+    calls <<- c(calls, paste(x, y, "given", paste(S, collapse = " "), "is", format(p, digits = 15)))
+    p
+  }
+  list(test = f, calls = function() calls)
+}
+
+test_that("a test that is not symmetric, or random, is called as in pcalg and gives pcalg's object", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  d <- simulated(8, 100, 4, 3)
+  gauss <- pcalg::gaussCItest
+  tests <- list(
+    symmetric = function(x, y, S, suffStat) gauss(x, y, S, suffStat),
+    upper = function(x, y, S, suffStat) if (x > y) 0 else gauss(x, y, S, suffStat),
+    lower = function(x, y, S, suffStat) if (x < y) 0 else gauss(x, y, S, suffStat),
+    random = function(x, y, S, suffStat) stats::runif(1)^3
+  )
+  orientations <- list(list(), list(conservative = TRUE), list(maj.rule = TRUE), list(u2pd = "retry"))
+  for (test in tests) {
+    for (extra in orientations) {
+      run <- function(f) {
+        record <- logged(test)
+        set.seed(11)
+        fit <- suppressWarnings(f(d$suffStat, record$test, 0.05, p = 8))
+        list(fit = fit, calls = record$calls(), seed = .Random.seed)
+      }
+      pair <- if (length(extra)) {
+        list(function(...) do.call(cu_pc, c(list(...), extra)), function(...) do.call(pcalg::pc, c(list(...), extra)))
+      } else {
+        list(cu_skeleton, pcalg::skeleton)
+      }
+      ours <- run(pair[[1]])
+      theirs <- run(pair[[2]])
+      expect_identical(ours$calls, theirs$calls)
+      expect_identical(ours$seed, theirs$seed)
+      same_object(ours$fit, theirs$fit)
+    }
+  }
+})
+
 test_that("an error in the indepTest is the R error that the user sees", {
   skip_if_no_pcalg()
   skip_if_no_python()
   expect_error(cu_pc(list(), function(x, y, S, suffStat) stop("my own trouble"), 0.05, p = 4), "my own trouble")
+  condition <- structure(class = c("mine", "error", "condition"), list(message = "m", call = NULL))
+  expect_error(cu_pc(list(), function(x, y, S, suffStat) stop(condition), 0.05, p = 4), class = "mine")
+  expect_error(cu_pc(list(), function(x, y, S, suffStat) NULL, 0.05, p = 4), "must return one number.*got NULL")
+  expect_warning(
+    expect_message(cu_pc(list(), function(x, y, S, suffStat) {
+      if (x == 1 && y == 2) message("said in the test")
+      if (x == 1 && y == 3) warning("warned in the test")
+      1
+    }, 0.05, p = 4), "said in the test"), "warned in the test")
 })
 
 test_that("pcalg's functions give on our object what they give on pcalg's", {
@@ -217,4 +292,24 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
     })
   }
   expect_identical(refused, 0) # no function stopped with an error
+})
+
+test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (seed in 1:3) {
+    set.seed(seed)
+    X <- pcalg::rmvDAG(2000, pcalg::randomDAG(12, 0.3))[, -1] # the first variable is hidden
+    S <- list(C = stats::cor(X), n = 2000)
+    onward <- function(skeleton) {
+      found <- pcalg::pdsep(skeleton@graph, S, pcalg::gaussCItest, p = 11, sepset = skeleton@sepset, alpha = 0.01,
+        pMax = skeleton@pMax)
+      list(found, pcalg::udag2pag(found$G * 1, found$sepset))
+    }
+    ours <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
+    theirs <- pcalg::skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
+    expect_equal(onward(ours), onward(theirs))
+    sparse <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11, sepset = "sparse")
+    expect_equal(onward(cu_expand(sparse)), onward(theirs))
+  }
 })

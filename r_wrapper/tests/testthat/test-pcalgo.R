@@ -63,10 +63,10 @@ test_that("that the sparse form was chosen is said once", {
   old <- state$said_sparse
   on.exit(state$said_sparse <- old)
   state$said_sparse <- NULL
-  expect_silent(say_sparse("auto", 5000))
-  expect_silent(say_sparse("sparse", 5001))
-  expect_message(say_sparse("auto", 5001), "cu_expand\\(\\) fills the slot")
-  expect_silent(say_sparse("auto", 5001))
+  expect_silent(say_sparse("auto", 20000))
+  expect_silent(say_sparse("sparse", 20001))
+  expect_message(say_sparse("auto", 20001), "cu_expand\\(\\) fills the slot")
+  expect_silent(say_sparse("auto", 20001))
 })
 
 test_that("an object is taken apart into what it was built from", {

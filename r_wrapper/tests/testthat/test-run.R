@@ -59,16 +59,22 @@ test_that("verbose prints a line per level, progress a bar", {
   expect_identical(sum(grepl("^level [0-9]+: [0-9]+ tests, [0-9]+ edges removed, ", lines)), fit$max.ord + 1L)
   reporter <- make_reporter(FALSE, TRUE) # short levels show no bar, so it is called directly
   expect_output({
-    reporter$on_progress(2, 50, 100, 30)
+    reporter$on_event(list(kind = "progress", level = 2, done = 50, at_most = 100, edges = 30))
     reporter$close()
   }, "level 2, 30 edges, at most 100 tests.*50%")
   expect_silent(cu_plain("skeleton", S, alpha = 0.05, p = 8))
 })
 
-test_that("long arrays travel in blocks", {
+test_that("without shared memory, arrays travel as bytes in blocks", {
   skip_if_no_python()
   S <- small_problem(p = 12, n = 100)
-  whole <- cu_plain("pc", S, alpha = 0.1, p = 12)
+  gaps <- abs(outer(1:12, 1:12, "-")) == 3
+  ask <- function() {
+    answer <- cu_plain("pc", S, alpha = 0.1, p = 12, fixedGaps = gaps)
+    answer$seconds <- NULL
+    answer
+  }
+  shared <- ask()
   blocks <- environment(transport)
   old <- blocks$block_bytes
   set <- function(value) {
@@ -77,10 +83,36 @@ test_that("long arrays travel in blocks", {
     assign("block_bytes", value, blocks)
   }
   set(64)
-  on.exit(set(old))
-  pieces <- cu_plain("pc", S, alpha = 0.1, p = 12)
-  whole$seconds <- pieces$seconds <- NULL
-  expect_identical(pieces, whole)
+  state$share_memory <- FALSE
+  on.exit({
+    set(old)
+    state$share_memory <- TRUE
+  })
+  job <- open_job("pc")
+  close_job(job)
+  expect_null(job$vectors)
+  expect_identical(ask(), shared)
+})
+
+test_that("Python sees R's own memory, and C comes back unchanged", {
+  skip_if_no_python()
+  job <- open_job("pc")
+  on.exit(close_job(job))
+  expect_type(job$vectors, "environment")
+  S <- small_problem()
+  before <- S$C + 0
+  invisible(cu_plain("pc", S, alpha = 0.1, p = 8))
+  expect_identical(S$C, before)
+})
+
+test_that("a C that is symmetric up to rounding only is read as pcalg reads it", {
+  skip_if_no_python()
+  S <- small_problem()
+  S$C[3, 1] <- S$C[1, 3] + 1e-10
+  upper <- S
+  upper$C[lower.tri(S$C)] <- t(S$C)[lower.tri(S$C)]
+  ask <- function(S) cu_plain("pc", S, alpha = 0.05, p = 8)$pMax
+  expect_identical(ask(S), ask(upper))
 })
 
 test_that("pMax can be left out", {

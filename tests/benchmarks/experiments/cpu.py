@@ -14,7 +14,9 @@ CALIBRATION = "std_100_5_500"
 QUICK_SETS = (CALIBRATION, "std_150_6_300", "std_300_5_500")
 #: CRAN's pcalg is built without OpenMP on Linux, so that numCores has no effect there; this is a build with OpenMP.
 OPENMP = "stable.fast, OpenMP"
-PCALG = ("stable", "stable.fast", OPENMP)
+#: Another R package, which runs pcalg's stable algorithm in several processes.
+PARALLEL = "ParallelPC"
+IN_R = ("stable", "stable.fast", OPENMP, PARALLEL)
 
 
 def run(args: Any) -> None:
@@ -23,7 +25,7 @@ def run(args: Any) -> None:
     args.limit = args.limit or 600.0
     result = record.new("cpu", args)
     result["threads"] = threads
-    wanted = list(args.engines or ("cpu", "reference", "stable", "stable.fast"))
+    wanted = list(args.engines or ("cpu", "reference", "stable", "stable.fast", PARALLEL))
     if args.openmp_pcalg is not None:
         wanted.append(OPENMP)
     names = list(args.sets or (QUICK_SETS if args.quick else (CALIBRATION, *workloads.SETS)))
@@ -37,7 +39,7 @@ def run(args: Any) -> None:
         if answer is None:
             continue
         for who in wanted:
-            if who not in (*PCALG, "reference") or _seconds(row["runs"].get(who, {})):
+            if who not in (*IN_R, "reference") or _seconds(row["runs"].get(who, {})):
                 continue
             if too_long := predicted(who, row, result, args.limit):
                 row["runs"][who] = too_long
@@ -76,11 +78,14 @@ def _reference(w: workloads.Workload, answer: workloads.Answer, limit: float) ->
 
 
 def _pcalg(w: workloads.Workload, method: str, threads: int, answer: workloads.Answer, args: Any) -> dict[str, Any]:
-    """A live pcalg; its answer must be ours, edge for edge (and test for test with `stable`)."""
-    library = args.openmp_pcalg if method == OPENMP else None
-    out = peers.pcalg(w, method.split(",")[0], threads, repeats=3, budget=60, limit=args.limit, library=library)
+    """A live pcalg or ParallelPC; its answer must be ours, edge for edge (and test for test but for stable.fast)."""
+    if method == PARALLEL:
+        out = peers.parallel_pc(w, threads, repeats=3, budget=60, limit=args.limit)
+    else:
+        library = args.openmp_pcalg if method == OPENMP else None
+        out = peers.pcalg(w, method.split(",")[0], threads, repeats=3, budget=60, limit=args.limit, library=library)
     summary = peers.summary(out, answer.skeleton)
-    if "tests" in summary and method == "stable":
+    if "tests" in summary and method in ("stable", PARALLEL):
         summary["tests_equal"] = tuple(summary["tests"]) == answer.n_edgetests
     return summary
 

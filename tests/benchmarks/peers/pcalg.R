@@ -1,6 +1,7 @@
 # Time pcalg, or pycupc in R, on a correlation matrix: Rscript pcalg.R FOLDER
 # FOLDER holds C.bin (float64, p x p) and job.txt (lines: p, n, alpha, method, threads, repeats, seconds, orient);
-# method is "stable" or "stable.fast" (skeleton()), "pc" (pc() with stable.fast) or "cu_pc" (of the checkout around here);
+# method is "stable" or "stable.fast" (skeleton()), "pc" (pc() with stable.fast), "cu_pc" (of the checkout around here),
+# "ParallelPC" or "ParallelPC, mem.efficient" (pc_parallel());
 # leaves graph.bin (int32 p x p, row to column), tests.txt, seconds.txt, cpu_seconds.txt (of all threads: near
 # threads x seconds on a quiet machine), versions.txt
 args <- commandArgs(trailingOnly = TRUE)
@@ -10,14 +11,22 @@ p <- as.integer(job[1]); n <- as.integer(job[2]); alpha <- as.numeric(job[3]); m
 threads <- as.integer(job[5]); repeats <- as.integer(job[6]); budget <- as.numeric(job[7]); orient <- job[8] == "1"
 C <- matrix(readBin(file.path(folder, "C.bin"), "double", p * p), p, p)
 suppressPackageStartupMessages(library(pcalg))
-writeLines(c(R.version.string, as.character(packageVersion("pcalg"))), file.path(folder, "versions.txt"))
+versions <- c(R.version.string, as.character(packageVersion("pcalg")))
+if (startsWith(method, "ParallelPC")) versions <- c(versions, as.character(packageVersion("ParallelPC")))
+writeLines(versions, file.path(folder, "versions.txt"))
 suff <- list(C = C, n = n)
 if (method == "cu_pc") source(Sys.getenv("PYCUPC_CU_PC"))
+parallel_pc <- function(mem.efficient) {
+  suppressPackageStartupMessages({library(parallel); library(ParallelPC)})
+  pc_parallel(suff, gaussCItest, alpha, p = p, num.cores = max(threads, 2L), mem.efficient = mem.efficient)
+}
 run <- switch(method,
   stable = function() skeleton(suff, gaussCItest, alpha, p = p, method = method),
   stable.fast = function() skeleton(suff, gaussCItest, alpha, p = p, method = method, numCores = threads),
   pc = function() pc(suff, gaussCItest, alpha, p = p, skel.method = "stable.fast", numCores = threads),
-  cu_pc = function() cu_pc(suff, gaussCItest, alpha, p = p, numCores = threads, engine = "cpu", progress = FALSE)
+  cu_pc = function() cu_pc(suff, gaussCItest, alpha, p = p, numCores = threads, engine = "cpu", progress = FALSE),
+  ParallelPC = function() parallel_pc(FALSE),
+  "ParallelPC, mem.efficient" = function() parallel_pc(TRUE)
 )
 began <- proc.time()[["elapsed"]]
 seconds <- cpu_seconds <- numeric(0)

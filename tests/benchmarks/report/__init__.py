@@ -3,7 +3,7 @@
 raw, names, tables               reading raw files; names of implementations; tables and their cells
 style, bars, curves, heat_maps   pictures
 prose                            sentences
-all_sets, gpu, sweeps, answers, pruning   sections
+all_sets, gpu, sweeps, answers, pruning, call   sections
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import record
-from . import all_sets, answers, gpu, prose, pruning, sweeps
+from . import all_sets, answers, call, gpu, prose, pruning, sweeps
 
 RAW = (
     "cpu",
@@ -26,6 +26,7 @@ RAW = (
     "accuracy",
     "r",
     "pruning",
+    "call",
 )
 SECTIONS = (
     all_sets.section,
@@ -39,6 +40,7 @@ SECTIONS = (
     answers.accuracy,
     answers.in_r,
     pruning.section,
+    call.section,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import record, workloads
-from ..experiments.cpu import CALIBRATION
+from ..experiments.cpu import CALIBRATION, IN_R
 from . import bars, names, prose
 from .raw import captions, merged, seconds
 from .tables import Table, cell, digits, time
@@ -18,6 +18,7 @@ WHO = (
     "stable",
     "stable.fast",
     "stable.fast, OpenMP",
+    "ParallelPC",
     "reference",
     "cpu",
     "gpucsl",
@@ -30,7 +31,7 @@ WHO = (
 SPEEDUPS = {
     "stable": ("speedups-stable", ("stable",)),
     "stable.fast": ("speedups", ("stable", "stable.fast")),
-    "cuPC-library": ("speedups-cupc", ("stable", "stable.fast", "stable.fast, OpenMP", "reference", "cuPC-library")),
+    "cuPC-library": ("speedups-cupc", (*IN_R, "reference", "cuPC-library")),
 }
 
 

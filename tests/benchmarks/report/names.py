@@ -18,7 +18,7 @@ LABELS = {
     "one block an edge": "one block per edge",
 }
 #: Implementations whose times are given in seconds; those of the others are in milliseconds.
-IN_SECONDS = ("stable", "stable.fast", "stable.fast, OpenMP", "reference", "cpu", "causal-learn", "pgmpy")
+IN_SECONDS = ("stable", "stable.fast", "stable.fast, OpenMP", "ParallelPC", "reference", "cpu", "causal-learn", "pgmpy")
 
 
 def label(who: str) -> str:

@@ -1,15 +1,17 @@
-"""What a terminal shows during a run: correlations, one line per level, compiling where it takes place, warnings."""
+"""What a terminal shows during a run: correlations, one line per level, compiling where it takes place."""
 
 from __future__ import annotations
 
 import sys
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
 from pycupc.log import lines_to
+
+#: Called as hook(level, tests done, tests at most, edges left).
+Hook = Callable[[int, int, int, int], None]
 
 _WIDTH = 24
 _SECONDS_BETWEEN_DRAWINGS = 0.1
@@ -26,6 +28,7 @@ class LevelBar:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._correlations_began: float | None = None
+        self._writing_began: float | None = None
         self._level: int | None = None
         self._drawn = 0.0
         self._length = 0
@@ -60,6 +63,14 @@ class LevelBar:
         if passed > 1:
             self.notice(f"correlations {done / total:4.0%}  {passed:.0f} s")
 
+    def writing(self, begun: int, total: int, name: str) -> None:
+        """Progress of writing the files, shown where it takes more than a second."""
+        now = time.monotonic()
+        if self._writing_began is None:
+            self._writing_began = now
+        if now - self._writing_began > 1:
+            self.notice(f"writing {begun / total:4.0%}  {name}")
+
     def close(self, *, finished: bool = True) -> None:
         """End the last line, so that the output that follows begins on a line of its own."""
         self._end_level("done" if finished else "stopped")
@@ -86,9 +97,9 @@ class LevelBar:
 
 
 @contextmanager
-def level_bar(*, wanted: bool = True) -> Iterator[LevelBar | None]:
-    """A bar on stderr, closed at the end; None if it is not wanted or stderr is not a terminal."""
-    if not (wanted and sys.stderr.isatty()):
+def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelBar | None]:
+    """A bar on stderr, closed at the end; None if it is not wanted, or stderr is no terminal and `anywhere` not set."""
+    if not (wanted and (anywhere or sys.stderr.isatty())):
         yield None
         return
     bar = LevelBar(sys.stderr)
@@ -107,18 +118,24 @@ def level_bar(*, wanted: bool = True) -> Iterator[LevelBar | None]:
 
 
 @contextmanager
-def shown_warnings() -> Iterator[list[str]]:
-    """Print each warning on stderr as one line, and collect them."""
-    messages: list[str] = []
+def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
+    """What the argument `progress` of `pycupc.pc` asks for: a bar for True, nothing for False and None.
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        messages.append(str(message))
-        print(f"warning: {message}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        warnings.showwarning = show
-        yield messages
+    Raises
+    ------
+    TypeError
+        If it is something else and not callable.
+    """
+    if isinstance(progress, bool):
+        with level_bar(wanted=progress, anywhere=True) as bar:
+            yield bar
+        return
+    if progress is not None and not callable(progress):
+        raise TypeError(
+            "progress must be True, False, None, or callable (level, tests done, tests at most, edges left), got "
+            f"{progress!r}"
+        )
+    yield progress
 
 
 def clock(seconds: float) -> str:

@@ -1,0 +1,96 @@
+// rows.cuh -- sums over the rows of the next graph: where each row begins, and what the host needs to plan its level.
+#pragma once
+#include "common/warp.cuh"
+
+// Sums over rows for the next level, of one thread, then of the block; see Counters.
+struct Outlook {
+    u64 widest;
+    unsigned rows[6];
+    double sets, tests;
+};
+
+// Row x has `degree` neighbours: what it means for tests of size `level`.
+DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, const Binomials& binom,
+                    const Classes& classes) {
+    o.widest = max(o.widest, ((u64)degree << 32) | (0xffffffffu - (unsigned)x));
+    if (degree <= level) return;
+    int group = 0;
+    for (int c = 0; c < 5; ++c) group += degree > classes.bound[c];
+    for (int c = 0; c < 6; ++c) o.rows[c] += group == c;
+    const double sets = (double)binom(degree, level);
+    o.sets += sets;
+    o.tests += sets * (degree - level);  // = degree * C(degree - 1, level): each set serves the neighbours outside it
+}
+
+// Rows of one thread in a turn: neighbours, of which the thread makes the sums by itself.
+constexpr int ROWS = 4;
+
+// Exclusive sums of counts [p] into starts [p + 1]; returns the total, in all threads. Whole block.
+template <typename Each>
+DEVICE i64 scan_counts(const i64* counts, i64* starts, const int p, i64* partial, Each each) {
+    i64 before = 0;
+    for (int base = 0; base < p; base += ROWS * blockDim.x) {
+        const int x0 = base + ROWS * threadIdx.x;
+        i64 own[ROWS], sum = 0;
+        UNROLL
+        for (int h = 0; h < ROWS; ++h) {
+            own[h] = x0 + h < p ? counts[x0 + h] : 0;
+            sum += own[h];
+        }
+        i64 at = scan_over_block(sum, partial, before);
+        UNROLL
+        for (int h = 0; h < ROWS; ++h) {
+            if (x0 + h >= p) break;
+            starts[x0 + h] = at;
+            at += own[h];
+            each(x0 + h, (int)own[h]);
+        }
+    }
+    if (threadIdx.x == 0) starts[p] = before;
+    return before;
+}
+
+// next.start from the rows' pairs, records.start from their separating sets, and the counts that the host needs to plan
+// the next level (counters->pairs and all after it). One block.
+DEVICE void scan_of_rows(const Graph& next, const Level& lv, const RowCounts& rows, const Records& records,
+                         const Classes& classes) {
+    __shared__ i64 partial[32];
+    __shared__ Outlook total;
+    const int p = (int)next.p;
+    if (threadIdx.x == 0) total = {};
+    Outlook mine = {};
+    const i64 pairs = scan_counts(rows.kept, next.start, p, partial, [&](int x, int degree) {
+        add_row(mine, x, degree, lv.level + 1, lv.binom, classes);
+    });
+    const i64 found = rows.removed ? scan_counts(rows.removed, records.start, p, partial, [](int, int) {}) : 0;
+    mine.widest = max_over_warp(mine.widest);
+    mine.sets = sum_over_warp(mine.sets);
+    mine.tests = sum_over_warp(mine.tests);
+    for (int c = 0; c < 6; ++c) mine.rows[c] = sum_over_warp(mine.rows[c]);
+    if ((threadIdx.x & 31) == 0) {
+        atomicMax(&total.widest, mine.widest);
+        atomicAdd(&total.sets, mine.sets);
+        atomicAdd(&total.tests, mine.tests);
+        for (int c = 0; c < 6; ++c) atomicAdd(&total.rows[c], mine.rows[c]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        Counters& out = *lv.counters;
+        out.pairs = (u64)pairs;
+        out.widest = total.widest;
+        out.records = (u64)found;
+        out.sets = total.sets;
+        out.tests_at_most = total.tests;
+        for (int c = 0; c < 6; ++c) out.rows[c] = total.rows[c];
+    }
+}
+
+// The end of a level: the counters go to the host, into page-locked memory, and become zero for the next level. One block.
+DEVICE void report(Counters* counters, Counters* host) {
+    __syncthreads();
+    u64 *from = (u64*)counters, *to = (u64*)host;
+    for (int i = threadIdx.x; i < (int)(sizeof(Counters) / sizeof(u64)); i += blockDim.x) {
+        to[i] = *(volatile u64*)&from[i];
+        from[i] = 0;
+    }
+}

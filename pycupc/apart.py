@@ -1,0 +1,126 @@
+"""Functions called in a second process, which imports what they need while the first is still busy with other work.
+
+Importing matplotlib and drawing a picture take as long as the levels of a problem of thousands of variables. The second
+process is started at once, and has imported everything by the time there is something to draw.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pycupc.caches import set_environment
+
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve(sys.argv[2:])"
+)
+
+
+class SecondProcess:
+    """Makes calls one after the other; started by entering it, ended by leaving it, at the latest with this process.
+
+    Where it cannot be started or dies, the calls are made here.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        What it imports at once.
+    """
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        self._modules = modules
+        self._process: subprocess.Popen[bytes] | None = None
+        self._calls = 0
+
+    def __enter__(self) -> SecondProcess:
+        import json
+
+        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), *self._modules]
+        # A session of its own, so that Ctrl-C on the terminal reaches this process only.
+        with contextlib.suppress(OSError, ValueError):
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def start(self, function: Callable[..., object], *arguments: Any) -> Callable[[], None]:
+        """Begin ``function(*arguments)``, all of which can be pickled; returns what waits for its end.
+
+        What waits raises the exception that the function raised. Calls are awaited in the order of their start; not all
+        of them need to be.
+        """
+
+        def here() -> None:
+            function(*arguments)
+
+        process = self._process
+        if process is None or process.stdin is None:
+            return here
+        self._calls += 1
+        number = self._calls
+        try:
+            pickle.dump((number, function, arguments), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
+        except OSError:
+            return here
+
+        def wait() -> None:
+            answered = 0
+            try:
+                while answered != number:
+                    answered, error = pickle.load(process.stdout)  # type: ignore[arg-type]
+            except (EOFError, OSError, pickle.UnpicklingError):
+                here()
+                return
+            if error is not None:
+                raise error
+
+        return wait
+
+
+def serve(modules: Sequence[str]) -> None:
+    """The second process: import the modules, then make the calls that come through stdin, until it is closed."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a function prints must not get between the replies
+    set_environment()
+    for module in modules:
+        importlib.import_module(module)
+    while True:
+        try:
+            number, function, arguments = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        error: Exception | None = None
+        try:
+            function(*arguments)
+        except Exception as raised:
+            error = _plain(raised)
+        pickle.dump((number, error), replies)
+        replies.flush()
+
+
+def _plain(error: Exception) -> Exception:
+    """The exception, or one with its text if it cannot be pickled."""
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return copy if isinstance(copy, Exception) else RuntimeError(str(error))

@@ -1,0 +1,150 @@
+"""The files that ``pycupc run`` writes: one row of `FILES` for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pycupc.results import exports
+from pycupc.results.evidence_table import SEPSETS, sepset_columns
+
+if TYPE_CHECKING:
+    from pycupc.results.pcalgo import PcAlgo
+
+#: Largest number of variables for which the p x p matrix is written as text without --amat.
+MAX_MATRIX = 1000
+#: Largest number of separating sets written as text without --all-sepsets.
+MAX_SEPSETS = 20_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for beyond the default.
+
+    Attributes
+    ----------
+    pictures : sequence of str
+        Formats of the picture.
+    amat, all_sepsets, evidence : bool
+        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
+    """
+
+    pictures: Sequence[str] = ()
+    amat: bool = False
+    all_sepsets: bool = False
+    evidence: bool = False
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One file of the folder of results.
+
+    Attributes
+    ----------
+    name : str
+    description : str
+        What the manifest says of it.
+    content : callable ``(fit, request)``
+        What to write, made from the result: text, or whatever `write` takes.
+    write : callable ``(content, path)``
+        Writes it.
+    wanted : callable ``(request) -> bool``
+        Whether the file was asked for, or is written by default: known before the tests.
+    left_out : callable ``(fit, request) -> str or None``
+        Why this result has no such file; None to write it.
+    modules : sequence of str
+        If not empty, `write` is called in a second process, which has imported these modules while the tests were
+        running: for what is slow to import or to draw. `write` must then be a function of a module, and the content
+        something that can be pickled. An error of `write` other than OSError then costs only this file.
+    """
+
+    name: str
+    description: str
+    content: Callable[[PcAlgo, Request], Any]
+    write: Callable[[Any, Path], None]
+    wanted: Callable[[Request], bool] = lambda request: True
+    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
+    modules: Sequence[str] = ()
+
+
+def _write_text(content: str, path: Path) -> None:
+    path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
+
+
+def _edges(fit: PcAlgo) -> str:
+    return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
+
+
+def _draw(content: tuple[Any, Sequence[str]], path: Path) -> None:
+    from pycupc import plotting
+
+    plotting.save(*content, path)
+
+
+def _page(fit: PcAlgo, request: Request) -> Any:
+    from pycupc.results import explored
+
+    return explored.content(fit)
+
+
+def _write_page(content: Any, path: Path) -> None:
+    from pycupc.explorer import write_page
+
+    write_page(content, path)
+
+
+def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
+    n = fit.found_sepset.n_stored
+    return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
+
+
+def _no_amat(fit: PcAlgo, request: Request) -> str | None:
+    return None if request.amat or fit.p <= MAX_MATRIX else f"{fit.p:,} variables; --amat writes it"
+
+
+def _picture(ending: str) -> FileKind:
+    return FileKind(
+        f"graph.{ending}",
+        "picture",
+        content=lambda fit, _: (fit.sparse_graph, fit.labels),
+        write=_draw,
+        wanted=lambda request: ending in request.pictures,
+        modules=("pycupc.plotting.draw", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.patches"),
+    )
+
+
+def _text(
+    name: str,
+    description: str,
+    content: Callable[[PcAlgo], str],
+    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None,
+) -> FileKind:
+    return FileKind(name, description, lambda fit, _: content(fit), _write_text, left_out=left_out)
+
+
+#: Every file but manifest.json, in the order in which they are begun: those of the second process first.
+FILES = (
+    *(_picture(ending) for ending in ("png", "svg", "pdf")),
+    FileKind(
+        "graph.html",
+        "the graph and its evidence, to explore in a browser",
+        content=_page,
+        write=_write_page,
+        modules=("pycupc.explorer", "scipy.sparse.csgraph"),
+    ),
+    FileKind(
+        "result.npz",
+        "the complete result; pycupc.PcAlgo.load reads it",
+        content=lambda fit, request: (fit, request.evidence),
+        write=lambda content, path: content[0].save(path, evidence=content[1] or None),
+    ),
+    _text("edges.csv", exports.EDGE_LIST, _edges),
+    _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), _no_sepsets),
+    _text("amat.csv", exports.PCALG_AMAT, lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels), _no_amat),
+    _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
+    _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
+    _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),
+    _text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
+)

@@ -1,0 +1,58 @@
+"""Ctrl-C and SIGTERM during a command."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt):
+        yield
+
+
+@contextmanager
+def only_once(answer: str) -> Iterator[Callable[[], None]]:
+    """Interrupt at the first signal only: later ones print `answer`, and so do all after a call of what is yielded."""
+    interrupted = False
+
+    def no_more() -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    def interrupt(*_: object) -> None:
+        if interrupted:
+            print(f"pycupc: {answer}", file=sys.stderr, flush=True)
+            return
+        no_more()
+        raise KeyboardInterrupt
+
+    with _handled(interrupt):
+        yield no_more
+
+
+@contextmanager
+def _handled(handler: Callable[..., Any]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
+        yield
+        return
+    # A signal that is ignored, as SIGINT of a job in the background, stays ignored.
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

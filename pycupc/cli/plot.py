@@ -1,0 +1,93 @@
+"""``pycupc plot``: a picture, or a page to explore, of a result or of the neighbourhood of some of its variables."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pycupc.cli.command import OK, add_command
+
+if TYPE_CHECKING:
+    from pycupc.gaussian.suffstat import SuffStat
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+_DESCRIPTION = """\
+Draw a result, or what lies around some of its variables:
+
+    pycupc plot results --open                     opens the page that 'pycupc run' wrote
+    pycupc plot results                            a picture of the whole graph
+    pycupc plot results --around TP53              TP53 and what is within 2 edges, labelled
+    pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
+    pycupc plot results --around TP53 --out near.html     a page to explore it in the browser
+
+RESULT is a folder that 'pycupc run' wrote or a file that PcAlgo.save wrote.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = add_command(
+        commands,
+        "plot",
+        main,
+        summary="a picture of a result, or of what is around a variable",
+        description=_DESCRIPTION,
+    )
+    add = parser.add_argument
+    add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
+    add("--around", action="append", metavar="NAME", help="draw this variable and what is near it; may be repeated")
+    add("--radius", type=int, default=2, metavar="K", help="how many edges away is near (default %(default)s)")
+    add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
+    add("--data", metavar="FILE", help="observations, for a page: correlations that the result does not hold")
+    add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run with parsed arguments; returns the exit code."""
+    from pycupc import plotting
+    from pycupc.cli.compare import load_or_compute
+
+    if args.radius < 0:
+        args.parser.error(f"--radius must be 0 or more, got {args.radius}")
+    page = args.result / "graph.html"
+    if args.open and args.out is None and args.around is None and page.is_file():
+        _open(page)
+        return OK
+    out = args.out or Path(_file_name(args.around))
+    ending = out.suffix.lower()
+    if ending not in (*_PICTURES, ".html"):
+        args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
+    fit = load_or_compute(args.result, None if args.data is None else _suff_stat(args.data))
+    if ending == ".html":
+        fit.explore(out, around=args.around, radius=args.radius, show=False)
+    else:
+        plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
+    print(f"{out} is written")
+    if args.open:
+        _open(out)
+    return OK
+
+
+def _open(path: Path) -> None:
+    """Open a file in the browser, or in what the system opens such files with."""
+    import webbrowser
+
+    print(f"opening {path}")
+    webbrowser.open(path.resolve().as_uri())
+
+
+def _suff_stat(path: str) -> SuffStat:
+    from pycupc.data.readers import read_data
+    from pycupc.gaussian.suffstat import SuffStat
+
+    return SuffStat.from_data(read_data(path))
+
+
+def _file_name(around: list[str] | None) -> str:
+    """graph.png, or the first variable's name where it can be that of a file."""
+    if not around:
+        return "graph.png"
+    return (re.sub(r"[^\w.-]+", "_", around[0])[:60].strip("._") or "neighbourhood") + ".png"

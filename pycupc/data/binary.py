@@ -1,0 +1,86 @@
+"""Tables in files that are not text: Parquet and Feather through pyarrow, Excel through openpyxl.
+
+A damaged file makes these libraries raise errors of many kinds; here, each becomes a `DataError`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.errors import DataError
+from pycupc.data.source import Source
+
+#: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
+NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
+
+_KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
+
+
+def read_arrow(source: Source) -> Any:
+    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column."""
+    try:
+        import pyarrow
+        from pyarrow import feather, parquet
+    except ImportError as error:
+        kind = _KINDS[source.kind]
+        raise DataError(f"{source.name}: reading {kind} requires pyarrow: pip install 'pycupc[parquet]'") from error
+    try:
+        content = pyarrow.BufferReader(source.content)
+        if source.kind == "parquet":
+            table = parquet.ParquetFile(content, page_checksum_verification=True).read()
+        else:
+            table = feather.read_table(content)
+        table.validate(full=True)
+        index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+        return table.drop_columns([name for name in index if isinstance(name, str) and name in table.column_names])
+    except Exception as error:  # pyarrow has many of its own
+        raise _damaged(source, error) from error
+
+
+def arrow_values(table: Any) -> NDArray[np.float64]:
+    """The values of a pyarrow.Table of numeric columns, float64 (n, p); NaN for null."""
+    X = np.empty((table.num_rows, table.num_columns), order="F")
+    for k, column in enumerate(table.columns):
+        X[:, k] = column.cast("float64", safe=False).to_numpy()
+    return X
+
+
+def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
+    """The rows of a sheet of an Excel file: their numbers and cells, as text.
+
+    Left out are empty rows, and empty columns at the right.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise DataError(f"{source.name}: reading Excel requires openpyxl: pip install 'pycupc[excel]'") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # openpyxl warns of styles and extensions that have no values
+            book = openpyxl.load_workbook(BytesIO(source.content), read_only=True, data_only=True)
+            names = list(book.sheetnames)
+            chosen = names[0] if sheet is None and len(names) == 1 else sheet
+            cells = [list(row) for row in book[chosen].values] if chosen in names else None
+    except Exception as error:  # openpyxl, zipfile and the XML parser have many of their own
+        raise _damaged(source, error) from error
+    if cells is None:
+        wanted = "choose one with --sheet" if sheet is None else f"none is {sheet!r}"
+        raise DataError(f"{source.name}: has the sheets {', '.join(map(repr, names))}; {wanted}")
+    table = [[_text(cell) for cell in row] for row in cells]
+    width = max((k + 1 for row in table for k, cell in enumerate(row) if cell), default=0)
+    return [(k, (row + [""] * width)[:width]) for k, row in enumerate(table, start=1) if any(row)]
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _damaged(source: Source, error: Exception) -> DataError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return DataError(f"{source.name}: not a readable {_KINDS[source.kind]} file ({reason[:200]})")

@@ -1,0 +1,129 @@
+"""Reader of tables of categories, for the tests of discrete data: any text in a cell is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data import binary
+from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.readers import facts_of
+from pycupc.data.source import Source, open_text, read_source
+from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
+
+#: Cells that mean "no value". "none" and "null" do not: they may be categories.
+MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
+
+#: A column with more different texts does not look like a category.
+MOST_LEVELS = 255
+
+
+@dataclass(frozen=True)
+class CategoryTable:
+    """A table of categories as it was read from a file.
+
+    Attributes
+    ----------
+    cells : object (n, p)
+        Texts; rows are observations, columns variables.
+    labels : list of p str
+    layout : str
+        How the file was read, in words.
+    facts : dict
+        Path, sha256 and number of bytes.
+    """
+
+    cells: NDArray[np.object_]
+    labels: list[str]
+    layout: str
+    facts: dict[str, Any]
+
+    def looks_categorical(self) -> bool:
+        """Whether at least half of the columns hold no number at all, and none has very many different values."""
+        different = [set(column) for column in self.cells.T.tolist()]
+        words = sum(not any(map(is_number, values)) for values in different)
+        return 2 * words >= len(different) and max(map(len, different)) <= MOST_LEVELS
+
+
+def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> CategoryTable:
+    """Read a table of categories: rows are observations, columns are variables.
+
+    Parameters
+    ----------
+    path : str or Path
+        As of `read_data`.
+    options : ReadOptions, optional
+        Without ``header="no"`` the first line holds the names.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as such a table.
+    """
+    options = options or ReadOptions()
+    source = read_source(path)
+    names, body, layout = _from_arrow(source) if source.kind in ("parquet", "feather") else _from_cells(source, options)
+    check_names(source.name, names, options.drop)
+    kept = [k for k, name in enumerate(names) if name not in options.drop]
+    labels = [names[k] for k in kept]
+    if len(labels) < 2:
+        raise DataError(
+            f"{source.name}: needs at least 2 columns (variables), has {len(labels)}; is the delimiter right?"
+        )
+    cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
+    return CategoryTable(_without_missing(source.name, cells, labels, options), labels, layout, facts_of(source))
+
+
+def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
+    table = binary.read_arrow(source)
+    columns = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
+    return [str(name) for name in table.column_names], list(zip(*columns, strict=True)), f"the names of {source.kind}"
+
+
+def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[list[str]], str]:
+    if source.kind == "excel":
+        numbered = binary.read_sheet(source, options.sheet)
+    else:
+        with open_text(source) as text:
+            first_line = text.readline()
+            text.seek(0)
+            delimiter = options.delimiter or find_delimiter(source.ending, first_line)
+            numbered = list(rows(source.name, text, delimiter, options.comment))
+    grid = [[cell.strip() for cell in row] for _, row in numbered]
+    if not grid or (len(grid) == 1 and options.header != "no"):
+        raise DataError(f"{source.name}: no rows of data")
+    width = len(grid[-1])
+    if options.header == "no":
+        names, body, layout = [f"V{k + 1}" for k in range(width)], grid, "no names; the variables are V1, V2, ..."
+    else:
+        names, body, layout = grid[0], grid[1:], "line 1 holds the names"
+    has_row_names = options.index == "yes" or (options.index == "auto" and (len(names) == width - 1 or names[0] == ""))
+    if has_row_names:
+        names, body = names[len(names) - width + 1 :], [row[1:] for row in body]
+        layout += "; column 1 holds row names"
+    for (line, _), row in zip(numbered[len(grid) - len(body) :], body, strict=True):
+        if len(row) != len(names):
+            raise DataError(f"{source.name}: line {line} has {len(row)} cells, the names are {len(names)}")
+    return names, body, layout
+
+
+def _without_missing(
+    name: str, cells: NDArray[np.object_], labels: Sequence[str], options: ReadOptions
+) -> NDArray[np.object_]:
+    no_value = MISSING | {cell.strip().casefold() for cell in options.na}
+    holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
+    incomplete = holes.any(axis=1)
+    if not incomplete.any():
+        return cells
+    if options.missing == "drop-rows" and not incomplete.all():
+        return cells[~incomplete]
+    columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
+    raise DataError(
+        f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
+        f"{len(columns)} ({some(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
+    )

@@ -1,0 +1,144 @@
+"""What a file, a pipe or standard input holds: its bytes, decompressed, and which kind of file they are."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
+from pathlib import Path, PurePath
+from typing import TextIO
+
+from pycupc.data.errors import DataError
+
+#: Stands for standard input.
+STDIN = "-"
+
+#: Endings and first bytes of compressed files, and the module of the standard library that reads them.
+_COMPRESSED = ((".gz", b"\x1f\x8b", "gzip"), (".bz2", b"BZh", "bz2"), (".xz", b"\xfd7zXZ\0", "lzma"))
+
+#: Endings and first bytes of the files of tables that are not text.
+_TABLES = (
+    ((".parquet", ".pq"), b"PAR1", "parquet"),
+    ((".feather", ".arrow", ".ipc"), b"ARROW1", "feather"),
+    ((".xlsx", ".xlsm"), b"PK\x03\x04", "excel"),
+)
+
+#: What is no table that this package reads, by its first bytes, and what to do about it.
+_OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
+    b"\x93NUMPY": "a NumPy array; read it with numpy.load, and pass the array to pycupc.pc",
+    b"\x89HDF": "an HDF5 file, such as .h5ad; read it in Python, and pass the table to pycupc.pc",
+    b"FEA1": "a Feather file of version 1; write it again with a newer pandas or pyarrow",
+    b"\x80\x04": "a Python pickle; read it in Python, and pass the table to pycupc.pc",
+    b"\x80\x05": "a Python pickle; read it in Python, and pass the table to pycupc.pc",
+    b"RDX": "data of R; write them as CSV with write.csv",
+    b"X\n\0": "data of R; write them as CSV with write.csv",
+    b"%PDF": "a PDF document; export the table as CSV",
+    b"(\xb5/\xfd": "compressed with zstd; decompress it first: zstd -dc FILE | pycupc run -",
+    b"\xff\xfe": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+    b"\xfe\xff": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+}
+
+#: Bytes that text may hold: no control characters but tab and the ends of lines.
+_TEXT = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: the path, or "standard input".
+    ending : str
+        Ending of the name in small letters, without that of a compression: ".csv" for data.CSV.gz.
+    kind : {"text", "parquet", "feather", "excel"}
+    raw : bytes
+        As in the file.
+    content : bytes
+        Decompressed; the same object as `raw` where nothing is compressed.
+    """
+
+    name: str
+    ending: str
+    kind: str
+    raw: bytes
+    content: bytes
+
+
+def read_source(path: str | PurePath) -> Source:
+    """Read a file, a pipe, or standard input (``-``), once and whole.
+
+    Raises
+    ------
+    DataError
+        There is no such file, it cannot be read, or it is of a kind that holds no table this package reads.
+    """
+    if str(path) == STDIN:
+        name, raw = "standard input", sys.stdin.buffer.read()
+    else:
+        name, raw = str(path), _bytes_of(Path(path))
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    ending = suffixes.pop() if suffixes else ""
+    content = raw
+    for compressed_ending, magic, module in _COMPRESSED:
+        if ending == compressed_ending or raw.startswith(magic):
+            content = _decompressed(name, raw, module)
+            ending = (suffixes.pop() if suffixes else "") if ending == compressed_ending else ending
+            break
+    for start, advice in _OTHERS.items():
+        if content.startswith(start):
+            raise DataError(f"{name}: is {advice}")
+    kind = next((kind for ends, magic, kind in _TABLES if ending in ends or content.startswith(magic)), "text")
+    if kind == "excel" and ending not in (".xlsx", ".xlsm", ""):
+        raise DataError(f"{name}: is an archive (zip, npz, ods, ...); unpack it, or save the table as CSV or .xlsx")
+    return Source(name, ending, kind, raw, content)
+
+
+@contextmanager
+def open_text(source: Source) -> Iterator[TextIO]:
+    """The text of a source, which must be UTF-8 without control characters; else a `DataError` names the line."""
+    content = source.content
+    others = content.translate(None, _TEXT)
+    if others:
+        position = content.index(others[0])
+        what = "a NUL byte" if others[0] == 0 else f"the control character 0x{others[0]:02x}"
+        raise DataError(f"{_place(source, position)}: {what}; this is no table of text, or it is damaged")
+    try:
+        content.decode("utf-8") if not content.isascii() else None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{_place(source, error.start)}: not UTF-8 text (byte 0x{content[error.start]:02x}). If it is Latin-1, as "
+            "Excel and R write on Windows: save it as CSV UTF-8, or: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+        ) from error
+    yield TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
+
+
+def _bytes_of(path: Path) -> bytes:
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
+    if path.is_dir():
+        raise DataError(f"{path}: is a directory, expected a file")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+def _decompressed(name: str, raw: bytes, module: str) -> bytes:
+    package = importlib.import_module(module)
+    damaged = (OSError, EOFError, ValueError, zlib.error, *((package.LZMAError,) if module == "lzma" else ()))
+    try:
+        content: bytes = package.decompress(raw)
+    except damaged as error:
+        raise DataError(f"{name}: cannot be read as {module} data ({error})") from error
+    return content
+
+
+def _place(source: Source, position: int) -> str:
+    return f"{source.name}, line {source.content.count(10, 0, position) + 1}"

@@ -1,0 +1,86 @@
+"""A level that runs, the records of levels that have ended, and a level to be gone over later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines.base import Floats, Ints
+from pycupc.engines.gpu.device import Device
+
+
+@dataclass(frozen=True)
+class PendingLevel:
+    """A level at which pairs were decided without all their tests.
+
+    level : int
+    cutoff : float
+        Largest |r| that was independent.
+    offsets : int64 (p + 1,)
+    neighbours : int32 (E,)
+        The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
+    """
+
+    level: int
+    cutoff: float
+    offsets: NDArray[np.int64]
+    neighbours: Ints
+
+
+@dataclass(frozen=True)
+class Running:
+    """A level that has been launched.
+
+    level : int
+    cutoff : float
+    pairs : int
+        Ordered pairs of the graph that it tests.
+    found : device array uint8
+        Room for its records.
+    """
+
+    level: int
+    cutoff: float
+    pairs: int
+    found: Any
+
+
+def record_bytes(level: int) -> int:
+    """Bytes of a record: r, x, y, S; see `Found` in kernels/graph/removals.cu."""
+    return 16 + 4 * level
+
+
+def no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
+    """x, y, S, r of no records."""
+    none = np.empty(0, np.int32)
+    return none, none, np.empty((0, level), np.int32), np.empty(0)
+
+
+class RecordCopies:
+    """Copies of records to the host, which go on while the next levels run."""
+
+    def __init__(self, dev: Device) -> None:
+        self._dev = dev
+        self._copying: list[tuple[Any, Any]] = []  # event, device array
+
+    def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
+        """x, y, S, r of the m records in a device array; complete after `wait`."""
+        self._copying = [(event, array) for event, array in self._copying if not event.done]
+        if not m:
+            return no_records(level)
+        dev = self._dev
+        (raw,) = dev.transfers.download((found.data.ptr, np.uint8, (m * record_bytes(level),)), stream=dev.copies)
+        event = dev.cp.cuda.Event(disable_timing=True)
+        event.record(dev.copies)
+        self._copying.append((event, found))
+        x, y = (raw[k * m : (k + 4) * m].view(np.int32) for k in (8, 12))
+        return x, y, raw[16 * m :].view(np.int32).reshape(m, level), raw[: 8 * m].view(np.float64)
+
+    def wait(self) -> None:
+        """Wait for all copies."""
+        for event, _ in self._copying:
+            event.synchronize()
+        self._copying = []

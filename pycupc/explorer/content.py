@@ -1,0 +1,104 @@
+"""What a page of the explorer shows: a graph, or a part of it, and the evidence for and against its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.sparse_graph import Ints, SparseGraph
+
+Floats = NDArray[np.float64]
+
+#: Most variables and edges that a page holds.
+MAX_NODES, MAX_EDGES = 5_000, 20_000
+#: Most removed pairs of level 1 and above that a page lists.
+MAX_REMOVED = 100_000
+#: Most variables for which a page holds the correlations of all pairs.
+MAX_CORRELATIONS = 800
+
+
+@dataclass(frozen=True, eq=False)
+class RemovedPairs:
+    """Pairs that a non-empty set separated.
+
+    Attributes
+    ----------
+    x, y : int (k,)
+        The pair, in the order of its separating test.
+    level : int (k,)
+        Size of the set.
+    members : int (sum of level,)
+        All sets, one after the other; they may name variables that the page does not draw.
+    r, p : float (k,) or None
+        Partial correlation, or, where that is not known, p-value.
+    complete_from : int
+        Every pair of the page that was removed at this level or a later one is listed; 1: all are.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    level: NDArray[Any]
+    members: NDArray[Any]
+    r: Floats | None
+    p: Floats | None
+    complete_from: int
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """All that a page shows. Variables are numbered 0, 1, ... as the page draws them.
+
+    Attributes
+    ----------
+    title, facts, note : str
+        Headline; a line of figures; what the page leaves out, if anything.
+    graph : SparseGraph
+        The variables and edges that are drawn.
+    labels : sequence of str
+        Of these variables, followed by those that only separating sets name.
+    degree : int (p,)
+        Number of neighbours in the whole result.
+    edge_p : float (m,)
+        Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested.
+    edge_r : float (m,) or None
+        Correlation of its ends.
+    reasons : sequence of m sequences
+        What set its arrowheads: each [rule, variable, ...].
+    stability : float (m,) or None
+        A frequency from 0 to 1 that the caller gave.
+    removed : RemovedPairs
+    gaps : int (k, 2)
+        Pairs that fixedGaps excludes.
+    correlations : float (p (p - 1) / 2,) or None
+        Of all pairs i < j, by rows, if the graph is small.
+    cutoffs : sequence of float or None
+        Largest |r| judged independent, for each level; None where every r is.
+    n, alpha : float or None
+    edges_left_out : int
+        Edges among the variables of the page that it does not hold.
+    start : int or None
+        Variable whose neighbourhood is shown first.
+    """
+
+    title: str
+    facts: str
+    note: str
+    graph: SparseGraph
+    labels: Sequence[str]
+    degree: NDArray[np.int64]
+    edge_p: Floats
+    edge_r: Floats | None
+    reasons: Sequence[Sequence[Sequence[str | int]]]
+    stability: Floats | None
+    removed: RemovedPairs
+    gaps: Ints
+    correlations: Floats | None
+    cutoffs: Sequence[float | None]
+    n: float | None
+    alpha: float | None
+    edges_left_out: int = 0
+    start: int | None = None

@@ -1,0 +1,192 @@
+"use strict";
+// The graph and the evidence: reads the block of data, and answers what is adjacent to what, and why.
+// Everything here is plain numbers and texts; no label is ever put into the page as markup.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** A typed array from {type, base64}. */
+function unpack(packed) {
+  if (!packed) return null;
+  const text = atob(packed.base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const kinds = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
+  return new kinds[packed.type](bytes.buffer);
+}
+
+const KINDS = ["directed", "undirected", "bidirected"];
+const SIGNS = ["→", "—", "↔"];
+
+const graph = (() => {
+  const e = data.edges, r = data.removed;
+  const g = {
+    nodes: data.nodes, // the variables that are drawn; further labels are only named in separating sets
+    labels: data.labels,
+    x: unpack(data.x),
+    y: unpack(data.y),
+    tail: unpack(e.tail),
+    head: unpack(e.head),
+    kind: unpack(e.kind),
+    p: unpack(e.p), // -1: never tested, because fixedEdges requires the edge
+    r: unpack(e.r),
+    stability: unpack(e.stability),
+    degree: unpack(data.degree), // in the whole result, of which this page may hold a part
+    removed: { x: unpack(r.x), y: unpack(r.y), level: unpack(r.level), r: unpack(r.r), p: unpack(r.p), members: unpack(r.members) },
+    gaps: new Set(),
+    correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
+  };
+  g.m = g.tail.length;
+  // incident edges of each node: edge numbers in incident[start[v] .. start[v + 1]], smallest p first
+  g.start = new Uint32Array(g.nodes + 1);
+  for (let k = 0; k < g.m; k++) { g.start[g.tail[k] + 1]++; g.start[g.head[k] + 1]++; }
+  for (let v = 0; v < g.nodes; v++) g.start[v + 1] += g.start[v];
+  const order = Array.from({ length: g.m }, (_, k) => k).sort((a, b) => g.p[a] - g.p[b] || a - b);
+  g.incident = new Uint32Array(2 * g.m);
+  const next = g.start.slice();
+  for (const k of order) { g.incident[next[g.tail[k]]++] = k; g.incident[next[g.head[k]]++] = k; }
+  g.edgeOf = new Map();
+  for (let k = 0; k < g.m; k++) g.edgeOf.set(pairKey(g.tail[k], g.head[k]), k);
+  const gaps = unpack(data.gaps);
+  for (let k = 0; k < gaps.length; k += 2) g.gaps.add(pairKey(gaps[k], gaps[k + 1]));
+  const count = g.removed.x.length;
+  g.removed.start = new Uint32Array(count + 1); // the set of pair k has as many members as its level
+  for (let k = 0; k < count; k++) g.removed.start[k + 1] = g.removed.start[k] + g.removed.level[k];
+  return g;
+})();
+
+function pairKey(a, b) { return a < b ? a * 65536 + b : b * 65536 + a; }
+function name(v) { return graph.labels[v]; }
+function other(k, v) { return graph.tail[k] === v ? graph.head[k] : graph.tail[k]; }
+function edgesOf(v) { return graph.incident.subarray(graph.start[v], graph.start[v + 1]); }
+
+/** Sign of edge k as seen from node v: what stands between v and the other end. */
+function signFrom(k, v) {
+  if (graph.kind[k]) return SIGNS[graph.kind[k]];
+  return graph.tail[k] === v ? "→" : "←";
+}
+
+/** Positions in the list of removed pairs by pair, and by variable; made when somebody asks first. */
+const removals = {
+  of: null,
+  ofNode: null,
+  index() {
+    if (this.of) return;
+    this.of = new Map();
+    this.ofNode = new Map();
+    const { x, y } = graph.removed;
+    for (let k = 0; k < x.length; k++) {
+      this.of.set(pairKey(x[k], y[k]), k);
+      for (const v of [x[k], y[k]]) {
+        if (!this.ofNode.has(v)) this.ofNode.set(v, []);
+        this.ofNode.get(v).push(k);
+      }
+    }
+  },
+  find(a, b) { this.index(); return this.of.get(pairKey(a, b)); },
+  at(v) { this.index(); return this.ofNode.get(v) || []; },
+  set(k) { return graph.removed.members.subarray(graph.removed.start[k], graph.removed.start[k + 1]); },
+};
+
+/** Complementary error function; Numerical Recipes' erfcc, relative error below 1.2e-7. */
+function erfc(x) {
+  const t = 1 / (1 + 0.5 * Math.abs(x));
+  const c = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
+  const value = t * Math.exp(-x * x + c.reduceRight((sum, a) => sum * t + a));
+  return x >= 0 ? value : 2 - value;
+}
+
+/** Two-sided p-value of Fisher's z of a partial correlation given `level` variables. */
+function pValue(r, level) {
+  const df = data.n - level - 3;
+  if (!(df > 0) || Number.isNaN(r)) return 1;
+  return erfc(Math.sqrt(df / 2) * Math.abs(Math.atanh(Math.max(-0.9999999, Math.min(0.9999999, r)))));
+}
+
+function removedP(k) {
+  const { r, p, level } = graph.removed;
+  return r ? pValue(r[k], level[k]) : p ? p[k] : NaN;
+}
+
+function marginal(a, b) {
+  if (!graph.correlations) return null;
+  const i = Math.min(a, b), j = Math.max(a, b);
+  return graph.correlations[i * graph.nodes - (i * (i + 1)) / 2 + (j - i - 1)];
+}
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "not known";
+  if (value === 0) return "0";
+  return String(Number(value.toPrecision(digits)));
+}
+function pText(p) { return p === 0 ? "< 1e-300" : number(p); }
+function marginText(m) { return Number.isFinite(m) ? (m < 1e-7 ? "< 1e-7" : number(m)) : "not known"; }
+function setText(members) { return members.length ? "{" + Array.from(members, name).join(", ") + "}" : "the empty set"; }
+
+/** What set an arrowhead, as a sentence; `reason` is [rule, variable, ...] as pycupc's trace has it. */
+function reasonText([rule, ...v]) {
+  const [a, b, c, d] = v.map(name);
+  if (rule === "collider") return `Collider ${a} → ${b} ← ${c}: ${a} and ${c} are not adjacent, and the set that separates them does not contain ${b}.`;
+  if (rule === "R1") return `Meek's rule 1: ${a} → ${b} is known and ${a} is not adjacent to ${c}; ${c} → ${b} would make another collider, so ${b} → ${c}.`;
+  if (rule === "R2") return `Meek's rule 2: ${a} → ${b} → ${c} is known; ${c} → ${a} would close a cycle, so ${a} → ${c}.`;
+  if (rule === "R3") return `Meek's rule 3: ${b} → ${d} and ${c} → ${d}, both joined to ${a}; ${d} → ${a} would make a cycle or a collider, so ${a} → ${d}.`;
+  return `Set by ${rule} of ${v.map(name).join(", ")}.`;
+}
+
+/** The evidence for or against the edge between a and b: {title, status, text, facts: [[name, value]], nodes}. */
+function why(a, b) {
+  const k = graph.edgeOf.get(pairKey(a, b));
+  if (k !== undefined) return whyKept(k);
+  const pair = `${name(a)} and ${name(b)}`;
+  if (graph.gaps.has(pairKey(a, b))) {
+    return { title: pair, status: "no edge", text: "fixedGaps excludes this edge; it was never tested.", facts: [], nodes: [] };
+  }
+  const at = removals.find(a, b);
+  if (at !== undefined) return whyRemoved(at);
+  if (data.edges.left_out) {
+    return { title: pair, status: "not known here", text: "This page holds only a part of the edges. In Python, fit.why() answers for every pair.", facts: [], nodes: [] };
+  }
+  if (data.removed.complete_from > 1) {
+    return { title: pair, status: "no edge", facts: [], nodes: [],
+      text: `Removed at level ${data.removed.complete_from - 1} or earlier. This page lists the removed pairs that came closest to staying; in Python, fit.why() answers for every pair.` };
+  }
+  return whyLevelZero(a, b, marginal(a, b));
+}
+
+function whyLevelZero(a, b, r) {
+  const facts = [["level", "0"], ["separating set", "the empty set"]];
+  if (r !== null) facts.push(["correlation r", number(r, 4)], ["p-value", pText(pValue(r, 0))]);
+  const cutoff = data.cutoffs[0];
+  if (cutoff) {
+    facts.push(["largest |r| judged independent", number(cutoff, 4)]);
+    if (r !== null) facts.push(["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r)))]);
+  }
+  return { title: `${name(a)} and ${name(b)}`, status: "no edge", text: "Removed at level 0: independent without conditioning on anything.", facts, nodes: [] };
+}
+
+function whyRemoved(k) {
+  const { x, y, level, r } = graph.removed;
+  const members = removals.set(k), p = removedP(k), cutoff = data.cutoffs[level[k]];
+  const facts = [["level", String(level[k])], ["separating set", setText(members)], ["side", x[k] < y[k] ? `A: neighbours of ${name(x[k])}` : `B: neighbours of ${name(x[k])}`]];
+  if (r) facts.push(["partial correlation r", number(r[k], 4)]);
+  facts.push(["p-value", pText(p)]);
+  if (r && cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)], ["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r[k])))]);
+  return { title: `${name(x[k])} and ${name(y[k])}`, status: "no edge", facts, nodes: Array.from(members).filter((v) => v < graph.nodes),
+    text: `Removed at level ${level[k]}: independent given ${setText(members)}.` };
+}
+
+function whyKept(k) {
+  const a = graph.tail[k], b = graph.head[k], p = graph.p[k];
+  const facts = [["type", KINDS[graph.kind[k]]]];
+  let text = "The edge stayed: no set that was tested makes the two independent.";
+  if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
+  else {
+    facts.push(["largest p-value of its tests", pText(p)]);
+    if (data.alpha) facts.push(["margin (alpha − p)", `${number(data.alpha - p)} (alpha = ${data.alpha})`]);
+  }
+  if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
+  if (graph.stability) facts.push(["stability frequency", number(graph.stability[k])]);
+  const reasons = data.edges.reasons[k] || [];
+  for (const reason of reasons) facts.push(["arrow", reasonText(reason)]);
+  if (!reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
+  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes: [] };
+}

@@ -1,0 +1,179 @@
+"use strict";
+// Puts the parts together: what a click, a key, a filter or printing does.
+
+/** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
+function update({ fit: fitted = false, table: tabled = true } = {}) {
+  byId("whole").disabled = !state.near;
+  byId("mode").textContent = state.near
+    ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
+    : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;
+  if (fitted) fit();
+  draw();
+  fillDetails();
+  if (tabled) fillTable();
+}
+
+function filtersChanged() { readFilters(); recompute(); update({ fit: state.near }); }
+
+/** What a click on the picture, or Enter, does with what it meets. */
+function open(found) {
+  if (!found) { state.node = state.near ? state.node : null; state.pair = null; recompute(); }
+  else if (found.pair) selectPair(...found.pair);
+  else if (state.near) { select(found.node); if (hiddenNeighbours(found.node, new Set(state.nodes))) grow(found.node); else recompute(); return update({ fit: true }); }
+  else { select(found.node); recompute(); }
+  return update();
+}
+
+function point(event) {
+  const box = view.canvas.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+function setUpPointer() {
+  let from = null, moved = false;
+  const pointers = new Map();
+  const tip = byId("tip");
+  view.canvas.onpointerdown = (event) => {
+    view.canvas.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, point(event));
+    from = point(event);
+    moved = pointers.size > 1;
+  };
+  view.canvas.onpointermove = (event) => {
+    const [x, y] = point(event);
+    if (pointers.has(event.pointerId)) {
+      const before = pointers.get(event.pointerId);
+      pointers.set(event.pointerId, [x, y]);
+      if (pointers.size === 2) { // two fingers
+        const still = Array.from(pointers.entries()).find(([id]) => id !== event.pointerId)[1];
+        zoom(Math.hypot(x - still[0], y - still[1]) / Math.max(1, Math.hypot(before[0] - still[0], before[1] - still[1])), ...still);
+      } else if (moved || Math.hypot(x - from[0], y - from[1]) > 4) {
+        moved = true;
+        view.x += x - before[0];
+        view.y += y - before[1];
+      }
+      if (moved) drawSoon();
+      tip.hidden = true;
+      return;
+    }
+    const found = under(x, y);
+    view.canvas.style.cursor = found ? "pointer" : "grab";
+    tip.hidden = !found;
+    if (!found) return;
+    tip.textContent = found.pair ? why(...found.pair).title : `${name(found.node)}: ${graph.degree[found.node]} edges`;
+    tip.style.left = `${Math.min(x + 14, view.width - 220)}px`;
+    tip.style.top = `${y + 16}px`;
+  };
+  view.canvas.onpointerup = view.canvas.onpointercancel = (event) => {
+    pointers.delete(event.pointerId);
+    if (!moved && from && event.type === "pointerup") open(under(...point(event)));
+    if (!pointers.size) from = null;
+  };
+  view.canvas.onpointerleave = () => { tip.hidden = true; };
+  view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) { startAt(found.node); update({ fit: true }); } };
+  view.canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...point(event)); drawSoon(); }, { passive: false });
+}
+
+/** Keys on the picture; the letters work everywhere but in a field. */
+function setUpKeys() {
+  const pan = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+  const steps = {
+    "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
+    n: () => walk(1), p: () => walk(-1),
+    Enter: () => { if (state.node !== null) { if (state.near) open({ node: state.node }); else { startAt(state.node); update({ fit: true }); } } },
+    w: () => { showAll(); update({ fit: true }); },
+    Escape: () => { state.node = state.pair = null; recompute(); update(); },
+  };
+  document.onkeydown = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.key === "/") { byId("search").focus(); event.preventDefault(); return; }
+    if (event.target.id === "rows" || (event.key === "Enter" && event.target.tagName === "BUTTON")) return;
+    if (event.key in pan && event.target === view.canvas) { view.x += pan[event.key][0]; view.y += pan[event.key][1]; draw(); }
+    else if (event.key in steps) { steps[event.key](); draw(); }
+    else return;
+    event.preventDefault();
+  };
+  byId("rows").onkeydown = (event) => {
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e9, End: 1e9 };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    openRow(Math.max(0, Math.min(table.rows.length - 1, table.active + moves[event.key])));
+  };
+}
+
+/** Select the next variable among those beside the selected one; without a selection, the one with most edges. */
+function walk(step) {
+  if (state.node === null) select(state.nodes.reduce((best, v) => (graph.degree[v] > graph.degree[best] ? v : best), state.nodes[0]));
+  else {
+    if (walk.from === undefined || walk.at !== state.node) { walk.from = state.node; walk.i = -1; }
+    const beside = Array.from(edgesOf(walk.from), (k) => other(k, walk.from)).filter((v) => !state.near || state.places.has(v));
+    if (!beside.length) return;
+    walk.i = (walk.i + step + beside.length) % beside.length;
+    select(beside[walk.i]);
+  }
+  walk.at = state.node;
+  recompute();
+  update();
+}
+
+function setUpFilters() {
+  byId("filters").onsubmit = (event) => event.preventDefault();
+  for (const field of byId("filters").querySelectorAll("input:not(#slider), select")) field.onchange = filtersChanged;
+  byId("low").oninput = byId("high").oninput = byId("most-p").oninput = filtersChanged;
+  // the slider runs over the logarithm of p, from the smallest p-value to alpha
+  byId("slider").oninput = () => {
+    const slider = byId("slider"), end = Number(slider.max);
+    byId("most-p").value = Number(slider.value) >= end ? "" : (10 ** (-15 * (1 - slider.value / end)) * (data.alpha || 1)).toPrecision(2);
+    filtersChanged();
+  };
+  byId("reset").onclick = () => { resetFilters(); filtersChanged(); };
+  byId("stability-row").hidden = !graph.stability;
+  byId("removed-row").hidden = !graph.removed.x.length;
+}
+
+function setUpSearch() {
+  searchField(byId("search"), byId("found"), (v) => { startAt(v); update({ fit: true }); });
+  const pair = [null, null];
+  ["one", "two"].forEach((id, i) => searchField(byId(id), byId(`${id}-found`), (v) => {
+    pair[i] = v;
+    if (pair[0] === null || pair[1] === null || pair[0] === pair[1]) return;
+    state.node = null;
+    selectPair(...pair);
+    recompute();
+    update();
+  }));
+}
+
+function setUpPrint() {
+  window.onbeforeprint = () => { draw(3); fillRows(true); };
+  window.onafterprint = () => { draw(); fillRows(); };
+}
+
+function start() {
+  document.title = `${data.title} – pycupc`;
+  byId("title").textContent = data.title;
+  byId("facts").textContent = data.facts;
+  byId("note").textContent = data.note;
+  byId("note").hidden = !data.note;
+  byId("removed-note").textContent = data.removed.note;
+  setUpPointer();
+  setUpKeys();
+  setUpFilters();
+  setUpSearch();
+  setUpPrint();
+  byId("whole").onclick = () => { showAll(); update({ fit: true }); };
+  byId("closer").onclick = () => { zoom(1.3); draw(); };
+  byId("farther").onclick = () => { zoom(1 / 1.3); draw(); };
+  byId("fit").onclick = () => { fit(); draw(); };
+  byId("print").onclick = () => window.print();
+  for (const id of ["list-edges", "list-removed"]) byId(id).onchange = () => { table.removed = byId("list-removed").checked; table.sort = null; fillTable(); };
+  byId("rows").onscroll = () => fillRows();
+  new ResizeObserver(() => { const { width, height } = view; resize(); if (Math.abs(width - view.width) + Math.abs(height - view.height) > 30) fit(); draw(); fillRows(); }).observe(view.canvas);
+  readFilters(); // a browser may have kept what the fields held before the page was loaded again
+  recompute();
+  if (data.start !== null) startAt(data.start);
+  update({ fit: true });
+  performance.mark("drawn");
+}
+
+start();

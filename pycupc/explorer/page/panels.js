@@ -1,0 +1,121 @@
+"use strict";
+// Search, filters, and what is known of the selection.
+
+function byId(id) { return document.getElementById(id); }
+
+/** An element; texts are always texts, never markup. */
+function el(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("on") || key === "className" || key === "title") made[key] = value;
+    else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Variables whose label contains the text: equal ones first, then those that begin with it. */
+function matches(text, most = 12) {
+  const plain = (label) => label.toLowerCase().replace(/\s+/g, " ").trim(); // a field holds no line breaks
+  const wanted = plain(text);
+  if (!wanted) return [];
+  const found = [];
+  for (let v = 0; v < graph.nodes; v++) {
+    const label = plain(name(v)), at = label.indexOf(wanted);
+    if (at >= 0) found.push([at === 0 ? (label === wanted ? 0 : 1) : 2, -graph.degree[v], v]);
+  }
+  found.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+  return found.slice(0, most).map((f) => f[2]);
+}
+
+/** Make an input field and its list a search for a variable; `chosen` is called with what was picked. */
+function searchField(input, list, chosen) {
+  let found = [], active = -1;
+  const show = () => {
+    list.replaceChildren(...found.map((v, i) => {
+      const item = el("li", { role: "option", id: `${list.id}${i}`, "aria-selected": i === active }, shortLabel(name(v)), el("small", {}, `${graph.degree[v]} edges`));
+      item.onmousedown = (event) => { event.preventDefault(); pick(v); };
+      return item;
+    }));
+    if (!found.length && input.value.trim()) list.append(el("li", { className: "none" }, "no such variable"));
+    list.hidden = !input.value.trim();
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    if (active >= 0) input.setAttribute("aria-activedescendant", `${list.id}${active}`);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  const pick = (v) => { input.value = shortLabel(name(v)); list.hidden = true; input.setAttribute("aria-expanded", "false"); chosen(v); };
+  input.oninput = () => { found = matches(input.value); active = found.length ? 0 : -1; show(); };
+  input.onblur = () => { list.hidden = true; };
+  input.onkeydown = (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      active = found.length ? (active + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length : -1;
+      show();
+    } else if (event.key === "Enter" && active >= 0) pick(found[active]);
+    else if (event.key === "Escape") { input.value = ""; found = []; show(); input.blur(); return; }
+    else return;
+    event.preventDefault();
+  };
+}
+
+/** Show what is known of the selected variable or pair. */
+function fillDetails() {
+  const box = byId("details");
+  if (state.pair) box.replaceChildren(...pairDetails(...state.pair));
+  else if (state.node !== null) box.replaceChildren(...nodeDetails(state.node));
+  else box.replaceChildren(el("p", { className: "hint" }, "Search a variable, or click one in the picture. Click an edge to read why it is there."));
+}
+
+function pairDetails(a, b) {
+  const found = why(a, b);
+  const list = el("dl");
+  for (const [term, text] of found.facts) list.append(el("dt", {}, term), el("dd", {}, text));
+  const around = el("p", { className: "buttons" }, ...[a, b, ...found.nodes.filter((v) => v !== a && v !== b)].map((v) => nodeButton(v)));
+  return [el("p", { className: found.status === "edge" ? "status" : "status gone" }, found.status), el("h2", {}, found.title), el("p", {}, found.text), list,
+    el("p", { className: "hint" }, "Show the neighbourhood of:"), around];
+}
+
+function nodeButton(v) { return button(shortLabel(name(v)), () => { startAt(v); update({ fit: true }); }, name(v)); }
+
+function button(text, onclick, title = "") { return el("button", { type: "button", title, onclick }, text); }
+
+function nodeDetails(v) {
+  const edges = Array.from(edgesOf(v));
+  const count = (sign) => edges.filter((k) => signFrom(k, v) === sign).length;
+  const counts = [["out of it", count("→")], ["into it", count("←")], ["undirected", count("—")], ["bidirected", count("↔")]];
+  const parts = counts.filter(([, n]) => n).map(([what, n]) => `${n} ${what}`);
+  const shown = new Set(state.nodes), hidden = state.near ? hiddenNeighbours(v, shown) : 0;
+  const actions = el("p", { className: "buttons" });
+  if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
+  if (hidden) actions.append(button(`Add ${Math.min(hidden, STEP)} neighbours`, () => { grow(v); update({ fit: true }); }));
+  if (state.near && state.grown.has(v) && state.grown.size > 1) actions.append(button("Take its neighbours away", () => { shrink(v); update({ fit: true }); }));
+  const neighbours = el("ul", { className: "neighbours" });
+  for (const k of edges.slice(0, 200)) {
+    const u = other(k, v);
+    const text = `${signFrom(k, v)} ${shortLabel(name(u))}`;
+    neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, graph.p[k] < 0 ? "not tested" : `p = ${pText(graph.p[k])}`)));
+  }
+  const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : `${edges.length} edge${edges.length === 1 ? "" : "s"}`;
+  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), actions, neighbours];
+}
+
+/** Read the filters from their fields. */
+function readFilters() {
+  const value = (id, otherwise) => (byId(id).value.trim() === "" || Number.isNaN(Number(byId(id).value)) ? otherwise : Number(byId(id).value));
+  state.filter = {
+    p: value("most-p", Infinity),
+    low: value("low", 0),
+    high: value("high", Infinity),
+    kinds: KINDS.map((kind) => byId(kind).checked),
+    way: byId("way").value,
+    stability: value("stability", 0),
+  };
+  state.removedShown = byId("removed-shown").checked;
+}
+
+function resetFilters() {
+  for (const id of ["most-p", "low", "high", "stability"]) byId(id).value = "";
+  for (const kind of KINDS) byId(kind).checked = true;
+  byId("way").value = "any";
+  byId("slider").value = byId("slider").max;
+  readFilters();
+}

@@ -1,0 +1,110 @@
+"use strict";
+// Positions of a neighbourhood, and which labels are drawn where.
+
+const MAX_STRESS = 900; // variables; larger selections keep their places in the whole graph
+
+/**
+ * Positions of some nodes so that distances follow the lengths of paths: stress majorisation, one node at a time.
+ * `known` holds positions that nodes start from (Map node -> [x, y]); new nodes start around their parent.
+ */
+function placeNodes(nodes, edges, known, parent) {
+  const n = nodes.length, local = new Map(nodes.map((v, i) => [v, i]));
+  const near = nodes.map(() => []);
+  for (const k of edges) {
+    const i = local.get(graph.tail[k]), j = local.get(graph.head[k]);
+    near[i].push(j);
+    near[j].push(i);
+  }
+  const x = new Float64Array(n), y = new Float64Array(n);
+  nodes.forEach((v, i) => {
+    const own = known.get(v), from = known.get(parent.get(v)) || [0, 0];
+    const turn = i * 2.399963; // golden angle: new neighbours spread evenly around their parent
+    [x[i], y[i]] = own || [from[0] + 0.9 * Math.cos(turn), from[1] + 0.9 * Math.sin(turn)];
+  });
+  if (n > MAX_STRESS) {
+    return new Map(nodes.map((v) => [v, [graph.x[v], graph.y[v]]]));
+  }
+  const far = 1 + Math.ceil(Math.sqrt(n));
+  const distance = nodes.map((_, i) => stepsFrom(i, near, far));
+  const rounds = Math.max(15, Math.min(150, Math.round(1.5e7 / (n * n + 1))));
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 0; i < n; i++) {
+      let sx = 0, sy = 0, total = 0;
+      for (let j = 0; j < n; j++) {
+        if (i === j) continue;
+        const dx = x[i] - x[j], dy = y[i] - y[j];
+        const d = distance[i][j], w = 1 / (d * d), ratio = d / Math.max(1e-6, Math.hypot(dx, dy));
+        sx += w * (x[j] + ratio * dx);
+        sy += w * (y[j] + ratio * dy);
+        total += w;
+      }
+      if (total) { x[i] = sx / total; y[i] = sy / total; }
+    }
+  }
+  return new Map(nodes.map((v, i) => [v, [x[i], y[i]]]));
+}
+
+/** Edges on the way from node i to each other node; `far` where there is no way. */
+function stepsFrom(i, near, far) {
+  const steps = new Float32Array(near.length).fill(far);
+  steps[i] = 0;
+  let ring = [i];
+  for (let d = 1; ring.length; d++) {
+    const next = [];
+    for (const u of ring) for (const v of near[u]) if (steps[v] > d && v !== i) { steps[v] = d; next.push(v); }
+    ring = next;
+  }
+  return steps;
+}
+
+/** A label on one line of bounded length, as the pictures have it. */
+function shortLabel(text) {
+  const line = Array.from(text.replace(/\s+/g, " ").trim());
+  return line.length <= 28 ? line.join("") : line.slice(0, 13).join("") + "…" + line.slice(-13).join("");
+}
+
+/** A grid of rectangles that are taken: labels go where nothing is. */
+class Taken {
+  constructor() { this.cells = new Map(); }
+  * around(box) {
+    for (let i = Math.floor(box[0] / 64); i <= Math.floor(box[2] / 64); i++) {
+      for (let j = Math.floor(box[1] / 64); j <= Math.floor(box[3] / 64); j++) yield i * 100003 + j;
+    }
+  }
+  free(box) {
+    for (const cell of this.around(box)) {
+      for (const b of this.cells.get(cell) || []) {
+        if (b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1]) return false;
+      }
+    }
+    return true;
+  }
+  add(box) {
+    for (const cell of this.around(box)) {
+      if (!this.cells.has(cell)) this.cells.set(cell, []);
+      this.cells.get(cell).push(box);
+    }
+  }
+}
+
+/**
+ * Where labels go. `dots` are [{v, x, y, radius}] in order of importance, in pixels; `width` measures a text.
+ * A label that fits nowhere beside its dot and left of `right` is left out, unless its dot is in `always`.
+ */
+function placeLabels(dots, width, always, right) {
+  const taken = new Taken(), placed = [];
+  for (const d of dots) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]);
+  for (const d of dots) {
+    const text = shortLabel(name(d.v)), w = width(text) + 4, h = 15, gap = d.radius + 2;
+    const near = 0.75 * d.radius;
+    const boxes = [
+      [d.x + gap, d.y - h / 2], [d.x - gap - w, d.y - h / 2], [d.x - w / 2, d.y - gap - h], [d.x - w / 2, d.y + gap],
+      [d.x + near, d.y - near - h], [d.x + near, d.y + near], [d.x - near - w, d.y - near - h], [d.x - near - w, d.y + near],
+    ].map(([x, y]) => [x, y, x + w, y + h]);
+    const box = boxes.find((b) => b[0] >= 0 && b[2] <= right && taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
+    if (!box) continue;
+    taken.add(box);
+    placed.push({ v: d.v, text, x: box[0] + 2, y: (box[1] + box[3]) / 2, width: w - 4 });
+  }
+  return placed;
+}

@@ -1,0 +1,140 @@
+"""Turns a `Content` into one HTML file that holds everything it needs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.explorer.content import Content
+from pycupc.plotting.layout import layout
+from pycupc.sparse_graph import DIRECTED
+
+_FOLDER = Path(__file__).parent / "page"
+_SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
+#: Most variables that are placed so that all of their labels have room.
+MAX_ROOMY = 80
+_KINDS = ("directed", "undirected", "bidirected")
+
+
+def write_page(content: Content, path: str | PathLike[str]) -> None:
+    """Write the page of `content` to a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    Path(path).write_text(page(content), encoding="utf-8", newline="\n")
+
+
+def page(content: Content) -> str:
+    """The page of `content`, HTML. The same content gives the same text.
+
+    Labels reach the page in one block of JSON, in which no character can end the block, and the scripts set them as
+    text only. The Content-Security-Policy names the script and the style by their hashes and allows nothing else: no
+    other script runs, and no request leaves the page.
+    """
+    style = (_FOLDER / "explorer.css").read_text(encoding="utf-8")
+    script = '"use strict";\n' + "\n".join(
+        (_FOLDER / name).read_text(encoding="utf-8").removeprefix('"use strict";\n') for name in _SCRIPTS
+    )
+    parts = {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
+    parts["data"] = _json(_data(content))
+    text = (_FOLDER / "explorer.html").read_text(encoding="utf-8")
+    pieces = []
+    while "{" in text:  # one pass over the frame only: what is put in is not searched again
+        before, _, rest = text.partition("{")
+        name, _, text = rest.partition("}")
+        pieces += [before, parts[name]]
+    return "".join([*pieces, text])
+
+
+def _hash(text: str) -> str:
+    """As a Content-Security-Policy names an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON in ASCII whose text cannot end the element of HTML that holds it."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
+    """An array for JavaScript: whole numbers in the smallest type that holds them, others as they are."""
+    if values is None:
+        return None
+    if values.dtype.kind in "iu":
+        values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return {"type": values.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
+
+
+def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
+    """As `_packed`, in single precision."""
+    return None if values is None else _packed(values.astype(np.float32))
+
+
+def _positions(content: Content) -> NDArray[np.float64]:
+    """Where the variables lie in the picture of the whole graph, float64 (p, 2)."""
+    graph = content.graph
+    tail, head, kind = graph.edge_list()
+    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
+    small = graph.p <= MAX_ROOMY
+    if small:  # room for every label beside its dot
+        sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]
+        sizes[:, 1] += 0.15
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8 if small else 0.5) if graph.p else np.zeros((0, 2))
+
+
+def _data(content: Content) -> dict[str, Any]:
+    """What the scripts read; page/data.js names each entry."""
+    graph, removed = content.graph, content.removed
+    tail, head, kind = graph.edge_list()
+    xy = _positions(content)
+    listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
+    if removed.complete_from > 1:
+        listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
+    return {
+        "title": content.title,
+        "facts": content.facts,
+        "note": content.note,
+        "nodes": graph.p,
+        "labels": [str(label) for label in content.labels],
+        "degree": _packed(content.degree),
+        "x": _single(xy[:, 0]),
+        "y": _single(-xy[:, 1]),  # upward on paper, downward on a screen
+        "edges": {
+            "tail": _packed(tail),
+            "head": _packed(head),
+            "kind": _packed(np.array([_KINDS.index(k) for k in kind.tolist()], dtype=np.uint8)),
+            "p": _packed(np.asarray(content.edge_p, dtype=np.float64)),
+            "r": _single(content.edge_r),
+            "stability": _single(content.stability),
+            "reasons": content.reasons,
+            "left_out": content.edges_left_out,
+        },
+        "removed": {
+            "x": _packed(removed.x),
+            "y": _packed(removed.y),
+            "level": _packed(removed.level),
+            "members": _packed(removed.members),
+            "r": _single(removed.r),
+            "p": _packed(removed.p),  # NaN where not known
+            "complete_from": removed.complete_from,
+            "note": f"listed: {listed}" if len(removed.x) else "",
+        },
+        "gaps": _packed(content.gaps.ravel()),
+        "correlations": _single(content.correlations),
+        "cutoffs": list(content.cutoffs),
+        "n": content.n,
+        "alpha": content.alpha,
+        "start": content.start,
+    }

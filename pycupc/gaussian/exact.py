@@ -1,0 +1,129 @@
+"""pcalg's partial correlation of ill-conditioned matrices, as exact arithmetic gives it: in double-double.
+
+The matrix is C[{S, x, y}]; pcalg's rule drops singular values up to m * (largest) * EPS, m = level + 2. Elimination
+gives r where no singular value can be so small: all are above 1 / trace of the inverse. Elsewhere Jacobi's iteration
+computes the pseudoinverse. Both compute r to within about 1e-15 of what they are given (tests/CONTRACT.md, section 2).
+
+Work space A, float64: rows 0 .. m + 1 hold the high parts of a matrix, the m + 2 rows below them the low parts.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pycupc.compiled import part
+from pycupc.gaussian.double_double import minus, normalised, over, plus, times, two_product
+from pycupc.gaussian.fisher_z import EPS
+
+#: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.
+MAX_SWEEPS = 30
+
+
+@part
+def _load(C, nodes, m, A):
+    """The matrix: each pair of variables from one cell of C."""
+    for i in range(m):
+        for j in range(i + 1):
+            A[i, j] = A[j, i] = C[nodes[i], nodes[j]]
+            A[m + 2 + i, j] = A[m + 2 + j, i] = 0.0
+
+
+@part
+def _eliminate(m, A):
+    """Eliminate all variables of the lower triangle; returns (r, trace of the inverse), or (0, inf).
+
+    The upper triangle takes the inverse of the unit triangular factor, in float64.
+    """
+    x, y, h = m - 2, m - 1, m + 2
+    vx, vy, cov, trace = 0.0, 0.0, 0.0, 0.0
+    for k in range(m):
+        if k == x:
+            vx, vy, cov = A[x, x], A[y, y], A[y, x]
+        if not A[k, k] > 0.0:
+            return 0.0, math.inf
+        norm = 1.0
+        for j in range(k):
+            norm += A[j, k] * A[j, k]
+        trace += norm / A[k, k]
+        for i in range(k + 1, m):
+            f = over((A[i, k], A[h + i, k]), (A[k, k], A[h + k, k]))
+            for j in range(k):
+                A[j, i] -= f[0] * A[j, k]
+            A[k, i] = -f[0]
+            for j in range(k + 1, i + 1):
+                A[i, j], A[h + i, j] = minus((A[i, j], A[h + i, j]), times(f, (A[j, k], A[h + j, k])))
+    return cov / math.sqrt(vx * vy), trace
+
+
+@part
+def _rotate(A, i, j, m):
+    """One Jacobi rotation: zero entry (i, j) of the symmetric matrix, whose rows m and m + 1 hold eigenvectors."""
+    h = m + 2
+    a, b, off = (A[i, i], A[h + i, i]), (A[j, j], A[h + j, j]), (A[j, i], A[h + j, i])
+    width = minus(b, a)
+    theta = width[0] / (2.0 * off[0])
+    t0 = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+    if theta < 0.0:
+        t0 = -t0
+    c0 = 1.0 / math.sqrt(t0 * t0 + 1.0)
+    # one step of Newton's method doubles the precision of t and c: off (t^2 - 1) + width t = 0, c^2 (1 + t^2) = 1
+    rest = plus(times(off, minus(two_product(t0, t0), (1.0, 0.0))), times(width, (t0, 0.0)))
+    t = normalised(t0, -rest[0] / (2.0 * off[0] * t0 + width[0]))
+    rest = minus((1.0, 0.0), times(two_product(c0, c0), plus((1.0, 0.0), times(t, t))))
+    c = normalised(c0, 0.5 * c0 * rest[0])
+    s = times(t, c)
+    for k in range(m + 2):
+        u, v = (A[k, i], A[h + k, i]), (A[k, j], A[h + k, j])
+        p, q = minus(times(c, u), times(s, v)), plus(times(s, u), times(c, v))
+        A[k, i], A[h + k, i] = p
+        A[k, j], A[h + k, j] = q
+        if k < m:
+            A[i, k], A[h + i, k] = p
+            A[j, k], A[h + j, k] = q
+    shift = times(t, off)
+    A[i, i], A[h + i, i] = minus(a, shift)
+    A[j, j], A[h + j, j] = plus(b, shift)
+    A[i, j] = A[j, i] = A[h + i, j] = A[h + j, i] = 0.0
+
+
+@part
+def _by_pseudoinverse(m, A):
+    """R from the pseudoinverse by cyclic Jacobi rotations.
+
+    Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1.
+    """
+    for k in range(m):
+        A[m, k] = 1.0 if k == m - 2 else 0.0
+        A[m + 1, k] = 1.0 if k == m - 1 else 0.0
+        A[2 * m + 2, k] = A[2 * m + 3, k] = 0.0
+    largest, sweeps, rotated = 0.0, 0, True
+    while rotated:
+        largest, rotated = 0.0, False
+        for i in range(m):
+            if abs(A[i, i]) > largest:
+                largest = abs(A[i, i])
+        for i in range(m - 1 if sweeps < MAX_SWEEPS else 0):
+            for j in range(i + 1, m):
+                if abs(A[j, i]) > largest * 1e-36:
+                    rotated = True
+                    _rotate(A, i, j, m)
+        sweeps += 1
+    xx, xy, yy = 0.0, 0.0, 0.0
+    for k in range(m):
+        if abs(A[k, k]) > m * largest * EPS:
+            xx += A[m, k] * A[m, k] / A[k, k]
+            xy += A[m, k] * A[m + 1, k] / A[k, k]
+            yy += A[m + 1, k] * A[m + 1, k] / A[k, k]
+    return -xy / math.sqrt(xx * yy)
+
+
+@part
+def exact_correlation(C, nodes, size, A):
+    """Partial correlation of x and y given S, not clipped; arguments as of `partial_correlation`."""
+    m = size + 2
+    _load(C, nodes, m, A)
+    r, trace = _eliminate(m, A)
+    if 2.0 * m * m * EPS * trace < 1.0:  # no singular value exceeds m
+        return r
+    _load(C, nodes, m, A)
+    return _by_pseudoinverse(m, A)

@@ -1,0 +1,82 @@
+"""What is wrong, or odd, with a table of observations as a whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
+#: are rounded.
+SYMMETRIC = 1e-6
+#: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
+#: from the limits of floating point.
+EXPONENTS = 256
+#: Rows from which a column that counts them is taken for their number.
+COUNTING_ROWS = 5
+
+
+def refuse_matrix(X: Floats) -> None:
+    """Raise `ValueError` if a table of observations is a correlation or covariance matrix: square and symmetric."""
+    n, p = X.shape
+    if n != p or not _close(X[0], X[:, 0]) or np.isinf(X).any():
+        return
+    diagonal = X.diagonal()
+    present = ~np.isnan(diagonal)  # a constant variable has NaN
+    if not present.any() or not (diagonal[present] > 0).all() or not _close(X, X.T):
+        return
+    scale = np.sqrt(diagonal)
+    if (np.abs(X) > np.outer(scale, scale) * (1 + SYMMETRIC)).any():
+        return  # no matrix of covariances
+    unit = np.abs(diagonal[present] - 1).max() <= SYMMETRIC
+    kind, C = (
+        ("correlation", "C") if unit else ("covariance", "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))")
+    )
+    raise ValueError(
+        f"data of shape ({n}, {p}) are symmetric with {'1' if unit else 'positive values'} on the diagonal. If this is "
+        f'a {kind} matrix C of n observations: pc({{"C": {C}, "n": n}}), on the command line --correlation N'
+        f"{'' if unit else ' after that division'}. If it is a table of {n} observations after all: "
+        f'pc({{"C": numpy.corrcoef(data, rowvar=False), "n": {n}}})'
+    )
+
+
+def _close(A: Floats, B: Floats) -> bool:
+    largest = np.abs(A).max(initial=0.0, where=np.isfinite(A))
+    return bool(np.allclose(A, B, rtol=0, atol=SYMMETRIC * float(largest), equal_nan=True))
+
+
+def warn_of_counter(X: Floats, names: Sequence[str]) -> None:
+    """Warn if the first column counts the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
+    n, start = len(X), float(X[0, 0])
+    if n >= COUNTING_ROWS and start in (0.0, 1.0) and np.array_equal(X[:, 0], np.arange(n) + start):
+        warnings.warn(
+            f"{names[0]} counts {start:.0f}, {start + 1:.0f}, {start + 2:.0f}, ... through the rows; if it is the "
+            "number of the row and no variable, leave it out",
+            stacklevel=3,
+        )
+
+
+def scaled(X: Floats) -> Floats:
+    """`X` with columns of very large or very small numbers multiplied by powers of two, which changes no correlation.
+
+    Parameters
+    ----------
+    X : float64 (n, p)
+        Finite.
+
+    Returns
+    -------
+    float64 (n, p)
+        `X` itself if no column needs it.
+    """
+    exponents = np.frexp(np.maximum(X.max(axis=0), -X.min(axis=0)))[1]
+    extreme = np.flatnonzero(np.abs(exponents) > EXPONENTS)
+    if not len(extreme):
+        return X
+    out = X.copy()
+    out[:, extreme] = np.ldexp(X[:, extreme], -exponents[extreme])
+    return out

@@ -1,0 +1,77 @@
+"""Which part of a graph is drawn: the variables around some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from pycupc.sparse_graph import SparseGraph
+
+#: A variable or several, each by its label or its position.
+Variables: TypeAlias = str | int | Sequence[str | int]
+
+
+def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
+    """Positions of variables that are named by labels or positions.
+
+    Raises
+    ------
+    ValueError
+        If there is no such variable, or none is named; the message lists labels that are similar.
+    """
+    wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
+    if not wanted:
+        raise ValueError("around must name a variable, got an empty list")
+    found = []
+    for variable in wanted:
+        if isinstance(variable, str) and variable in labels:
+            found.append(labels.index(variable))
+        elif isinstance(variable, str):
+            raise ValueError(f"around: there is no variable {variable!r}{_similar(variable, labels)}")
+        elif not 0 <= variable < len(labels):
+            raise ValueError(f"around: variables are 0 to {len(labels) - 1}, got {variable}")
+        else:
+            found.append(int(variable))
+    return found
+
+
+def _similar(label: str, labels: Sequence[str]) -> str:
+    import difflib
+
+    lower = {name.lower(): name for name in reversed(labels)}
+    close = [lower[name] for name in difflib.get_close_matches(label.lower(), list(lower), n=5, cutoff=0.6)]
+    close += [name for name in labels if label.lower() in name.lower() and name not in close][: 5 - len(close)]
+    return f"; similar: {', '.join(close)}" if close else f"; labels are {', '.join(labels[:5])}, ..."
+
+
+def neighbourhood(
+    graph: SparseGraph, labels: Sequence[str], around: Variables, radius: int, most: int
+) -> tuple[SparseGraph, list[str], list[int], str]:
+    """The part of a graph that is drawn around some variables.
+
+    Returns
+    -------
+    graph : SparseGraph
+    labels : list of str
+    centres : list of int
+        Where the variables of `around` are in it.
+    title : str
+
+    Raises
+    ------
+    ValueError
+        If `radius` is negative, or a variable does not exist.
+    """
+    if radius < 0:
+        raise ValueError(f"radius must be a number of edges, 0 or more, got {radius}")
+    centres = positions(around, labels)
+    nodes = graph.around(centres, radius)
+    names = ", ".join(labels[v] for v in centres[:3]) + (", ..." if len(centres) > 3 else "")
+    title = f"{names} and what is within {radius} edge{'s' * (radius != 1)}"
+    if len(nodes) > most:
+        title += f": the nearest {most} of {len(nodes):,} variables"
+        nodes = nodes[: max(most, len(set(centres)))]
+    place = {v: i for i, v in enumerate(nodes.tolist())}
+    return graph.subgraph(nodes), [labels[v] for v in place], [place[v] for v in centres], title

@@ -1,0 +1,137 @@
+"""The drawing of a graph of medium size as a network of dots, with as many labels as have room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.plotting.canvas import CHOSEN, EDGE_STYLES, GREY, INK, Canvas, Floats, short
+from pycupc.plotting.layout import layout
+from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Places = NDArray[np.integer]
+Kinds = NDArray[np.str_]
+
+#: Most variables that are all named, as far as labels have room.
+MAX_NAMED = 300
+#: Number of variables that a larger network names: those with the most neighbours.
+HUBS = 24
+#: Size of labels in points.
+POINTS = 7.0
+
+
+def draw_network(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+    """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
+    tail, head, kind = graph.edge_list()
+    degree = graph.degrees()
+    radius = 0.03 + 0.011 * np.sqrt(degree)
+    named = graph.p if graph.p <= MAX_NAMED else HUBS
+    spacing = 0.62 if named == graph.p else 0.42
+    xy = layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing)
+    wide = max(10.0, float(np.ptp(xy[:, 0])))
+    enlarged = wide / 10  # text of a large picture, which is viewed from a greater distance
+    points = POINTS if named == graph.p else 8 * enlarged
+    order = np.argsort(-degree, kind="stable")[:named]
+    boxes = [_text_size(short(labels[v]), points) for v in order.tolist()]
+    margin = np.array([max(0.35, *(width for width, _ in boxes)) if named == graph.p else 0.35, 0.45 * enlarged])
+    low = xy.min(axis=0) - margin
+    high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
+    canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
+    _draw_edges(canvas, xy, radius, tail, head, kind)
+    hubs = order[:12]
+    fill = np.full(graph.p, "#e3ebf2", dtype=object)
+    fill[hubs] = CHOSEN
+    area, outline = (144 * radius * canvas.scale) ** 2, 0.5 * canvas.scale
+    ax.scatter(xy[:, 0], xy[:, 1], s=area, c=list(fill), edgecolors=GREY, linewidths=outline, zorder=3)
+    obstacles = radius if named == graph.p else np.zeros(graph.p)  # hubs are named over the small dots of others
+    places = place_labels(xy, obstacles, order, np.array(boxes).reshape(-1, 2))
+    plate = {"boxstyle": "round,pad=0.08", "fc": "white", "ec": "none", "alpha": 0.75}
+    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False, "bbox": plate}
+    for v, (x, y) in places.items():
+        canvas.text(x, y, short(labels[v]), points, **style)
+    canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
+    note = _note(len(places), graph.p, kind)
+    canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.12 * enlarged, note, 8 * enlarged, va="center", color=GREY)
+
+
+def _note(named: int, p: int, kind: Kinds) -> str:
+    """What the picture shows: which variables are named, what the axes are, and how to read the lines."""
+    note = "" if named == p else f"named: {named} of {p:,} variables, those with most neighbours first; "
+    note += "neighbours lie near each other, the axes have no unit"
+    note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
+    return note + ("; thick, two arrowheads: bidirected" if (kind == BIDIRECTED).any() else "")
+
+
+def _text_size(text: str, points: float) -> tuple[float, float]:
+    """Width and height of a text in inches, as it will be drawn."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    width, _, _ = TextToPath().get_text_width_height_descent(text, FontProperties(size=points), False)
+    return width / 72 + 0.03, 1.25 * points / 72
+
+
+def place_labels(xy: Floats, radius: Floats, order: Places, sizes: Floats) -> dict[int, tuple[float, float]]:
+    """Centres of labels beside their dots, so that no label covers another label or the dot of another variable.
+
+    Parameters
+    ----------
+    xy : float (p, 2)
+        Dots.
+    radius : float (p,)
+        Their radii; dots of radius 0 may be covered.
+    order : int (k,)
+        Variables to name, the most important first.
+    sizes : float (k, 2)
+        Width and height of the label of each variable of `order`.
+
+    Returns
+    -------
+    dict of int to (float, float)
+        Variables whose labels have room.
+    """
+    taken_low, taken_high = xy - radius[:, None], xy + radius[:, None]
+    taken_low, taken_high = taken_low[radius > 0], taken_high[radius > 0]
+    sides = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])
+    placed: dict[int, tuple[float, float]] = {}
+    for v, size in zip(order.tolist(), sizes, strict=True):
+        away = np.where(np.abs(sides).sum(axis=1, keepdims=True) == 2, 0.72, 1.0) * (max(radius[v], 0.05) + 0.015)
+        for centre in xy[v] + sides * (size / 2 + away):
+            low, high = centre - size / 2, centre + size / 2
+            if not ((taken_low < high) & (taken_high > low)).all(axis=1).any():
+                taken_low, taken_high = np.vstack([taken_low, low]), np.vstack([taken_high, high])
+                placed[v] = float(centre[0]), float(centre[1])
+                break
+    return placed
+
+
+def _draw_edges(canvas: Canvas, xy: Floats, radius: Floats, tail: Places, head: Places, kind: Kinds) -> None:
+    """Draw all edges of one kind together, which is much faster than one patch per edge."""
+    from matplotlib.collections import LineCollection, PolyCollection
+
+    for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
+        style = EDGE_STYLES[name]
+        u, v = tail[kind == name], head[kind == name]
+        lines = LineCollection(list(np.stack([xy[u], xy[v]], axis=1)), colors=style.color, alpha=0.55, zorder=1)
+        lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=style.dashes)
+        canvas.ax.add_collection(lines)
+        ends = {UNDIRECTED: [], DIRECTED: [(v, u)], BIDIRECTED: [(v, u), (u, v)]}[name]
+        for tip, source in ends:
+            triangles = list(_arrowheads(xy[tip], xy[source], radius[tip]))
+            canvas.ax.add_collection(PolyCollection(triangles, facecolors=style.color, linewidths=0, zorder=2))
+
+
+def _arrowheads(tip: Floats, source: Floats, radius: Floats, length: float = 0.085) -> Floats:
+    """Triangles (m, 3, 2) that touch the circles of `radius` around `tip` and point away from `source`."""
+    along = tip - source
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * length)
+    front = tip - along * (radius[:, None] + 0.005)
+    back = front - along * length
+    return np.stack([front, back + across, back - across], axis=1)

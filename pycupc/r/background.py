@@ -1,0 +1,109 @@
+"""A computation in a thread of its own, of which R hears step by step, so that Ctrl-C stays R's.
+
+R asks again and again for the next event and waits for it a tenth of a second at most. Between two questions R runs,
+sees its own interrupts, and calls its own functions, a user's `indepTest` among them. Python calls no function of R:
+R leaves functions by jumping, and must not jump over frames of Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Background"]
+
+#: Seconds that R waits for an event before it looks for an interrupt.
+TICK = 0.1
+#: Seconds after which a thread that has not stopped is told again.
+PATIENCE = 5.0
+
+Event = dict[str, Any]
+
+
+class Background:
+    """One computation in a thread.
+
+    Ctrl-C is R's alone from the making of this object until `close`. reticulate would ask R about it in the middle of
+    Python's code; a handler that does nothing takes the place of its own.
+    """
+
+    def __init__(self) -> None:
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._done = self._closing = False
+        self._handler = signal.getsignal(signal.SIGINT)
+        _set_python_handler(lambda *_: None)
+
+    def start(self, compute: Callable[[], Event]) -> None:
+        """Begin; what `compute` returns is the last event. It must not raise."""
+        self._thread = threading.Thread(target=self._work, args=(compute,), daemon=True)
+        self._thread.start()
+
+    def _work(self, compute: Callable[[], Event]) -> None:
+        try:
+            event = compute()
+            with self._lock:
+                self._done = True
+            self._events.put(event)
+        except KeyboardInterrupt:  # from `close`; nobody waits for an event any more
+            self._done = True
+
+    def tell(self, event: Event) -> None:
+        """Give R an event; for the thread."""
+        self._events.put(event)
+
+    def ask(self, event: Event) -> Any:
+        """Give R an event and wait for its answer; for the thread."""
+        self._events.put(event)
+        answer = self._answers.get()
+        if self._closing:
+            raise KeyboardInterrupt
+        return answer
+
+    def answer(self, value: Any) -> None:
+        """Answer the last `ask`; for R."""
+        self._answers.put(value)
+
+    def next_event(self) -> Event | None:
+        """The next event; None if there is none yet. For R."""
+        try:
+            return self._events.get(timeout=TICK)
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Stop the computation if it still runs, wait until it has stopped, and give Ctrl-C back. For R."""
+        self._closing = True
+        while self._thread is not None and self._thread.is_alive():
+            with self._lock:
+                if not self._done:
+                    _raise_interrupt(self._thread)
+            self._answers.put(None)
+            self._thread.join(PATIENCE)
+        if self._handler is not None:
+            _set_python_handler(self._handler)
+            self._handler = None
+
+
+def _raise_interrupt(thread: threading.Thread) -> None:
+    """Raise KeyboardInterrupt in a thread, as soon as it runs Python code."""
+    identity = ctypes.c_ulong(thread.ident or 0)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(KeyboardInterrupt))
+
+
+def _set_python_handler(handler: Any) -> None:
+    """As signal.signal for Ctrl-C, but the handler in C stays: reticulate's, which tells R of Ctrl-C as well."""
+    if os.name == "nt":  # there, reticulate's is no signal handler
+        signal.signal(signal.SIGINT, handler)
+        return
+    sigaction, in_c = ctypes.CDLL(None).sigaction, ctypes.create_string_buffer(512)  # larger than on any system
+    sigaction(signal.SIGINT, None, in_c)
+    signal.signal(signal.SIGINT, handler)
+    sigaction(signal.SIGINT, in_c, None)

@@ -1,0 +1,54 @@
+"""Vectors of the R process that hosts this Python, as NumPy arrays on the same memory: nothing is copied.
+
+The vectors are bound in an R environment, which keeps them alive. R names the environment by its address, as it prints
+it, and R's C interface, part of the same process, finds a vector by its name. Only R's own thread may ask.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RVectors"]
+
+#: R's numbers of its vector types: the C function that gives the first element's address, and NumPy's type.
+_TYPES = {10: ("LOGICAL", np.int32), 13: ("INTEGER", np.int32), 14: ("REAL", np.float64), 24: ("RAW", np.uint8)}
+
+
+class RVectors:
+    """The vectors in an R environment.
+
+    Parameters
+    ----------
+    address : str
+        Of the environment, in hexadecimal digits.
+
+    Raises
+    ------
+    OSError, AttributeError
+        If this process does not offer R's C interface.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._environment = ctypes.c_void_p(int(address, 16))
+        self._r = ctypes.PyDLL("R.dll" if sys.platform == "win32" else None)
+        for name in ("Rf_install", "Rf_eval", *(function for function, _ in _TYPES.values())):
+            getattr(self._r, name).restype = ctypes.c_void_p
+        self._r.TYPEOF.restype = ctypes.c_int
+        self._r.Rf_xlength.restype = ctypes.c_ssize_t
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The vector bound to `name`, which must exist: int32, float64 or uint8, one-dimensional."""
+        symbol = ctypes.c_void_p(self._r.Rf_install(name.encode()))
+        vector = ctypes.c_void_p(self._r.Rf_eval(symbol, self._environment))
+        function, dtype = _TYPES[self._r.TYPEOF(vector)]
+        count = self._r.Rf_xlength(vector)
+        if not count:
+            return np.zeros(0, dtype)
+        first = getattr(self._r, function)(vector)
+        memory = (ctypes.c_char * (count * np.dtype(dtype).itemsize)).from_address(first)
+        return np.frombuffer(memory, dtype)

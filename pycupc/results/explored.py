@@ -1,0 +1,234 @@
+"""What the explorer shows of a result: which part of a large one, and the evidence of its edges and removed pairs."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.explorer import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, Content, RemovedPairs, write_page
+from pycupc.gaussian import fisher_z
+from pycupc.plotting import Variables, describe, positions
+from pycupc.results.evidence import PValues, Removals
+from pycupc.results.sepset import SepSets
+from pycupc.sparse_graph import SparseGraph
+
+Integers = NDArray[np.int64]
+
+
+class Explained(Protocol):
+    """What is read of a `PcAlgo`."""
+
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+    found_sepset: SepSets
+    p_values: PValues
+    removals: Removals
+    trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    n: float | None
+    alpha: float | None
+
+
+def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+    """Write the page of `fit` and open it; see `pycupc.PcAlgo.explore`. `options` are those of `content`."""
+    found = content(fit, **options)
+    if path is None:
+        path = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
+    path = Path(path)
+    write_page(found, path)
+    if show:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    return path
+
+
+def content(
+    fit: Explained, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
+) -> Content:
+    """Gather what a page of the explorer shows.
+
+    Parameters
+    ----------
+    fit : PcAlgo
+    around : str or int, or sequence of them, optional
+        Only the variables within `radius` edges of these, and the neighbourhood of the first of them shown first.
+    radius : int
+    stability : sequence of m float, optional
+        A frequency from 0 to 1 for each edge, in the order of ``fit.edges()``.
+
+    Raises
+    ------
+    ValueError
+        If `stability` has another length, or a variable of `around` does not exist.
+    """
+    centres = None if around is None else positions(around, fit.labels)
+    graph, p = fit.sparse_graph, len(fit.labels)
+    edge_p = fit.p_values.of_edges(graph)
+    nodes, edges, note = _chosen(graph, edge_p, centres, radius)
+    shown = SparseGraph(*_edges_of(graph, edges)).subgraph(nodes)
+    at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
+    place = np.full(p, -1, dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
+    removed, named = _removed(fit, place)
+    low, high = graph.low[at], graph.high[at]
+    correlations = None
+    if len(nodes) <= MAX_CORRELATIONS:
+        i, j = np.triu_indices(len(nodes), 1)
+        correlations = fit.p_values.correlations(nodes[i], nodes[j])
+    gaps = place[fit.found_sepset.gaps()].reshape(-1, 2)
+    levels = int(removed.level.max(initial=0)) + 1
+    return Content(
+        title="PC-stable graph",
+        facts=_facts(fit),
+        note=note,
+        graph=shown,
+        labels=[fit.labels[v] for v in (*nodes.tolist(), *named.tolist())],
+        degree=graph.degrees()[nodes],
+        edge_p=np.where(np.isfinite(edge_p[at]), edge_p[at], -1.0),
+        edge_r=fit.p_values.correlations(low, high),
+        reasons=_reasons(fit, low, high, place),
+        stability=_frequencies(stability, len(graph), at),
+        removed=removed,
+        gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
+        correlations=correlations,
+        cutoffs=[_cutoff(fit, level) for level in range(levels)],
+        n=fit.n,
+        alpha=fit.alpha,
+        edges_left_out=len(graph) - len(edges),
+        start=None if centres is None else int(place[centres[0]]),
+    )
+
+
+def _chosen(
+    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int
+) -> tuple[Integers, Integers, str]:
+    """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out."""
+    notes = []
+    nodes = np.arange(graph.p) if around is None else graph.around(around, radius)
+    if len(nodes) > MAX_NODES:
+        if around is None:
+            nodes = np.argsort(-graph.degrees(), kind="stable")
+        which = "with most neighbours" if around is None else "nearest to those asked for"
+        notes.append(f"the {MAX_NODES:,} variables {which}, of {len(nodes):,}")
+        nodes = nodes[:MAX_NODES]
+    nodes = np.sort(nodes)
+    inside = np.zeros(graph.p, dtype=np.bool_)
+    inside[nodes] = True
+    edges = np.flatnonzero(inside[graph.low] & inside[graph.high])
+    if len(edges) > MAX_EDGES:
+        notes.append(f"the {MAX_EDGES:,} edges among its variables with the smallest p-values, of {len(edges):,}")
+        edges = np.sort(edges[np.argsort(edge_p[edges], kind="stable")[:MAX_EDGES]])
+    if around is not None and len(nodes) < graph.p and not notes:
+        return nodes, edges, f"This page holds the variables within {radius} edges of those asked for."
+    if not notes:
+        return nodes, edges, ""
+    more = "pycupc plot RESULTS --around NAME --out NAME.html, or fit.explore(around=NAME), shows another part"
+    return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
+
+
+def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, Any]:
+    return graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges]
+
+
+def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
+    """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
+    gone = fit.removals
+    x, y, level = gone.x, gone.y, gone.level
+    known = len(x) > 0 or not fit.found_sepset.blocks
+    if not known:  # a result of R: the sets are there, the tests are not
+        x, y, level, _ = fit.found_sepset.flat()
+    r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
+    here, complete_from = _closest(place[x] >= 0, place[y] >= 0, level, r)
+    x, y, level, r = x[here], y[here], level[here], r[here]
+    if known and gone.r_known and not gone.r_recorded:
+        r = np.array([gone.r_at(k) for k in here.tolist()], dtype=np.float64)
+    members = _members(fit.found_sepset, x, y, level)
+    named = np.setdiff1d(members, np.flatnonzero(place >= 0))
+    number = place.copy()
+    number[named] = (place >= 0).sum() + np.arange(len(named))
+    p = None
+    if np.isnan(r).all() and len(x):
+        p = np.array([fit.p_values.at(i, j) for i, j in zip(x.tolist(), y.tolist(), strict=True)])
+    r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
+    return RemovedPairs(number[x], number[y], level, number[members], r_known, p, complete_from), named
+
+
+def _closest(
+    x_here: NDArray[np.bool_], y_here: NDArray[np.bool_], level: NDArray[Any], r: NDArray[np.float64]
+) -> tuple[Integers, int]:
+    """Removed pairs of the page, at most MAX_REMOVED: of the highest levels, and at the last of these with the largest
+    |r|, that is with the smallest p; and the level from which on all are among them.
+    """
+    here = np.flatnonzero(x_here & y_here & (level > 0))
+    if len(here) <= MAX_REMOVED:
+        return here, 1
+    at_least = np.cumsum(np.bincount(level[here])[::-1])[::-1]  # pairs removed at this level or a later one
+    last = int(np.flatnonzero(at_least > MAX_REMOVED)[-1])
+    sure, open_ = here[level[here] > last], here[level[here] == last]
+    strength = np.abs(np.nan_to_num(r[open_]))
+    room = MAX_REMOVED - len(sure)
+    limit = np.partition(strength, len(open_) - room)[len(open_) - room]
+    above, tied = np.flatnonzero(strength > limit), np.flatnonzero(strength == limit)
+    taken = np.concatenate([above, tied[: room - len(above)]])
+    return np.sort(np.concatenate([sure, open_[taken]])), last + 1
+
+
+def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any]) -> Integers:
+    """The separating sets of these cells, one after the other."""
+    out = np.zeros(int(level.sum()), dtype=np.int64)
+    start = np.cumsum(level, dtype=np.int64) - level
+    for block in sets.blocks:
+        size = block.members.shape[1]
+        here = np.flatnonzero(level == size)
+        if size and len(here):
+            found, there = block.find(x[here], y[here])
+            assert there.all(), "a removed pair has no separating set"
+            out[start[here, None] + np.arange(size)] = block.members[found]
+    return out
+
+
+def _reasons(fit: Explained, low: NDArray[Any], high: NDArray[Any], place: Integers) -> list[list[list[str | int]]]:
+    """What set the arrowheads of each edge; variables by their numbers on the page, or by name if it lacks them."""
+    out: list[list[list[str | int]]] = []
+    for a, b in zip(low.tolist(), high.tolist(), strict=True):
+        found = [reason for pair in ((a, b), (b, a)) if (reason := fit.trace.get(pair)) is not None]
+        out.append(
+            [[rule, *(int(place[v]) if place[v] >= 0 else fit.labels[v] for v in rest)] for rule, *rest in found]
+        )
+    return out
+
+
+def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[np.float64] | None:
+    if stability is None:
+        return None
+    values = np.asarray(stability, dtype=np.float64)
+    if values.shape != (m,) or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(
+            f"stability must hold a frequency from 0 to 1 for each of the {m} edges, in the order of edges(), got an "
+            f"array of shape {values.shape}"
+        )
+    return values[at]
+
+
+def _cutoff(fit: Explained, level: int) -> float | None:
+    """Largest |r| judged independent; None where it is not known or every r is."""
+    if fit.n is None or fit.alpha is None:
+        return None
+    found = fisher_z.cutoff(fit.alpha, fit.n, level)
+    return found if math.isfinite(found) else None
+
+
+def _facts(fit: Explained) -> str:
+    text: Sequence[str] = [
+        describe(fit.sparse_graph),
+        *([] if fit.n is None else [f"{fit.n:,} observations"]),
+        *([] if fit.alpha is None else [f"alpha {fit.alpha:g}"]),
+    ]
+    return "; ".join(text)

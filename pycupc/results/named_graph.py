@@ -1,0 +1,170 @@
+"""A graph on named variables: what every result has, and what a part of it is."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc import plotting
+from pycupc.results import exports
+from pycupc.sparse_graph import SparseGraph, read_only
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Largest graph of which a notebook shows a picture: variables and edges.
+MAX_SHOWN = 300, 1500
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NamedGraph:
+    """A graph on named variables.
+
+    Attributes
+    ----------
+    labels : tuple of p str
+    sparse_graph : SparseGraph
+        The edges with their marks.
+    """
+
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
+    @cached_property
+    def graph(self) -> NDArray[np.int8]:
+        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only.
+
+        Row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
+        """
+        return read_only(self.sparse_graph.dense())
+
+    @cached_property
+    def skeleton(self) -> NDArray[np.bool_]:
+        """Which pairs are adjacent, bool (p, p), read only."""
+        return read_only(self.sparse_graph.skeleton())
+
+    def edge_counts(self) -> tuple[int, int, int]:
+        """Number of edges that are directed, undirected, bidirected."""
+        return self.sparse_graph.counts()
+
+    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
+        """What the table of edges and other exports say of each edge, in the order of `SparseGraph.edge_list`."""
+        return {}
+
+    def __repr__(self) -> str:
+        directed, undirected, bidirected = self.edge_counts()
+        return (
+            f"<Graph: {self.p} variables, {len(self.sparse_graph)} edges ({directed} directed, {undirected} "
+            f"undirected, {bidirected} bidirected)>"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""
+        text = f"<p>{html.escape(repr(self)[1:-1])}</p>"
+        if self.p > MAX_SHOWN[0] or len(self.sparse_graph) > MAX_SHOWN[1]:
+            return f"<div>{text}</div>"
+        try:
+            picture = plotting.small_picture(self.sparse_graph, self.labels)
+        except ImportError:
+            return f"<div>{text}</div>"
+        return f'<div>{text}<img alt="the graph" style="max-width: 36em" src="data:image/png;base64,{picture}"></div>'
+
+    # -- variables ----------------------------------------------------------------------------------------------------
+
+    def index(self, v: int | str) -> int:
+        """Number of a variable, given by number or label.
+
+        Raises
+        ------
+        ValueError, IndexError
+            If there is no such variable.
+        """
+        if isinstance(v, str):
+            if v not in self.labels:
+                raise ValueError(f"there is no variable {v!r}; labels are {', '.join(self.labels[:5])}, ...")
+            return self.labels.index(v)
+        if not 0 <= v < self.p:
+            raise IndexError(f"variables are 0 to {self.p - 1}, got {v}")
+        return int(v)
+
+    def subgraph(self, variables: Sequence[int | str]) -> NamedGraph:
+        """The graph of some variables, in this order, and all edges between them, with what is known of the edges.
+
+        Parameters
+        ----------
+        variables : sequence of str or int
+            Labels or numbers, each at most once.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            If `variables` is one string, or a variable does not exist or is named twice.
+        """
+        if isinstance(variables, str):
+            raise TypeError(f"variables must be a sequence of labels, got the string {variables!r}")
+        kept = np.array([self.index(v) for v in variables], dtype=np.int64)
+        graph = self.sparse_graph.subgraph(kept)
+        edge = self.sparse_graph.edge_number(kept[graph.low], kept[graph.high])
+        attributes = {name: values[edge] for name, values in self.edge_attributes().items()}
+        labels = tuple(self.labels[v] for v in kept.tolist())
+        return _Subgraph(labels=labels, sparse_graph=graph, attributes=attributes)
+
+    # -- exports ------------------------------------------------------------------------------------------------------
+
+    def amat(self) -> pd.DataFrame:
+        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row)."""
+        return exports.amat(self.sparse_graph, self.labels)
+
+    def matrix(self) -> pd.DataFrame:
+        """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
+        return exports.row_to_column(self.sparse_graph, self.labels)
+
+    def edges(self) -> pd.DataFrame:
+        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
+        return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """networkx.DiGraph, source --> target; undirected and bidirected edges are two arcs with attribute ``type``."""
+        return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_graphml(self) -> str:
+        """GraphML text, source --> target."""
+        return exports.to_graphml(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_dot(self) -> str:
+        """Graphviz DOT text, tail --> head."""
+        return exports.to_dot(self.sparse_graph, self.labels)
+
+    def to_json(self) -> str:
+        """JSON text: nodes, and edges from --> to with their type."""
+        return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def plot(self, **options: Any) -> Axes:
+        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+
+        `options` are those of `pycupc.plotting.plot`.
+        """
+        return plotting.plot(self.sparse_graph, self.labels, **options)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Subgraph(NamedGraph):
+    """Part of a result; `attributes` are those of its edges."""
+
+    attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
+        return self.attributes

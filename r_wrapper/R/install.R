@@ -1,0 +1,101 @@
+# The Python side by one command: a virtual environment of reticulate, which start_python() then uses by itself.
+
+environment_name <- "r-pycupc"
+
+#' Install the Python package pycupc
+#'
+#' Makes a Python environment of its own for pycupc and installs the package there with pip, and with what its GPU
+#' engine needs if there is an NVIDIA driver. From then on [cu_pc()] uses this environment, unless `RETICULATE_PYTHON`
+#' or [reticulate::use_python()] names another Python. Nothing else on the machine is changed, and
+#' `reticulate::virtualenv_remove("r-pycupc")` undoes it.
+#'
+#' Python must be there, from 3.10 on, with its module venv (Debian, Ubuntu: `apt install python3-venv`). Calling
+#' `cu_install()` again installs another version into the same environment.
+#'
+#' @param source Where to take pycupc from: a checkout, a wheel (`.whl`), or anything else that `pip install` accepts.
+#'   If `cu_pc.R` was read with [source()], the default is its checkout.
+#' @param gpu `"auto"` looks for an NVIDIA driver; `"none"` installs the CPU engine only; `"gpu"` and `"gpu13"` install
+#'   what a driver of CUDA 12 or of CUDA 13 needs.
+#' @return Invisibly, the path of the environment's Python.
+#' @examples
+#' \dontrun{
+#' cu_install("~/pycupc") # a checkout
+#' }
+#' @seealso [cu_sitrep()]
+#' @export
+cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "gpu13")) {
+  gpu <- match.arg(gpu)
+  if (!requireNamespace("reticulate", quietly = TRUE)) {
+    stop("cu_install() needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
+  }
+  if (gpu == "auto") gpu <- gpu_extra(driver_report())
+  what <- paste0(check_source(source), if (gpu != "none") paste0("[", gpu, "]"))
+  path <- tryCatch(reticulate::virtualenv_create(environment_name, packages = FALSE), error = function(e) {
+    stop("no Python environment could be made: ", conditionMessage(e),
+      " pycupc needs Python 3.10 or later with its module venv (Debian, Ubuntu: apt install python3-venv)",
+      call. = FALSE)
+  })
+  python <- reticulate::virtualenv_python(environment_name)
+  status <- system2(python, c("-m", "pip", "install", "--upgrade", shQuote(what)))
+  if (status != 0) {
+    stop("pip could not install ", what, " (see above). The environment is ", path, "; ", undo_install, " removes it",
+      call. = FALSE)
+  }
+  message("pycupc is installed in ", path, ", which cu_pc() uses from now on. To undo: ", undo_install)
+  other <- python_in_use()
+  if (!is.null(other) && !startsWith(normalizePath(other, mustWork = FALSE), normalizePath(path))) {
+    message("This session uses another Python, ", other, ": restart R",
+      if (nzchar(Sys.getenv("RETICULATE_PYTHON"))) " without RETICULATE_PYTHON")
+  }
+  invisible(python)
+}
+
+undo_install <- paste0("reticulate::virtualenv_remove(\"", environment_name, "\")")
+
+check_source <- function(source) {
+  if (!is.character(source) || length(source) != 1L || is.na(source)) {
+    stop("`source` must be the path of a checkout of pycupc or of a wheel; got ", describe(source), call. = FALSE)
+  }
+  if (!file.exists(source)) {
+    if (grepl("[/\\\\]|\\.whl$", source) && !grepl("://", source, fixed = TRUE)) {
+      stop("`source`: there is no ", source, call. = FALSE)
+    }
+    return(source)
+  }
+  if (dir.exists(source) && !file.exists(file.path(source, "pyproject.toml"))) {
+    stop("`source` must be the top folder of a checkout, the one with pyproject.toml; ", source, " has none",
+      call. = FALSE)
+  }
+  normalizePath(source)
+}
+
+# What nvidia-smi prints; nothing without an NVIDIA driver.
+driver_report <- function() {
+  if (!nzchar(Sys.which("nvidia-smi"))) {
+    return(character(0))
+  }
+  suppressWarnings(tryCatch(system2("nvidia-smi", stdout = TRUE, stderr = FALSE), error = function(e) character(0)))
+}
+
+# The extra of the Python package for the driver, by the newest CUDA version that it supports.
+gpu_extra <- function(report) {
+  found <- regmatches(report, regexec("CUDA Version: *([0-9]+)", report))
+  version <- as.integer(vapply(Filter(length, found), `[[`, "", 2L))
+  if (!length(version) || version[[1]] < 12L) "none" else if (version[[1]] == 12L) "gpu" else "gpu13"
+}
+
+# The Python that runs in this session, or that RETICULATE_PYTHON names; NULL if cu_pc() may choose.
+python_in_use <- function() {
+  if (reticulate::py_available()) {
+    return(python_path())
+  }
+  named <- Sys.getenv("RETICULATE_PYTHON")
+  if (nzchar(named)) named
+}
+
+# The environment of cu_install(), if there is one and the user has named no Python.
+use_installed <- function() {
+  if (is.null(python_in_use()) && reticulate::virtualenv_exists(environment_name)) {
+    reticulate::use_virtualenv(environment_name, required = FALSE)
+  }
+}

@@ -1,0 +1,69 @@
+# Tests of discrete data: pcalg's answers, slot by slot, with quirks = TRUE.
+
+draw_codes <- function(p, n, levels) {
+  hidden <- stats::runif(n)
+  codes <- vapply(seq_len(p), function(j) {
+    pmin(floor((0.5 * hidden + 0.5 * stats::runif(n)) * levels[j]), levels[j] - 1)
+  }, numeric(n))
+  codes[1, ] <- 0
+  codes
+}
+
+same_slots <- function(ours, theirs) {
+  expect_identical(ours@graph, theirs@graph)
+  expect_identical(ours@sepset, theirs@sepset)
+  expect_identical(as.numeric(ours@n.edgetests), as.numeric(theirs@n.edgetests))
+  expect_identical(ours@max.ord, theirs@max.ord)
+  expect_equal(ours@pMax, theirs@pMax, tolerance = 1e-8)
+}
+
+test_that("disCItest and binCItest give pcalg's object", {
+  skip_if_no_python()
+  skip_if_no_pcalg()
+  set.seed(1)
+  for (case in 1:6) {
+    p <- 7
+    binary <- case %% 2 == 0
+    levels <- if (binary) rep(2, p) else sample(2:4, p, TRUE)
+    data <- list(dm = draw_codes(p, c(60, 400, 1500)[1 + case %% 3], levels), nlev = levels, adaptDF = case > 3)
+    test <- if (binary) pcalg::binCItest else pcalg::disCItest
+    args <- list(data, test, alpha = 0.05, p = p)
+    ours <- suppressWarnings(do.call(cu_pc, c(args, quirks = !binary)))
+    same_slots(ours, suppressWarnings(do.call(pcalg::pc, args)))
+    ours <- suppressWarnings(do.call(cu_skeleton, c(args, quirks = !binary)))
+    same_slots(ours, suppressWarnings(do.call(pcalg::skeleton, c(args, method = "stable"))))
+  }
+})
+
+test_that("the tests are known by name, and a data frame will do", {
+  skip_if_no_python()
+  set.seed(2)
+  dm <- as.data.frame(draw_codes(5, 300, c(2, 3, 2, 3, 2)))
+  data <- list(dm = dm, nlev = c(2, 3, 2, 3, 2), adaptDF = FALSE)
+  plain <- cu_plain("skeleton", data, "disCItest", alpha = 0.05, labels = names(dm))
+  again <- cu_plain("skeleton", list(dm = as.matrix(dm), adaptDF = FALSE), "disCItest", alpha = 0.05, p = 5)
+  expect_identical(plain$graph, again$graph)
+})
+
+test_that("a warning says where pcalg may answer otherwise", {
+  skip_if_no_python()
+  set.seed(3)
+  data <- list(dm = draw_codes(6, 2000, rep(3, 6)), nlev = rep(3, 6), adaptDF = TRUE)
+  expect_warning(cu_plain("skeleton", data, "disCItest", alpha = 0.05, p = 6), "quirks = TRUE gives pcalg's answer")
+  data$adaptDF <- FALSE
+  expect_silent(cu_plain("skeleton", data, "disCItest", alpha = 0.05, p = 6))
+})
+
+test_that("bad discrete data are refused in R's terms", {
+  skip_if_no_python()
+  dm <- matrix(c(0, 1, 1, 0, 1, 0), 3)
+  run <- function(..., test = "disCItest") cu_plain("skeleton", list(...), test, alpha = 0.05, p = 2)
+  expect_error(run(dm = dm, nlev = c(2, 2)), "adaptDF")
+  expect_error(run(nlev = c(2, 2), adaptDF = FALSE), "dm")
+  expect_error(run(dm = dm[, c(1, 2, 1)], adaptDF = FALSE), "2 columns")
+  expect_error(run(dm = dm + 0.5, adaptDF = FALSE), "whole numbers")
+  expect_error(run(dm = dm - 1, nlev = c(2, 2), adaptDF = FALSE), "negative ones in 1, 2")
+  expect_error(run(dm = 2 * dm, adaptDF = FALSE, test = "binCItest"), "below nlev")
+  dm[1, 1] <- NA
+  expect_error(run(dm = dm, adaptDF = FALSE), "NAs are not allowed")
+})

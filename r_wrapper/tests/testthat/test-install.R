@@ -1,0 +1,31 @@
+# cu_install(): what it is given, and which GPU support it chooses. The whole command is tested in a fresh user's home.
+
+test_that("the extra fits the driver", {
+  report <- function(version) c("+---+", paste("| NVIDIA-SMI 550.54   CUDA Version:", version, "|"))
+  expect_identical(gpu_extra(character(0)), "none")
+  expect_identical(gpu_extra("NVIDIA-SMI has failed because it could not communicate with the driver"), "none")
+  expect_identical(gpu_extra(report("11.8")), "none")
+  expect_identical(gpu_extra(report("12.4")), "gpu")
+  expect_identical(gpu_extra(report("13.0")), "gpu13")
+})
+
+test_that("a source that cannot be installed is an error that names it", {
+  skip_if_not_installed("reticulate")
+  expect_error(cu_install(NULL), "`source` must be the path of a checkout.*got NULL")
+  expect_error(cu_install("/nowhere/pycupc"), "there is no /nowhere/pycupc")
+  expect_error(cu_install("pycupc-9.whl"), "there is no pycupc-9.whl")
+  expect_error(cu_install(tempdir()), "the one with pyproject.toml")
+  expect_identical(check_source("pycupc==9"), "pycupc==9")
+})
+
+test_that("messages on GPU support speak of cu_install()", {
+  skip_if_no_python()
+  if (!grepl("CuPy is not installed", python_side()$situation()[["engine gpu"]])) skip("CuPy is installed")
+  expect_match(python_side()$situation()[["engine gpu"]], "cu_install(source, gpu = \"gpu\")", fixed = TRUE)
+  expect_error(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, engine = "gpu"), "cu_install\\(source, gpu")
+})
+
+test_that("a compiled code that cannot be stored names the variable", {
+  reply <- list(error = "RuntimeError", message = "cannot cache function 'f': no locator available for file 'x.py'")
+  expect_error(checked(reply), "NUMBA_CACHE_DIR", class = "pycupc_error")
+})

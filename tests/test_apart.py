@@ -1,0 +1,71 @@
+"""Calls in a second process: done there, here if it dies, and errors come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from pycupc.apart import SecondProcess
+
+
+def note_process(path):
+    """Write down which process this is."""
+    Path(path).write_text(str(os.getpid()))
+
+
+def divide(path, number):
+    Path(path).write_text(str(1 / number))
+
+
+def noisy():
+    print("not a reply")
+
+
+@pytest.fixture
+def second():
+    with SecondProcess(("json",)) as process:
+        yield process
+
+
+def test_calls_are_made_in_the_other_process(second, tmp_path):
+    waits = [second.start(note_process, tmp_path / str(k)) for k in range(3)]
+    waits.append(second.start(noisy))
+    for wait in waits:
+        wait()
+    made_by = {int((tmp_path / str(k)).read_text()) for k in range(3)}
+    assert len(made_by) == 1
+    assert os.getpid() not in made_by
+
+
+def test_errors_come_back(second, tmp_path):
+    wrong, right = second.start(divide, tmp_path / "a", 0), second.start(divide, tmp_path / "b", 2)
+    with pytest.raises(ZeroDivisionError):
+        wrong()
+    right()
+    assert (tmp_path / "b").read_text() == "0.5"
+
+
+def test_a_call_that_nobody_awaits_does_not_answer_for_the_next(second, tmp_path):
+    second.start(divide, tmp_path / "a", 0)
+    second.start(divide, tmp_path / "b", 2)()
+    assert (tmp_path / "b").read_text() == "0.5"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_if_it_dies_the_calls_are_made_here(second, tmp_path):
+    second.start(noisy)()
+    os.kill(second._process.pid, signal.SIGKILL)
+    second._process.wait()
+    second.start(note_process, tmp_path / "a")()
+    assert int((tmp_path / "a").read_text()) == os.getpid()
+
+
+def test_without_a_second_process_the_calls_are_made_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "")
+    with SecondProcess(()) as process:
+        process.start(note_process, tmp_path / "a")()
+    assert int((tmp_path / "a").read_text()) == os.getpid()

@@ -1,0 +1,296 @@
+"""Tests of discrete data: recorded answers of pcalg, properties, single tests, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conftest import GOLDEN_FOLDER, Case, assert_same
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+from test_golden import VARIANTS
+from test_properties import true_cpdag
+
+import pycupc
+from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
+
+RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
+
+COMMON = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+
+
+def draw(seed: int, p: int, n: int, most: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n, p) of variables that share a hidden cause and copy each other now and then, and their levels."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(2, most + 1, p)
+    mixed = 0.5 * rng.random((n, 1)) + 0.5 * rng.random((n, p))
+    codes = np.minimum((mixed * levels).astype(np.int64), levels - 1)
+    for j in range(1, p):
+        if rng.random() < 0.3:
+            copied = rng.random(n) < 0.7
+            codes[copied, j] = np.minimum(codes[copied, j - 1], levels[j] - 1)
+    return codes, levels
+
+
+def discrete(case: Case) -> tuple[dict, object]:
+    """suffStat and test of a recorded case."""
+    data = {"dm": case.dm, "nlev": case.nlev, "adaptDF": bool(case.adaptDF)}
+    return data, binCItest if case.binary else disCItest
+
+
+# -- recorded answers of pcalg ----------------------------------------------------------------------------------------
+
+
+def test_all_cases_are_there():
+    assert len(RECORDED) == 26
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_recorded(path):
+    case = Case(path)
+    data, test = discrete(case)
+    quirks = test is disCItest
+    fit = pycupc.skeleton(data, test, **case.arguments, engine="cpu", quirks=quirks)
+    np.testing.assert_array_equal(fit.skeleton, case.skeleton)
+    assert fit.sepset.cells() == case.cells()
+    assert fit.n_edgetests == case.n_edgetests.tolist()
+    assert fit.max_ord == case.max_ord
+    np.testing.assert_allclose(fit.pMax, case.pMax, rtol=1e-8, atol=1e-300)
+    for variant in case.variants():
+        fit = pycupc.pc(data, test, **case.arguments, **VARIANTS[variant], quirks=quirks, random_state=1)
+        recorded = getattr(case, f"cpdag_{variant}")
+        if fit.notes.get("orientation") == "retry: random":
+            np.testing.assert_array_equal(fit.skeleton, (recorded != 0) | (recorded != 0).T, err_msg=variant)
+        else:
+            np.testing.assert_array_equal(fit.graph, recorded, err_msg=variant)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_without_a_note_the_right_answer_is_pcalgs(path):
+    case = Case(path)
+    data, test = discrete(case)
+    fit = pycupc.skeleton(data, test, **case.arguments, engine="cpu")
+    if "quirks" not in fit.notes:
+        np.testing.assert_array_equal(fit.skeleton, case.skeleton)
+        assert fit.sepset.cells() == case.cells()
+
+
+# -- engines, threads, labels -----------------------------------------------------------------------------------------
+
+sizes = {
+    "seed": st.integers(0, 2**32 - 1),
+    "p": st.integers(3, 8),
+    "n": st.sampled_from([10, 60, 300, 1000]),
+    "alpha": st.sampled_from([0.001, 0.05, 0.3, 0.7]),
+    "adaptDF": st.booleans(),
+    "quirks": st.booleans(),
+}
+
+
+@COMMON
+@given(**sizes)
+def test_cpu_equals_reference(seed, p, n, alpha, adaptDF, quirks):
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+    fits = [pycupc.skeleton(suff, disCItest, alpha, engine=engine, quirks=quirks) for engine in ("cpu", "reference")]
+    assert_same(*fits)
+    np.testing.assert_allclose(fits[0].pMax, fits[1].pMax, rtol=1e-8, atol=1e-300)
+
+
+@COMMON
+@given(**sizes)
+def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, alpha, adaptDF, quirks):
+    codes, levels = draw(seed, p, n)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(p)
+    renamed = np.column_stack([rng.permutation(levels[j])[codes[:, j]] for j in order])
+    one = pycupc.skeleton(DiscreteSuffStat(codes, levels, adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
+    other = pycupc.skeleton(DiscreteSuffStat(renamed, levels[order], adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
+    np.testing.assert_array_equal(one.skeleton[np.ix_(order, order)], other.skeleton)
+    np.testing.assert_array_equal(one.sparse_graph.degrees()[order], other.sparse_graph.degrees())
+
+
+def test_threads_do_not_matter(monkeypatch):
+    from pycupc.engines.cpu import discrete as tests
+    from pycupc.engines.cpu import threads
+
+    suff = DiscreteSuffStat(*draw(3, 25, 400), adaptDF=False)
+    whole = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=1)
+    monkeypatch.setattr(tests, "TASK_OBSERVATIONS", 2000)
+    monkeypatch.setattr(threads, "INLINE_TESTS", 0)
+    divided = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=4)
+    assert whole.max_ord >= 3
+    assert_same(whole, divided)
+    np.testing.assert_array_equal(whole.pMax, divided.pMax)
+
+
+@COMMON
+@given(**sizes)
+def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha, adaptDF, quirks):
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+    fit = pycupc.skeleton(suff, disCItest, alpha, engine="cpu", quirks=quirks)
+    for (x, y), S in fit.sepset.cells().items():
+        assert disCItest(x, y, S, suff, quirks=quirks) >= alpha
+    for x, y in np.argwhere(fit.skeleton).tolist():
+        others = np.flatnonzero(fit.skeleton[x])
+        for size in range(3):
+            for S in combinations(others[others != y].tolist(), size):
+                assert disCItest(x, y, S, suff, quirks=quirks) < alpha
+
+
+def population(dag, p: int, rng) -> np.ndarray:
+    """All 4^p states of p binary variables as often as a network with probabilities in quarters has them: the table
+    whose frequencies are the probabilities exactly."""
+    tables = [rng.integers(1, 4, 2 ** len(dag[v])) for v in range(p)]
+    rows = np.zeros((1, p), dtype=np.int64)
+    for v in range(p):
+        code = np.zeros(len(rows), dtype=np.int64)
+        for parent in dag[v]:
+            code = 2 * code + rows[:, parent]
+        rows = np.repeat(rows, 4, axis=0)
+        rows[:, v] = np.tile(np.arange(4), len(code)) < np.repeat(tables[v][code], 4)
+    return rows
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(st.integers(0, 2**32 - 1))
+def test_the_population_of_a_network_gives_its_true_cpdag(seed):
+    import networkx as nx
+
+    rng = np.random.default_rng(seed)
+    p = 6
+    dag = [sorted(v for v in range(u) if rng.random() < 0.35)[:2] for u in range(p)]
+    X = population(dag, p, rng)
+    graph = nx.DiGraph([(parent, v) for v in range(p) for parent in dag[v]])
+    graph.add_nodes_from(range(p))
+    suff = DiscreteSuffStat(X, [2] * p, adaptDF=False)
+    for x, y in combinations(range(p), 2):  # numbers may hide a dependence: such a network is not faithful to its graph
+        for size in range(p - 1):
+            for S in combinations([v for v in range(p) if v not in (x, y)], size):
+                separated = nx.is_d_separator(graph, {x}, {y}, set(S))
+                value = disCItest(x, y, S, suff)
+                assert not separated or value > 0.999
+                assume(separated or value < 1e-3)
+    fit = pycupc.pc(suff, disCItest, alpha=0.5)
+    np.testing.assert_array_equal(fit.graph, true_cpdag(graph, p))
+
+
+# -- one test ---------------------------------------------------------------------------------------------------------
+
+
+def literal(x, y, S, dm, nlev, adaptDF):
+    """Degrees of freedom, G^2 and p-value from a table counted cell by cell."""
+    n, tables = len(dm), {}
+    for row in dm.tolist():
+        tables.setdefault(tuple(row[s] for s in S), np.zeros((nlev[x], nlev[y])))[row[x], row[y]] += 1
+    sets = int(np.prod([nlev[s] for s in S], dtype=int))
+    df = (nlev[x] - 1) * (nlev[y] - 1) * sets
+    if n < 10 * df:
+        return df, 0.0, 1.0
+    g2 = 0.0
+    for table in tables.values():
+        expected = np.outer(table.sum(1), table.sum(0)) / table.sum()
+        there = table > 0
+        g2 += 2 * (table[there] * np.log(table[there] / expected[there])).sum()
+    if adaptDF and S:
+        filled = sum(int((table > 0).sum()) for table in tables.values())
+        df = max(df - (nlev[x] * nlev[y] * sets - filled), 1)
+    return df, g2, float(chi2.sf(g2, df))
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("adaptDF", [False, True])
+def test_single_test_at_any_level(seed, adaptDF):
+    codes, levels = draw(seed, 9, [50, 400, 5000][seed % 3], most=2 + seed % 3)
+    rng = np.random.default_rng(seed)
+    x, y, *others = rng.permutation(9).tolist()
+    S = others[: seed % 8]
+    expected = literal(x, y, S, codes, levels.tolist(), adaptDF)[2]
+    assert gSquareDis(x, y, S, codes, levels, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    if (levels == 2).all():
+        assert gSquareBin(x, y, S, codes, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_the_two_faults_of_pcalg():
+    codes, _ = draw(1, 8, 20_000, most=2)
+    codes[:, 1] = np.where(np.random.default_rng(1).random(20_000) < 0.9, codes[:, 0], codes[:, 1])
+    S = [2, 3, 4, 5, 6]
+    assert gSquareDis(0, 1, S, codes) < 1e-50
+    assert gSquareDis(0, 1, S, codes, quirks=True) == 1
+    ternary, levels = draw(2, 4, 2000, most=3)
+    assert (levels == 3).any()
+    s = int(np.flatnonzero(levels == 3)[-1])
+    x, y = (v for v in range(3) if v != s)
+    assert gSquareDis(x, y, [s], ternary, levels, True) != gSquareDis(x, y, [s], ternary, levels, True, quirks=True)
+
+
+def test_a_note_where_pcalg_may_answer_otherwise():
+    codes, levels = draw(2, 6, 2000, most=3)
+    fit = pycupc.pc(DiscreteSuffStat(codes, levels, adaptDF=True), disCItest, alpha=0.05)
+    assert "may differ from pcalg's disCItest" in fit.notes["quirks"]
+    assert "quirks" not in pycupc.pc(DiscreteSuffStat(codes, levels, adaptDF=False), disCItest, alpha=0.05).notes
+
+
+# -- data -------------------------------------------------------------------------------------------------------------
+
+
+def test_categories_become_codes():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {
+            "colour": ["red", "blue", "red", "green"],
+            "size": pd.Categorical(["L", "S", "L", "S"], categories=["S", "M", "L"], ordered=True),
+            "ok": [True, False, True, True],
+            "number": [7, 3, 3, 7],
+        }
+    )
+    suff = DiscreteSuffStat.from_data(frame)
+    assert suff.labels == ("colour", "size", "ok", "number")
+    assert suff.nlev.tolist() == [3, 2, 2, 2]
+    assert suff.categories[0] == ("blue", "green", "red")
+    assert suff["dm"][:, 0].tolist() == [2, 0, 2, 1]
+    assert suff.categories[3] == (3, 7)
+
+
+GOOD = {"dm": np.tile([[0, 0], [1, 1]], (10, 1)), "nlev": [2, 2], "adaptDF": False}
+
+BAD = [
+    ({"dm": GOOD["dm"]}, ValueError, "suffStat lacks 'adaptDF'"),
+    ({"adaptDF": False}, ValueError, "suffStat lacks 'dm'"),
+    ({**GOOD, "adaptDF": "yes"}, TypeError, "adaptDF must be True or False, got 'yes'"),
+    ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes from 0 on; negative ones in column 0, column 1"),
+    (
+        {**GOOD, "dm": GOOD["dm"] + 0.5},
+        ValueError,
+        "whole numbers 0, 1, ...; column 0, column 1 does not. Is it continuous",
+    ),
+    ({**GOOD, "dm": np.where(GOOD["dm"] == 1, np.nan, 0.0)}, ValueError, "missing values in column 0, column 1"),
+    ({**GOOD, "dm": GOOD["dm"] * 2}, ValueError, "a code of dm must be below nlev"),
+    ({**GOOD, "dm": GOOD["dm"] * 2, "nlev": None}, ValueError, "without nlev the codes must be 0, 1, ..., k - 1"),
+    ({**GOOD, "dm": GOOD["dm"] * [1, 0], "nlev": None}, ValueError, "column 1 is constant"),
+    ({**GOOD, "nlev": [2, 1]}, ValueError, "nlev must be at least 2"),
+    ({**GOOD, "nlev": [2]}, ValueError, "nlev must hold 2 whole numbers"),
+    ({**GOOD, "nlev": [2, 300]}, ValueError, "at most 255 levels; column 1 has more"),
+    ({**GOOD, "dm": np.array([["a", "b"], ["b", "a"]])}, TypeError, "from_data"),
+    ("table", TypeError, "DiscreteSuffStat.from_data"),
+]
+
+
+@pytest.mark.parametrize(("data", "error", "words"), BAD)
+def test_bad_data(data, error, words):
+    with pytest.raises(error, match=words.replace("(", r"\(")):
+        pycupc.pc(data, disCItest, alpha=0.05)
+
+
+def test_bad_tables():
+    with pytest.raises(ValueError, match="missing values in"):
+        DiscreteSuffStat.from_data(np.array([["a", None], ["b", "x"], ["a", "y"]], dtype=object))
+    with pytest.raises(ValueError, match="Gaussian test"):
+        DiscreteSuffStat.from_data(np.random.default_rng(0).standard_normal((20, 3)))
+    with pytest.raises(ValueError, match="is constant"):
+        DiscreteSuffStat.from_data(np.array([["a", "b"], ["a", "c"]]))
+    with pytest.raises(ValueError, match="levels 0 and 1"):
+        pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)
+    with pytest.raises(ValueError, match="quirks=True"):
+        pycupc.pc({"C": np.eye(3), "n": 10}, alpha=0.05, quirks=True)

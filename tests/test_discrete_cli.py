@@ -1,0 +1,105 @@
+"""`pycupc run` on tables of categories."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import cli
+from pycupc.data.categories import read_categories
+from pycupc.data.errors import DataError
+from pycupc.data.text_layout import ReadOptions
+from pycupc.discrete import DiscreteSuffStat, disCItest
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file of 300 rows of words: four variables, the second a noisy copy of the first."""
+    rng = np.random.default_rng(1)
+    words = np.array(["low", "medium", "high"])
+    X = words[rng.integers(0, 3, (300, 4))]
+    X[:, 1] = np.where(rng.random(300) < 0.8, X[:, 0], X[:, 1])
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(["a,b,c,d", *(",".join(row) for row in X)]) + "\n")
+    return path, X
+
+
+def run(*arguments):
+    return cli.main([str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("test", [["--test", "discrete"], []])
+def test_words_are_found_out(table, tmp_path, capsys, test):
+    path, X = table
+    assert run("run", path, *test, "--alpha", "0.05", "--plot", "none", "--out", tmp_path / "out") == 0
+    assert ("holds categories" in capsys.readouterr().err) == (not test)
+    fit = pycupc.PcAlgo.load(tmp_path / "out" / "result.npz")
+    expected = pycupc.pc(DiscreteSuffStat.from_data(X, list("abcd")), disCItest, alpha=0.05)
+    np.testing.assert_array_equal(fit.graph, expected.graph)
+    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-12)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["input"]["kind"] == "categories"
+    with (tmp_path / "out" / "sepsets.csv").open() as file:
+        assert next(csv.reader(file)) == ["x", "y", "level", "set", "p"]
+    assert str(expected.why("a", "c")) == str(fit.why("a", "c"))
+
+
+def test_a_wrong_cell_in_a_table_of_numbers_is_no_category(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n1.5,2,3\n2.5,x,1\n3.5,1,2\n")
+    assert run("run", path, "--out", tmp_path / "out") == 3
+    assert "'x'" in capsys.readouterr().err
+
+
+def test_the_gaussian_test_insists_on_numbers(table, tmp_path, capsys):
+    assert run("run", table[0], "--test", "gaussian", "--out", tmp_path / "out") == 3
+    assert "categories" not in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--quirks", "--adapt-df"])
+def test_options_of_discrete_data_are_refused_elsewhere(tmp_path, capsys, option):
+    path = tmp_path / "x.csv"
+    np.savetxt(path, np.random.default_rng(0).standard_normal((9, 3)), delimiter=",", header="a,b,c", comments="")
+    assert run("run", path, option, "--out", tmp_path / "out") == 3
+    assert "--test discrete" in capsys.readouterr().err
+
+
+READ = [
+    ("a,b\nx,y\nz,y\n", {}, ["a", "b"], [["x", "y"], ["z", "y"]]),
+    (",a,b\nr1,x,y\nr2,z,y\n", {}, ["a", "b"], [["x", "y"], ["z", "y"]]),
+    ("a\tb\nx\tnone\n", {}, ["a", "b"], [["x", "none"]]),
+    ("x,y\nz,y\n", {"header": "no"}, ["V1", "V2"], [["x", "y"], ["z", "y"]]),
+    ("a,b\nx,?\nz,y\n", {"na": ["?"], "missing": "drop-rows"}, ["a", "b"], [["z", "y"]]),
+    ("id,a,b\n1,x,y\n", {"drop": ["id"]}, ["a", "b"], [["x", "y"]]),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "labels", "cells"), READ)
+def test_tables(tmp_path, text, options, labels, cells):
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    table = read_categories(path, ReadOptions(**options))
+    assert table.labels == labels
+    assert table.cells.tolist() == cells
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\nx,\n", "missing values: 1"),
+        ("a,b\nx\n", "line 2 has 1 cells"),
+        ("a,a\nx,y\n", "both named 'a'"),
+        ("a\nx\n", "at least 2 columns"),
+        ("a,b\n", "no rows of data"),
+    ],
+)
+def test_bad_tables(tmp_path, text, words):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=words):
+        read_categories(path)

@@ -1,0 +1,250 @@
+"""The explorer's page as text: what it holds, that no label can leave its place, and what happens with large graphs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+import time
+
+import explored_graphs
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import cli
+from pycupc.explorer import page
+from pycupc.results import explored
+from pycupc.sparse_graph import SparseGraph
+
+P = 60
+
+
+@pytest.fixture(scope="module")
+def fit():
+    labels = list(explored_graphs.HOSTILE) + [f"v{i}" for i in range(P - len(explored_graphs.HOSTILE))]
+    return explored_graphs.result(P, labels)
+
+
+def data_of(text):
+    """The block of data of a page."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def unpacked(packed):
+    return np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["type"])
+
+
+def test_the_page_holds_the_graph_and_its_evidence(fit):
+    data = data_of(page(explored.content(fit)))
+    assert data["labels"][:P] == list(fit.labels)
+    tail, head, kind = fit.sparse_graph.edge_list()
+    edges = data["edges"]
+    assert unpacked(edges["tail"]).tolist() == tail.tolist()
+    assert unpacked(edges["head"]).tolist() == head.tolist()
+    assert [("directed", "undirected", "bidirected")[k] for k in unpacked(edges["kind"])] == kind.tolist()
+    assert np.array_equal(unpacked(edges["p"]), fit.p_values.of_edges(fit.sparse_graph))
+    for k, (a, b) in enumerate(zip(tail.tolist(), head.tolist(), strict=True)):
+        assert (kind[k] == "undirected") == (edges["reasons"][k] == [])
+        assert all(tuple(reason) in (fit.trace.get((a, b)), fit.trace.get((b, a))) for reason in edges["reasons"][k])
+
+
+def test_every_removed_pair_is_there_with_its_test(fit):
+    data = data_of(page(explored.content(fit)))
+    removed = data["removed"]
+    x, y, level, r = (unpacked(removed[name]) for name in ("x", "y", "level", "r"))
+    sets = np.split(unpacked(removed["members"]), np.cumsum(level)[:-1])
+    assert removed["complete_from"] == 1
+    assert len(x) == len(fit.removals.x) > 50
+    for k in range(len(x)):
+        why = fit.why(int(x[k]), int(y[k]))
+        assert why.status == "removed"
+        assert (why.x, why.y) == (fit.labels[x[k]], fit.labels[y[k]])
+        assert tuple(fit.labels[v] for v in sets[k]) == why.S
+        assert r[k] == pytest.approx(why.r, abs=1e-6)
+        assert data["cutoffs"][level[k]] == why.cutoff
+    first = np.triu_indices(P, 1)
+    C = fit.p_values.correlations(*first)
+    assert np.allclose(unpacked(data["correlations"]), C, atol=1e-6)
+
+
+def test_no_label_can_leave_the_data(fit):
+    text = page(explored.content(fit))
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert not re.search("[<>&\u2028\u2029\x00-\x09\x0b-\x1f]", block[1])
+    assert block[1].isascii()
+    assert text.count("<script") == 2
+    assert text.count("</script") == 2
+    for label in explored_graphs.HOSTILE[:3]:
+        assert label not in text
+
+
+def test_the_policy_allows_this_script_and_style_only(fit):
+    text = page(explored.content(fit))
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', text)[1]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for kind, tag in (("script-src", "script"), ("style-src", "style")):
+        content = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert rules[kind] == f"'sha256-{digest}'"
+    text = re.sub(r'id="data">.*?</script>', "", text, flags=re.DOTALL)  # the data, in which labels may say anything
+    assert not re.search(
+        r"(src|href)=|url\(|@import|innerHTML|insertAdjacent|document\.write|eval\(|fetch\(|XMLHttp", text
+    )
+
+
+def test_the_same_result_gives_the_same_page(fit):
+    assert page(explored.content(fit)) == page(explored.content(fit))
+
+
+def large(p, m):
+    """A result of p variables and m edges that no test removed anything from."""
+    rng = np.random.default_rng(p)
+    pairs = np.unique(rng.integers(0, p * p, 3 * m))
+    low, high = pairs // p, pairs % p
+    graph_pairs = rng.permutation(np.flatnonzero(low < high))[:m]
+    graph_pairs.sort()
+    graph = SparseGraph.undirected(p, low[graph_pairs], high[graph_pairs])
+    fit = explored_graphs.result(4)
+    values = np.linspace(0, 0.01, len(graph))
+    return pycupc.PcAlgo(
+        labels=tuple(f"v{i}" for i in range(p)),
+        sparse_graph=graph,
+        sepset=pycupc.results.sepset.SepSets(graph),
+        p_values=type(fit.p_values)(graph, values, 100, fit.removals.__class__(), np.zeros((0, 2), np.int32)),
+        n_edgetests=[1],
+        max_ord=0,
+        n=100,
+        alpha=0.01,
+    )
+
+
+def test_5000_variables_and_20000_edges_fit():
+    content = explored.content(large(5_000, 20_000))
+    assert (content.graph.p, len(content.graph), content.note) == (5_000, 20_000, "")
+    start = time.process_time()
+    text = page(content)
+    assert time.process_time() - start < 8
+    assert len(text) < 4e6
+
+
+def test_of_more_edges_the_page_holds_the_surest_and_says_so():
+    fit = large(4_000, 30_000)
+    content = explored.content(fit)
+    assert (content.graph.p, len(content.graph)) == (4_000, 20_000)
+    assert content.edge_p.max() <= np.sort(fit.p_values.edges)[20_000]
+    assert content.edges_left_out == 10_000
+    assert "the 20,000 edges among its variables with the smallest p-values, of 30,000" in content.note
+    assert "pycupc plot RESULTS --around NAME" in content.note
+
+
+def test_of_more_variables_the_page_holds_those_with_most_neighbours_or_those_around_one():
+    fit = large(9_000, 12_000)
+    content = explored.content(fit)
+    assert content.graph.p == 5_000
+    assert content.degree.min() >= np.sort(fit.sparse_graph.degrees())[4_000]
+    assert "the 5,000 variables with most neighbours, of 9,000" in content.note
+    near = explored.content(fit, around="v17", radius=2)
+    assert [near.labels[v] for v in range(near.graph.p)] == [f"v{v}" for v in np.sort(fit.sparse_graph.around([17], 2))]
+    assert near.labels[near.start] == "v17"
+    assert near.graph.degrees()[near.start] == near.degree[near.start] == fit.sparse_graph.degrees()[17]
+
+
+def test_only_the_removed_pairs_that_came_closest_are_listed_of_many(fit, monkeypatch):
+    monkeypatch.setattr(explored, "MAX_REMOVED", 100)
+    content = explored.content(fit)
+    removed = content.removed
+    assert len(removed.x) == 100
+    everything = explored.RemovedPairs(
+        fit.removals.x, fit.removals.y, fit.removals.level, None, fit.removals.r, None, 1
+    )
+    order = np.lexsort((-np.abs(everything.r), -everything.level))[:100]
+    assert set(zip(removed.x, removed.y, strict=True)) == {(everything.x[k], everything.y[k]) for k in order}
+    assert removed.complete_from == everything.level[order[-1]] + 1
+    data = data_of(page(content))
+    assert data["removed"]["note"].startswith("listed: the 100 pairs that came closest to staying")
+
+
+def test_correlations_of_a_large_table_need_no_matrix():
+    """A GPU run leaves the matrix on the device; the page must not ask for p x p numbers on the host."""
+    data = explored_graphs.table(90)
+    data["constant"] = 1.0
+    with pytest.warns(UserWarning, match="constant"):
+        suff_stat = pycupc.SuffStat.from_data(data)
+    pairs = np.array([3, 5, 90, 7]), np.array([4, 80, 2, 1])
+    some = suff_stat.correlations(*pairs)
+    assert suff_stat.data is not None
+    assert np.allclose(some, suff_stat.C[pairs], atol=1e-12, equal_nan=True)
+    assert np.isnan(some).tolist() == [False, False, True, False]
+    assert np.array_equal(suff_stat.correlations(*pairs), suff_stat.C[pairs], equal_nan=True)
+
+
+def test_stability_frequencies(fit):
+    m = len(fit.sparse_graph)
+    stability = np.linspace(0, 1, m)
+    data = data_of(page(explored.content(fit, stability=stability)))
+    assert np.allclose(unpacked(data["edges"]["stability"]), stability, atol=1e-7)
+    for wrong in (stability[1:], stability + 1, np.full(m, math.nan)):
+        with pytest.raises(ValueError, match=f"stability must hold a frequency from 0 to 1 for each of the {m} edges"):
+            explored.content(fit, stability=wrong)
+
+
+def test_a_result_without_its_data_gives_a_page_without_correlations(fit, tmp_path):
+    fit.save(tmp_path / "fit.npz")
+    loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+    data = data_of(page(explored.content(loaded)))
+    whole = data_of(page(explored.content(fit)))
+    assert data["edges"]["tail"] == whole["edges"]["tail"]
+    assert data["removed"]["members"]["type"] == "uint8"
+    assert len(unpacked(data["removed"]["x"])) == len(unpacked(whole["removed"]["x"]))
+
+
+def test_fixed_gaps_and_edges_are_told_apart(tmp_path):
+    table = explored_graphs.table(12)
+    gaps, edges = np.zeros((12, 12), bool), np.zeros((12, 12), bool)
+    gaps[0, 1] = gaps[1, 0] = edges[2, 3] = edges[3, 2] = True
+    fit = pycupc.pc(pycupc.SuffStat.from_data(table), alpha=0.01, fixedGaps=gaps, fixedEdges=edges)
+    content = explored.content(fit)
+    assert content.gaps.tolist() == [[0, 1]]
+    k = int(content.graph.edge_number(2, 3))
+    assert content.edge_p[k] == -1
+
+
+def test_explore_writes_and_opens_one_file(fit, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    path = fit.explore()
+    assert opened == [path.as_uri()]
+    assert data_of(path.read_text(encoding="utf-8"))["nodes"] == P
+    assert fit.explore(tmp_path / "near.html", around="v3", radius=1, show=False) == tmp_path / "near.html"
+    assert len(opened) == 1
+    with pytest.raises(ValueError, match="no variable 'V3'; similar: v3"):
+        fit.explore(around="V3")
+
+
+def test_run_writes_the_page_and_plot_draws_a_neighbourhood(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", "--example", "--out", "results", "--quiet"]) == cli.OK
+    assert data_of((tmp_path / "results" / "graph.html").read_text(encoding="utf-8"))["nodes"] == 30
+    assert "graph.html" in json.loads((tmp_path / "results" / "manifest.json").read_text(encoding="utf-8"))["files"]
+    plot = ["plot", "results", "--around", "radius_mean"]
+    for more, file in (
+        ([], "radius_mean.png"),
+        (["--radius", "1", "--out", "a.svg"], "a.svg"),
+        (["--out", "a.html"], "a.html"),
+    ):
+        assert cli.main([*plot, *more]) == cli.OK
+        assert (tmp_path / file).stat().st_size > 1000
+        assert f"{file} is written" in capsys.readouterr().out
+    assert "perimeter_mean" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert cli.main(["plot", "results"]) == cli.OK
+    assert (tmp_path / "graph.png").exists()
+    assert cli.main(["plot", "results", "--around", "radius"]) == cli.DATA
+    assert "no variable 'radius'; similar: radius_" in capsys.readouterr().err
+    assert cli.main(["plot", "results", "--out", "a.gif"]) == cli.USAGE
+    assert cli.main(["plot", "results", "--radius", "-1"]) == cli.USAGE
+    assert cli.main(["plot", "nothing"]) == cli.DATA

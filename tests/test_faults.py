@@ -1,0 +1,275 @@
+"""What goes wrong around a run: full disks, folders that cannot be written, kill -9, two runs at once, Ctrl-C.
+
+Nothing of anybody else is deleted, nothing half-written is taken for whole, no result is lost without need.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pycupc
+from pycupc import cli
+from pycupc.cli import files, output
+from pycupc.data import load_example
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and rights are those of POSIX")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to work in, and another one for temporary files."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "work"
+
+
+@pytest.fixture(scope="module")
+def fit():
+    """The result of every run of this module that ends."""
+    return pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
+
+
+def run(*args):
+    return cli.main(["run", "--example", "--quiet", *map(str, args)])
+
+
+def is_whole(folder, fit):
+    """Whether a folder holds all that its manifest lists, and the result of the run."""
+    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+    return all((folder / name).is_file() for name in listed) and pycupc.PcAlgo.load(folder / "result.npz") == fit
+
+
+# -- what cannot be written -------------------------------------------------------------------------------------------
+
+
+def failing(kind, error):
+    """The same file, of which half is written before the error."""
+
+    def write(content, path):
+        path.write_bytes(b"half")
+        raise error
+
+    return replace(kind, write=write, modules=())
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in files.FILES] + ["manifest.json"])
+def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
+    """The results are kept in the folder for temporary files, which the message names."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if name == "manifest.json":
+        write_manifest = output.write_manifest
+
+        def fail(folder, *args):
+            if folder.is_relative_to(here):
+                raise full
+            write_manifest(folder, *args)
+
+        monkeypatch.setattr(output, "write_manifest", fail)
+    else:
+        broken = [failing(kind, full) if kind.name == name else kind for kind in files.FILES]
+        write = output.Writer.write
+
+        def write_here(self, fit, folder, progress=None):
+            with monkeypatch.context() as patch:
+                if folder.is_relative_to(here):
+                    patch.setattr(output, "FILES", broken)
+                return write(self, fit, folder, progress)
+
+        monkeypatch.setattr(output.Writer, "write", write_here)
+    (here / "mine.txt").write_text("mine")
+    plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
+    assert run("--out", "out", "--plot", plot) == cli.DEVICE
+    kept = here.parent / "temporary" / "out-2"
+    assert f"writing out failed (No space left on device); the results are in {kept}" in capsys.readouterr().err
+    assert is_whole(kept, fit)
+    assert os.listdir(here) == ["mine.txt"]
+
+
+def test_no_place_anywhere(here, capsys, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(output, "write_manifest", fail)
+    monkeypatch.setenv("HOME", str(here))
+    assert run("--out", "out", "--plot", "none") == cli.DATA
+    assert "No space left on device" in capsys.readouterr().err
+    assert os.listdir(here) == os.listdir(here.parent / "temporary") == []
+
+
+def _in_a_namespace() -> list[str] | None:
+    """What runs a command that may mount; None where that is not allowed."""
+    if shutil.which("unshare") is None or os.name != "posix" or os.getuid() != 0:
+        return None
+    tried = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True)
+    return ["unshare", "-m"] if tried.returncode == 0 else None
+
+
+def test_a_real_disk_that_is_full_at_every_point(tmp_path):
+    """A file system in memory of 4 MB, on which between 0 and 290 kB are left when the writing begins."""
+    alone = _in_a_namespace()
+    if alone is None:
+        pytest.skip("needs the right to mount a file system in memory")
+    for name in ("disk", "elsewhere"):
+        (tmp_path / name).mkdir()
+    script = 'mount -t tmpfs -o size=4m tmpfs "$1" && shift && exec "$@"'
+    program = [sys.executable, str(HERE / "full_disk.py"), str(tmp_path / "disk"), str(tmp_path / "elsewhere")]
+    environment = {**ENVIRONMENT, "TMPDIR": str(tmp_path / "elsewhere")}
+    command = [*alone, "sh", "-c", script, "sh", str(tmp_path / "disk"), *program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "kept elsewhere" in done.stdout
+
+
+def test_too_little_room_is_said_before_the_work(here, capsys, monkeypatch):
+    monkeypatch.setattr(cli.run.OutputFolder, "free", lambda self: 200_000)
+    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    assert run("--out", "out") == cli.USAGE
+    assert "0.2 MB are free in" in capsys.readouterr().err
+    assert os.listdir(here) == []
+
+
+def test_perhaps_too_little_room_is_a_warning(here, capsys, monkeypatch):
+    monkeypatch.setattr(cli.run.OutputFolder, "free", lambda self: 1_500_000)
+    assert run("--out", "out", "--plot", "none") == cli.OK
+    assert "warning: 2 MB are free in" in capsys.readouterr().err
+
+
+@posix
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(here):
+    from test_caches import such_a_user
+
+    (here / "closed").mkdir()
+    (here / "closed").chmod(0o555)
+    command = [*such_a_user(), sys.executable, "-m", "pycupc", "run", "nothing.csv", "--out", "closed/out"]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == cli.USAGE
+    assert done.stderr == "pycupc: closed/out cannot be written (Permission denied); choose another --out\n"
+
+
+def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit):
+    error = ZeroDivisionError("no layout")
+    broken = {kind.name: kind for kind in files.FILES}
+    broken["graph.png"] = replace(failing(broken["graph.png"], error), modules=("json",))
+    monkeypatch.setattr(output, "FILES", tuple(broken.values()))
+    monkeypatch.setattr(output, "available_cores", lambda: 1)
+    assert run("--out", "out") == cli.OK
+    assert "graph.png could not be made (ZeroDivisionError: no layout)" in capsys.readouterr().err
+    assert is_whole(here / "out", fit)
+    assert not (here / "out" / "graph.png").exists()
+    manifest = json.loads((here / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["left_out"]["graph.png"] == "ZeroDivisionError: no layout"
+
+
+# -- the end of the process -------------------------------------------------------------------------------------------
+
+
+def start(*args, **options):
+    """A run in a process of its own."""
+    command = [sys.executable, "-m", "pycupc", "run", "--example", "--quiet", *args]
+    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, **options)
+
+
+def finish(job):
+    """Wait for a run that succeeds."""
+    _, err = job.communicate()
+    assert job.returncode == cli.OK, err
+
+
+def second_processes(folder):
+    """Processes that draw pictures for a run in `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"pycupc.apart" in (process / "cmdline").read_bytes() and (process / "cwd").resolve() == folder:
+                found.append(process.name)
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+@posix
+@pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(here, fit, times):
+    began = time.monotonic()
+    finish(start("--out", "out"))
+    takes = time.monotonic() - began
+    (here / "out" / "mine.txt").write_text("mine")
+    (here / "beside.txt").write_text("mine")
+    rng = random.Random(times)
+    moments = []
+    for _ in range(times):
+        job = start("--out", "out", "--force", "--alpha", rng.choice(["0.01", "0.02"]))
+        time.sleep(rng.uniform(0, takes * 1.1))
+        job.kill()
+        moments.append(job.wait())
+        job.stderr.close()
+        old = list(here.glob(".out-*/old"))
+        if (here / "out").exists():
+            listed = json.loads((here / "out" / "manifest.json").read_text(encoding="utf-8"))["files"]
+            assert all((here / "out" / name).is_file() for name in listed)
+            assert len(pycupc.PcAlgo.load(here / "out" / "result.npz").labels) == 30
+        places = [here / "out", *old]
+        assert any((place / "mine.txt").exists() for place in places)
+        assert (here / "beside.txt").read_text() == "mine"
+    assert -signal.SIGKILL in moments
+    for abandoned in here.glob(".out-*.part"):  # killed before it had made its lock, perhaps
+        os.utime(abandoned, (0, 0))
+    finish(start("--out", "out", "--force"))
+    assert is_whole(here / "out", fit)
+    assert sorted(os.listdir(here)) == ["beside.txt", "out"]
+    assert (here / "out" / "mine.txt").read_text() == "mine"
+    if sys.platform == "linux":
+        for _ in range(50):
+            if not second_processes(here):
+                break
+            time.sleep(0.1)
+        assert second_processes(here) == []
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_two_runs_into_one_folder(here, fit, force):
+    if force:
+        assert run("--out", "out", "--plot", "none") == cli.OK
+    jobs = [start("--out", "out", *["--force"] * force) for _ in range(2)]
+    errors = [job.communicate()[1] for job in jobs]
+    codes = sorted(job.returncode for job in jobs)
+    folders = sorted(os.listdir(here))
+    assert all(is_whole(here / name, fit) for name in folders)
+    if folders == ["out"]:  # one came after the other: it was refused, or replaced the first as it was told to
+        assert codes == ([cli.OK, cli.OK] if force else [cli.OK, cli.USAGE])
+    else:  # both worked at the same time, and the later one found the name taken
+        assert folders == ["out", "out-2"]
+        assert codes == [cli.OK, cli.DEVICE]
+        assert any("has been taken by another run meanwhile" in text for text in errors)
+
+
+@posix
+def test_ctrl_c_in_the_first_moments_is_silent(here):
+    """From the first statement of the program on: before, the interpreter itself is being started."""
+    program = "import os, sys; from pycupc.__main__ import main; os.write(1, b'x'); sys.exit(main())"
+    for k in range(6):
+        command = [sys.executable, "-c", program, "run", "--example", "--quiet"]
+        job = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        job.stdout.read(1)
+        time.sleep(0.03 * k)
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate()
+        assert job.returncode in (-signal.SIGINT, cli.INTERRUPTED)
+        assert err.decode() in ("", "pycupc: interrupted; nothing was written\n")
+        assert [name for name in os.listdir(here) if not name.startswith(".")] == []

@@ -1,0 +1,349 @@
+"""Input beside its many kinds (test_input_kinds.py): command line, fixed pairs, extreme scales, progress, pickles."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import assert_same
+
+import pycupc
+from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
+from pycupc.data import EXAMPLE, load_example, read_data
+from pycupc.data.readers import ReadOptions, read_correlation
+from pycupc.gaussian.table_checks import scaled
+
+NAMES = list("abcde")
+
+
+def table(n=60, seed=0):
+    """Five variables in a chain."""
+    return np.random.default_rng(seed).standard_normal((n, 5)).cumsum(axis=1)
+
+
+def run(*args):
+    return cli.main([str(a) for a in args])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def manifest(folder):
+    return json.loads(Path(folder, "manifest.json").read_text(encoding="utf-8"))
+
+
+# -- command line -----------------------------------------------------------------------------------------------------
+
+
+def edges(folder):
+    return Path(folder, "edges.csv").read_text(encoding="utf-8")
+
+
+def test_decisions_are_one_line_and_in_the_manifest(here, capsys):
+    pd.DataFrame(table()).to_csv("d.csv")
+    assert run("run", "d.csv", "--plot", "none") == cli.OK
+    said = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert said == [
+        "warning: d.csv: line 1 holds whole numbers only (0, 1, 2, 3 and 1 more) and was read as names; if it is an "
+        "observation: --header no"
+    ]
+    written = manifest("d-pycupc")
+    assert written["warnings"] == [said[0].removeprefix("warning: ")]
+    assert written["input"]["layout"] == "line 1 holds the names; column 1 holds row names"
+    assert written["input"]["variables"] == 5
+    assert run("run", "d.csv", "--header", "yes", "--index", "yes", "--out", "said", "--plot", "none") == cli.OK
+    assert "warning" not in capsys.readouterr().err
+    assert edges("said") == edges("d-pycupc")
+
+
+def test_what_is_open_is_asked_for(here, capsys):
+    Path("d.csv").write_text("3,1,2\n1,5,4\n2,2,9\n7,1,1\n5,5,2\n9,0,3\n")
+    assert run("run", "d.csv", "--plot", "none") == cli.DATA
+    assert "say whether they are names (--header yes) or an observation (--header no)" in capsys.readouterr().err
+    assert run("run", "d.csv", "--plot", "none", "--header", "no") == cli.OK
+    assert manifest("d-pycupc")["input"]["observations"] == 6
+    assert run("run", "d.csv", "--plot", "none", "--header", "yes", "--force") == cli.OK
+    assert manifest("d-pycupc")["input"]["observations"] == 5
+
+
+def test_options_of_reading(here):
+    frame = pd.DataFrame(np.round(table() * 32) / 32, columns=NAMES)
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv("german.csv", index=False, sep=";", decimal=",")
+    Path("noted.csv").write_text("% notes\n" + Path("plain.csv").read_text() + "1,2,?,4,5\n")
+    assert run("run", "plain.csv", "--plot", "none") == cli.OK
+    assert run("run", "german.csv", "--decimal", ",", "--plot", "none") == cli.OK
+    code = run("run", "noted.csv", "--comment", "%", "--na", "?", "--missing", "drop-rows", "--plot", "none")
+    assert code == cli.OK
+    assert edges("plain-pycupc") == edges("german-pycupc") == edges("noted-pycupc")
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter("book.xlsx") as book:
+        frame.to_excel(book, sheet_name="data", index=False)
+        frame.to_excel(book, sheet_name="other", index=False)
+    assert run("run", "book.xlsx", "--plot", "none") == cli.DATA
+    assert run("run", "book.xlsx", "--sheet", "data", "--plot", "none") == cli.OK
+    assert edges("book-pycupc") == edges("plain-pycupc")
+    assert run("run", "plain.csv", "--sheet", "data", "--plot", "none", "--force") == cli.DATA
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"header": "maybe"}, ValueError, "header must be one of 'auto', 'yes', 'no', got 'maybe'"),
+        ({"decimal": ";"}, ValueError, "decimal must be one of '.', ',', got ';'"),
+        ({"missing": "ignore"}, ValueError, "missing must be one of 'error', 'drop-rows', 'keep', got 'ignore'"),
+        ({"delimiter": '"'}, ValueError, "delimiter must be one character, no quotation mark"),
+        ({"comment": "//"}, ValueError, "comment must be one character, .* got '//'"),
+        ({"drop": "radius_mean"}, TypeError, "drop must be a sequence of texts, got 'radius_mean'"),
+        ({"decimal": ",", "delimiter": ","}, ValueError, "',' cannot be delimiter and decimal point at once"),
+        ({"separator": ","}, TypeError, "unexpected keyword argument 'separator'"),
+    ],
+)
+def test_wrong_options_of_reading(options, error, words):
+    with pytest.raises(error, match=words):
+        read_data(EXAMPLE, **options)
+
+
+def test_standard_input(here, monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(EXAMPLE.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert run("run", "-", "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert edges("data-pycupc") == edges("example-pycupc")
+    one, two = manifest("data-pycupc")["input"], manifest("example-pycupc")["input"]
+    assert one["path"] == "standard input"
+    assert (one["sha256"], one["bytes"]) == (two["sha256"], two["bytes"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipe(here):
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(EXAMPLE.read_bytes()))
+    writer.start()
+    frame = read_data("pipe")
+    writer.join()
+    pd.testing.assert_frame_equal(frame, load_example())
+
+
+def test_matrices_of_correlations_and_covariances_are_not_data(here, capsys):
+    frame = pd.DataFrame(table(), columns=NAMES)
+    frame.corr().to_csv("corr.csv")
+    frame.cov().to_csv("cov.csv", index=False)
+    assert run("run", "corr.csv", "--plot", "none") == cli.DATA
+    assert 'correlation matrix C of n observations: pc({"C": C, "n": n}), on the command line --correlation N' in (
+        capsys.readouterr().err
+    )
+    assert run("run", "cov.csv", "--plot", "none") == cli.DATA
+    assert "covariance matrix" in capsys.readouterr().err
+    assert run("run", "corr.csv", "--correlation", 60, "--plot", "none") == cli.OK
+
+
+def test_correlation_matrix_with_numbers_as_names(here):
+    C = np.corrcoef(table(), rowvar=False)
+    pd.DataFrame(C).to_csv("named.csv")
+    np.savetxt("bare.csv", np.eye(5), delimiter=",", fmt="%g")
+    with pytest.warns(UserWarning, match="read as names"):
+        read = read_correlation("named.csv")
+    np.testing.assert_array_equal(read.X, C)
+    assert read.labels == list("01234")
+    assert read_correlation("bare.csv").labels == ["V1", "V2", "V3", "V4", "V5"]
+    assert read_correlation("named.csv", ReadOptions(header="yes")).labels == list("01234")
+
+
+def test_only_the_libraries_that_are_needed_are_imported(here):
+    """A CSV file needs neither pandas nor pyarrow; an array needs no library of tables."""
+    np.savetxt("d.csv", table(), delimiter=",", header="a,b,c,d,e", comments="")
+    code = (
+        "import sys, numpy, pycupc; pycupc.pc('d.csv'); pycupc.pc(numpy.loadtxt('d.csv', delimiter=',', skiprows=1));"
+        "print(sorted({'pandas', 'polars', 'pyarrow', 'narwhals', 'xarray', 'anndata', 'scipy.sparse', 'torch', 'cupy',"
+        " 'openpyxl'} & set(sys.modules)))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- fixed pairs ------------------------------------------------------------------------------------------------------
+
+
+def test_fixed_pairs_by_name():
+    frame = pd.DataFrame(table(), columns=NAMES)
+    mask = np.zeros((5, 5), dtype=bool)
+    mask[0, 1] = mask[1, 0] = mask[2, 4] = mask[4, 2] = True
+    matrix = pd.DataFrame(mask, index=NAMES, columns=NAMES)
+    pairs = [("a", "b"), ("e", "c")]
+    for name in ("fixedGaps", "fixedEdges"):
+        want = pc(frame, **{name: mask})
+        shuffled = matrix.loc[list("cabed"), list("edcba")]
+        for given in (matrix, shuffled, pairs, [list(pair) for pair in pairs], {("b", "a"), ("c", "e")}):
+            assert_same(pc(frame, **{name: given}), want)
+        assert_same(pc(frame, **{name: pd.DataFrame(mask)}), want)  # without names: by position
+        assert_same(pc(frame, **{name: []}), pc(frame))
+    for given, words in {
+        "unknown": ([("a", "q")], "fixedGaps: no variable is named 'q'"),
+        "itself": ([("a", "a")], "fixedGaps: 'a' is paired with itself"),
+        "other names": (matrix.rename(columns={"a": "q"}), "not variables: q; not in fixedGaps: a"),
+        "other rows": (matrix.rename(index={"a": "q"}), "same names for rows and columns"),
+    }.values():
+        with pytest.raises(ValueError, match=words):
+            pc(frame, fixedGaps=given)
+
+
+def test_fixed_pairs_in_polars():
+    polars = pytest.importorskip("polars")
+    mask = np.zeros((5, 5), dtype=bool)
+    mask[0, 1] = mask[1, 0] = True
+    want = pc(table(), fixedGaps=mask, labels=NAMES)
+    given = polars.DataFrame(mask, schema=NAMES)
+    assert_same(pc(table(), fixedGaps=given, labels=NAMES), want)
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+class Doubtful:
+    """An engine whose correlations overflow where the columns do not come scaled."""
+
+    def correlation(self, X):
+        with np.errstate(all="raise"):
+            Z = X - X.mean(axis=0)
+            return np.clip((Z.T @ Z) / np.sqrt(np.outer((Z**2).sum(axis=0), (Z**2).sum(axis=0))), -1, 1)
+
+
+@pytest.mark.parametrize("scales", [[1e-200, 1, 1e153, 1e300, 1e-290], [1e308, 1e-307, 1e-160, 1e160, 1]])
+def test_extreme_scales(scales):
+    X = np.clip(table(), -1.7, 1.7)
+    X -= X.mean(axis=0)
+    want = SuffStat.from_data(X)
+    got = SuffStat.from_data(X * scales)
+    np.testing.assert_allclose(got.C, want.C, rtol=0, atol=1e-15)
+    assert_same(pc(got), pc(want))
+    on_device = SuffStat.from_data(X * scales, engine=Doubtful())
+    np.testing.assert_allclose(on_device.C, want.C, rtol=0, atol=1e-14)
+
+
+def test_scaling_is_exact():
+    X = table()
+    assert scaled(X) is X
+    powers = np.array([-900, 0, 500, 1000, -1000])
+    np.testing.assert_array_equal(SuffStat.from_data(np.ldexp(X, powers)).C, SuffStat.from_data(X).C)
+    ratio = scaled(np.ldexp(X, powers)) / X
+    assert (ratio == ratio[0]).all()
+    assert (np.frexp(ratio[0])[0] == 0.5).all()
+
+
+def test_denormal_columns():
+    X = np.round(table() * 1000)
+    np.testing.assert_array_equal(SuffStat.from_data(X * 5e-324).C, SuffStat.from_data(X).C)
+    with np.errstate(all="raise"):
+        assert np.abs(scaled(X * 5e-324)).max() <= 1
+
+
+def copies():
+    """The issue's example: 257 variables, 20 observations, 31 copies of one column."""
+    X = np.random.default_rng(5).standard_normal((20, 257))
+    X[:, 226:] = X[:, [7]]
+    X[:, 100] = 3.0
+    return X
+
+
+def warned(data):
+    with pytest.warns(UserWarning, match="column") as record:
+        stat = SuffStat.from_data(data)
+    return stat, sorted(str(w.message) for w in record)
+
+
+def test_copies_and_constants_are_named_on_every_path(tmp_path):
+    names = [f"x{j}" for j in range(257)]
+    frame = pd.DataFrame(copies(), columns=names)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    want, said = warned(frame)
+    assert len(said) == 2
+    assert said[0] == "constant columns have no correlations, hence no edges: x100"
+    assert said[1].startswith("identical columns cannot be told from each other; ")
+    assert ": x7 = x226 = x227" in said[1]
+    paths = [frame, tmp_path / "d.csv", frame.convert_dtypes()]
+    for module, build in {
+        "polars": lambda m: m.DataFrame(copies(), schema=names),
+        "pyarrow": lambda m: m.Table.from_pandas(frame),
+        "xarray": lambda m: m.DataArray(copies(), dims=("o", "v"), coords={"v": names}),
+    }.items():
+        if find_spec(module):
+            paths.append(build(import_module(module)))
+    for path in paths:
+        got, also_said = warned(path)
+        assert also_said == said
+        np.testing.assert_array_equal(got.C, want.C)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_copies_do_not_depend_on_where_they_stand():
+    X = copies()
+    fits = [pc(X[:, order], alpha=0.01) for order in (np.arange(257), np.arange(257)[::-1])]
+    np.testing.assert_array_equal(fits[0].skeleton, fits[1].skeleton[::-1, ::-1])
+
+
+def test_a_column_that_counts_the_rows_is_named():
+    frame = pd.DataFrame(table(), columns=NAMES)
+    frame.insert(0, "Unnamed: 0", range(60))
+    with pytest.warns(UserWarning, match="^Unnamed: 0 counts 0, 1, 2, ... through the rows.*leave it out"):
+        SuffStat.from_data(frame)
+
+
+# -- arguments --------------------------------------------------------------------------------------------------------
+
+
+def test_progress_true_is_the_bar(capsys):
+    assert_same(pc(table(), progress=True, engine="reference"), pc(table()))
+    shown = capsys.readouterr().err
+    assert "level  0 done" in shown
+    assert shown.endswith("\n")
+    assert_same(skeleton(table(), progress=False), skeleton(table()))
+    assert capsys.readouterr().err == ""
+    with pytest.raises(TypeError, match="progress must be True, False, None, or callable .*, got 'yes'"):
+        pc(table(), progress="yes")
+
+
+def test_interrupted_can_be_pickled():
+    def stop(level, *_):
+        if level == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        skeleton(load_example(), progress=stop, engine="reference")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is Interrupted
+    assert str(again) == str(caught.value)
+    assert again.level == 1
+    assert_same(again.partial, caught.value.partial)
+    assert str(pickle.loads(pickle.dumps(Interrupted(0, None)))) == str(Interrupted(0, None))
+
+
+def test_custom_test_with_a_table_needs_no_p():
+    frame = pd.DataFrame(table(), columns=NAMES)
+
+    def test(x, y, S, data):
+        return gaussCItest(x, y, S, SuffStat.from_data(data))
+
+    fit = pc(frame, test, alpha=0.05)
+    assert fit.labels == tuple(NAMES)
+    np.testing.assert_array_equal(fit.graph, pc(frame, alpha=0.05).graph)
+    assert pc(frame, test, alpha=0.05, p=3).labels == ("1", "2", "3")  # some of its columns
+    with pytest.raises(ValueError, match="either labels or p must be given"):
+        pc(frame.to_numpy(), test)

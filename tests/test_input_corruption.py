@@ -1,0 +1,244 @@
+"""Damaged files are refused by a `DataError`, or read as what they say: never a traceback of another library.
+
+CSV files are damaged at random; an independent, slow reader (`what_it_says`) then states what the file says. Where
+`read_table` accepts a file, it must have read exactly that. So the wrong acceptances that remain are those that no
+reader can know, because the damaged file is a well-formed table itself:
+
+* a digit, sign, point or exponent became another one, or cells lost or gained some: another number;
+* a cell became empty or NA (reported as missing), where missing values are allowed;
+* a letter in the header became another one: another name;
+* whole lines are missing, are there twice, or stand elsewhere, also by a cut at the end of a line or within the last
+  cell;
+* a digit became a line end, and the two parts are rows of the right length (only in a table of one column, which is
+  refused).
+
+Compressed files carry a checksum, so that all damage but that of the header of gzip, which holds no data, is noticed.
+Parquet files carry one for each page of data if the writer was asked for it (``write_page_checksum``), and then a
+damaged number is noticed. Not protected, so that nobody can know: the names of the columns, the metadata of pandas,
+and in files without checksums the numbers as well.
+
+PYCUPC_CORRUPTIONS sets the number of files of the long form, 20,000 by default.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import os
+import re
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from pycupc.data import DataError
+from pycupc.data.readers import ReadOptions, read_table
+
+SHORT = 500
+LONG = int(os.environ.get("PYCUPC_CORRUPTIONS", "20000"))
+#: Seconds that no file of this size may take, on a machine with other work.
+HANG = 20
+
+NAMES = ["alpha", "beta", "gamma", "delta"]
+#: Bytes that damage puts in: any, and those with a meaning in tables.
+MEANINGFUL = b",;\t|\"'\n\r.-+eE0123456789 NA_\0\xff\xc3"
+
+
+def table(rng):
+    return rng.standard_normal((12, 4)).round(int(rng.integers(1, 9)))
+
+
+def damaged(rng, content):
+    """`content` after one to four random changes: bytes replaced, put in, taken out, doubled, or cut off."""
+    content = bytearray(content)
+    for _ in range(int(rng.integers(1, 5))):
+        at = int(rng.integers(len(content) + 1))
+        end = min(len(content), at + int(rng.integers(1, 9)))
+        if rng.random() < 0.5:
+            new = bytes(rng.choice(list(MEANINGFUL), int(rng.integers(1, 4))).tolist())
+        else:
+            new = rng.bytes(int(rng.integers(1, 4)))
+        kind = rng.integers(7)
+        if kind == 0:
+            content[at : at + len(new)] = new
+        elif kind == 1:
+            content[at:at] = new
+        elif kind == 2:
+            del content[at:end]
+        elif kind == 3:
+            content[at:at] = content[at:end]
+        elif kind == 4 and rng.random() < 0.3:
+            del content[at:]
+        elif at < len(content):
+            content[at] ^= 1 << int(rng.integers(8))
+    return bytes(content)
+
+
+def what_it_says(content, delimiter):
+    """The names and numbers (NaN where missing) of a CSV file with a header; fails if it is not a well-formed one."""
+    text = content.decode("utf-8-sig")
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True))
+    header, *body = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
+    names = [name.strip() for name in header]
+    names = names[1:] if names[0] == "" else names
+    (width,) = {len(row) for row in body}
+    assert width in (len(header), len(names) + 1)
+    return names, [[number(cell.strip()) for cell in row[width - len(names) :]] for row in body]
+
+
+def number(cell):
+    if cell.lower() in ("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "none"):
+        return math.nan
+    assert re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", cell), cell
+    assert math.isfinite(float(cell))
+    return float(cell)
+
+
+def read(path):
+    """What `read_table` makes of a file: the table or None; anything but a DataError, and a hang, fails."""
+    began = time.monotonic()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what was decided
+            return read_table(path, ReadOptions(missing="keep"))
+    except DataError as refusal:
+        words = str(refusal)
+    finally:
+        assert time.monotonic() - began < HANG
+    assert str(path) in words
+    return None
+
+
+def check_csv(path, number_of_files, seed):
+    """Damage so many files; returns how many were accepted."""
+    rng, accepted = np.random.default_rng(seed), 0
+    for k in range(number_of_files):
+        X, delimiter = table(rng), ",;\t"[k % 3]
+        lines = [delimiter.join(map(repr, row)) for row in X.tolist()]
+        lines = [f'"r{i}"{delimiter}{line}' for i, line in enumerate(lines)] if k % 2 else lines
+        header = delimiter.join([""] * (k % 2) + NAMES)
+        content = damaged(rng, "\n".join([header, *lines, ""]).encode())
+        path.write_bytes(content)
+        got = read(path)
+        if got is None:
+            continue
+        accepted += 1
+        if not set(NAMES) & set(got.labels):
+            continue  # no name is left whole: what was taken for the header, and what for the delimiter, is open
+        names, body = what_it_says(content, delimiter)
+        assert got.labels == names, content
+        np.testing.assert_array_equal(got.X, body, err_msg=repr(content))
+    return accepted
+
+
+def check_gzip(path, number_of_files, seed):
+    """Damaged compressed files are refused, or hold the same table as before."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number_of_files):
+        X = table(rng)
+        text = "\n".join([",".join(NAMES), *(",".join(map(repr, row)) for row in X.tolist()), ""])
+        path.write_bytes(damaged(rng, gzip.compress(text.encode(), mtime=0)))
+        got = read(path)
+        if got is not None:
+            assert got.labels == NAMES
+            np.testing.assert_array_equal(got.X, X)
+
+
+def check_parquet(path, number_of_files, seed):
+    """Damaged Parquet files are refused, or hold numbers that were there before: the pages have checksums."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rng, accepted = np.random.default_rng(seed), 0
+    for k in range(number_of_files):
+        X = table(rng)
+        sink = pyarrow.BufferOutputStream()
+        whole = pyarrow.table(dict(zip(NAMES, X.T.copy(), strict=True)))
+        compression = ("snappy", "none", "zstd")[k % 3]
+        parquet.write_table(whole, sink, compression=compression, use_dictionary=k % 2 == 0, write_page_checksum=True)
+        path.write_bytes(damaged(rng, sink.getvalue().to_pybytes()))
+        got = read(path)
+        if got is not None:
+            accepted += 1
+            assert got.X.shape[1] >= 2
+            for name, column in zip(got.labels, got.X.T, strict=True):
+                if name in NAMES:
+                    np.testing.assert_array_equal(column, X[:, NAMES.index(name)])
+    return accepted
+
+
+def check_feather(path, number_of_files, seed):
+    """Feather files carry no checksums: only that nothing but a DataError comes out."""
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    for _ in range(number_of_files):
+        file = io.BytesIO()
+        pd.DataFrame(table(rng), columns=NAMES).to_feather(file)
+        path.write_bytes(damaged(rng, file.getvalue()))
+        read(path)
+
+
+def check_excel(path, number_of_files, seed):
+    """Excel files are archives with checksums: only that nothing but a DataError comes out."""
+    pytest.importorskip("openpyxl")
+    import pandas as pd
+
+    rng, file = np.random.default_rng(seed), io.BytesIO()
+    pd.DataFrame(table(rng), columns=NAMES).to_excel(file, index=False)
+    for _ in range(number_of_files):
+        path.write_bytes(damaged(rng, file.getvalue()))
+        read(path)
+
+
+def test_csv(tmp_path):
+    assert 0 < check_csv(tmp_path / "d.csv", SHORT, seed=1) < SHORT
+
+
+def test_gzip(tmp_path):
+    check_gzip(tmp_path / "d.csv.gz", SHORT // 5, seed=2)
+
+
+def test_parquet(tmp_path):
+    check_parquet(tmp_path / "d.parquet", SHORT // 2, seed=3)
+
+
+def test_feather(tmp_path):
+    check_feather(tmp_path / "d.feather", SHORT // 5, seed=4)
+
+
+def test_excel(tmp_path):
+    check_excel(tmp_path / "d.xlsx", SHORT // 25, seed=5)
+
+
+LONG_CELLS = {
+    "digits": "1" * 100_000 + "x",
+    "blanks and text": " " * 100_000 + "x",
+    "blanks": " " * 100_000,
+    "exponents": "1e" * 50_000,
+    "commas": "," * 50_000,
+}
+
+
+@pytest.mark.parametrize("cell", LONG_CELLS.values(), ids=LONG_CELLS)
+def test_long_cells_take_no_long_time(tmp_path, cell):
+    path = tmp_path / "d.csv"
+    path.write_text(f"a,b\n1,2\n{cell},4\n")
+    began = time.process_time()
+    read(path)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.slow
+def test_long(tmp_path):
+    accepted = check_csv(tmp_path / "d.csv", LONG // 2, seed=11)
+    check_gzip(tmp_path / "d.csv.gz", LONG // 10, seed=12)
+    from_parquet = check_parquet(tmp_path / "d.parquet", LONG * 7 // 20, seed=13)
+    check_feather(tmp_path / "d.feather", LONG // 25, seed=14)
+    check_excel(tmp_path / "d.xlsx", LONG // 100, seed=15)
+    print(f"CSV: {accepted} of {LONG // 2} accepted; Parquet: {from_parquet} of {LONG * 7 // 20}")

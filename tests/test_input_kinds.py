@@ -1,0 +1,517 @@
+"""Every kind of input is either right, that is, the answer is that of the clean array, or refused by a sentence.
+
+The table has one line per kind: objects in memory first, then files. A library that is not installed skips its lines.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import assert_same
+
+from pycupc import SuffStat, pc
+from pycupc.data import DataError
+from pycupc.data.readers import ReadOptions, read_table
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def clean():
+    """40 observations of a - b - c, d; exact in float32 and in few digits, so that every form has the same numbers."""
+    rng = np.random.default_rng(3)
+    a, c, d = np.round(rng.standard_normal((3, 40)), 2)
+    b = a + 0.5 * c + np.round(rng.standard_normal(40) / 4, 2)
+    return np.round(np.column_stack([a, b, c, d]) * 32) / 32
+
+
+X = clean()
+FRAME = pd.DataFrame(X, columns=NAMES)
+WANT = pc(SuffStat.from_data(X), alpha=0.1)
+C = np.corrcoef(X, rowvar=False)
+
+
+def library(name):
+    return pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def sparse(kind):
+    return getattr(library("scipy.sparse"), kind)(X)
+
+
+def annotated(values):
+    anndata = library("anndata")
+    return anndata.AnnData(values, var=pd.DataFrame(index=NAMES))
+
+
+class OnlyDLPack:
+    """Stands for a tensor of PyTorch or CuPy: it offers DLPack and nothing else."""
+
+    def __init__(self, values, error=None):
+        self.values, self.error = values, error
+
+    def __dlpack__(self, **arguments):
+        if self.error is not None:
+            raise self.error
+        return self.values.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class OnlyAnnotated:
+    """Stands for AnnData."""
+
+    def __init__(self, values):
+        self.X, self.var_names, self.obs_names = values, NAMES, range(len(X))
+
+
+class LazyTable:
+    columns, dtypes = NAMES, ["Float64"] * 4
+
+
+def memory_map(folder):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def masked(where=None):
+    values = np.ma.masked_array(X.copy(), np.zeros_like(X, dtype=bool))
+    if where is not None:
+        values.data[where] = -999
+        values[where] = np.ma.masked
+    return values
+
+
+def with_null(frame):
+    frame = frame.copy()
+    frame.loc[3, "b"] = None
+    return frame
+
+
+#: What it is: (builder of the object from an empty folder, labels that the answer has).
+RIGHT = {
+    "NumPy": (lambda _: X, None),
+    "NumPy, Fortran order": (lambda _: np.asfortranarray(X), None),
+    "NumPy, not contiguous": (lambda _: np.repeat(X, 2, axis=0)[::2], None),
+    "NumPy, read-only": (lambda _: np.frombuffer(X.tobytes()).reshape(X.shape), None),
+    "NumPy, float32": (lambda _: X.astype(np.float32), None),
+    "NumPy, long double": (lambda _: X.astype(np.longdouble), None),
+    "NumPy, other byte order": (lambda _: X.astype(">f8"), None),
+    "NumPy, whole numbers": (lambda _: (X * 32).astype(np.int32), None),
+    "memory map": (memory_map, None),
+    "masked array, nothing masked": (lambda _: masked(), None),
+    "list of lists": (lambda _: X.tolist(), None),
+    "pandas": (lambda _: FRAME, NAMES),
+    "pandas, nullable": (lambda _: FRAME.convert_dtypes(), NAMES),
+    "pandas, float32 and float64": (lambda _: FRAME.astype({"a": np.float32}), NAMES),
+    "pandas, Arrow": (lambda _: library("pyarrow") and FRAME.convert_dtypes(dtype_backend="pyarrow"), NAMES),
+    "pandas, sparse": (lambda _: FRAME.astype(pd.SparseDtype(float, 0.0)), NAMES),
+    "pandas, names that are numbers": (lambda _: pd.DataFrame(X), ["0", "1", "2", "3"]),
+    "polars": (lambda _: library("polars").DataFrame(X, schema=NAMES), NAMES),
+    "PyArrow table": (lambda _: library("pyarrow").table(dict(zip(NAMES, X.T, strict=True))), NAMES),
+    "PyArrow batch": (lambda _: library("pyarrow").record_batch(dict(zip(NAMES, X.T, strict=True))), NAMES),
+    "xarray": (lambda _: library("xarray").DataArray(X, dims=("o", "v"), coords={"v": NAMES}), NAMES),
+    "xarray without labels": (lambda _: library("xarray").DataArray(X), None),
+    "AnnData": (lambda _: annotated(X), NAMES),
+    "AnnData, sparse": (lambda _: annotated(sparse("csr_matrix")), NAMES),
+    "stand-in for AnnData": (lambda _: OnlyAnnotated(X), NAMES),
+    "SciPy, sparse array": (lambda _: sparse("csr_array"), None),
+    "SciPy, sparse matrix": (lambda _: sparse("csc_matrix"), None),
+    "SciPy, coordinates": (lambda _: sparse("coo_array"), None),
+    "DLPack": (lambda _: OnlyDLPack(X), None),
+    "PyTorch": (lambda _: library("torch").from_numpy(X), None),
+    "SuffStat": (lambda _: SuffStat.from_data(FRAME), NAMES),
+    "matrix and number": (lambda _: {"C": SuffStat.from_data(X).C, "n": 40}, None),
+    "matrix in a DataFrame": (lambda _: {"C": pd.DataFrame(SuffStat.from_data(X).C, NAMES, NAMES), "n": 40}, NAMES),
+}
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_right_in_memory(kind, tmp_path):
+    build, labels = RIGHT[kind]
+    data = build(tmp_path)
+    fit = pc(data, alpha=0.1)
+    assert_same(fit, WANT)
+    assert list(fit.labels) == (labels or ["1", "2", "3", "4"])
+    if kind not in ("SuffStat", "matrix and number", "matrix in a DataFrame"):
+        np.testing.assert_array_equal(SuffStat.from_data(data).C, SuffStat.from_data(X).C)
+
+
+TABLE = "data must be a table of observations .*convert it to one"
+MISSING = "missing or infinite values in {}$"
+
+#: What it is: (builder, error, words).
+REFUSED = {
+    "masked array, a cell masked": (lambda: masked((3, 1)), ValueError, MISSING.format("column 1")),
+    "pandas, missing": (lambda: with_null(FRAME), ValueError, MISSING.format("b")),
+    "pandas, nullable, missing": (lambda: with_null(FRAME.convert_dtypes()), ValueError, MISSING.format("b")),
+    "polars, missing": (
+        lambda: library("polars").DataFrame({"a": [1, 2, 3], "b": [True, None, False]}),
+        ValueError,
+        MISSING.format("b"),
+    ),
+    "PyArrow, missing": (
+        lambda: library("pyarrow").table({"a": [1, 2, 3], "b": [1.5, None, 2]}),
+        ValueError,
+        MISSING.format("b"),
+    ),
+    "infinite": (lambda: np.where(X[2, 0] == X, np.inf, X), ValueError, MISSING.format("column 0")),
+    "pandas, text": (
+        lambda: FRAME.assign(c="x"),
+        TypeError,
+        "these columns are not: c. Leave them out, or convert them: .*pandas.to_numeric",
+    ),
+    "pandas, dates": (lambda: FRAME.assign(c=pd.Timestamp(0)), TypeError, "columns are not: c"),
+    "pandas, categories": (lambda: FRAME.astype("category"), TypeError, "columns are not: a, b, c, d"),
+    "pandas, objects": (lambda: FRAME.astype(object), TypeError, "columns are not: a, b, c, d"),
+    "PyArrow, text": (lambda: library("pyarrow").table({"a": ["x"], "b": [1]}), TypeError, "columns are not: a"),
+    "pandas, twice the same name": (
+        lambda: FRAME.set_axis(["a", "a", "b", "c"], axis=1),
+        ValueError,
+        "labels must be distinct.*: a",
+    ),
+    "pandas, a column": (lambda: FRAME["a"], ValueError, r"shape \(n, p\), got shape \(40,\)"),
+    "polars, lazy": (lambda: library("polars").DataFrame(X).lazy(), TypeError, f"{TABLE}.*collect"),
+    "lazy table": (LazyTable, TypeError, "data must be a table.*collect"),
+    "xarray, dataset": (
+        lambda: library("xarray").Dataset({"a": ("o", [1.0, 2.0])}),
+        ValueError,
+        "missing: C, n.*to_dataframe",
+    ),
+    "columns in a dict": (lambda: {"a": [1, 2], "b": [2, 1]}, ValueError, "missing: C, n.*pandas.DataFrame"),
+    "records": (
+        lambda: FRAME.to_records(index=False),
+        TypeError,
+        r"records with the fields a, b, c, d; .*pandas.DataFrame\(records\)",
+    ),
+    "array of text": (lambda: X.astype(str), TypeError, r"array of <U32.*astype\(float\)"),
+    "array of objects": (lambda: X.astype(object), TypeError, r"array of object.*astype\(float\)"),
+    "complex numbers": (lambda: X.astype(complex), TypeError, "got an array of complex128"),
+    "rows of different lengths": (lambda: [[1, 2], [3]], ValueError, "rows have the same length, got list"),
+    "three dimensions": (lambda: np.zeros((2, 2, 2)), ValueError, r"got shape \(2, 2, 2\)"),
+    "nothing": (lambda: None, TypeError, f"{TABLE}"),
+    "a number": (lambda: 3, TypeError, "got int"),
+    "a generator": (lambda: iter(X), TypeError, "got generator|got iterator"),
+    "an open file": (lambda: io.StringIO("a,b\n1,2\n"), TypeError, "got _io.StringIO"),
+    "tensor that needs a gradient": (
+        lambda: OnlyDLPack(X, RuntimeError("requires grad")),
+        TypeError,
+        r"OnlyDLPack.*convert it.*tensor.detach\(\).cpu\(\)",
+    ),
+    "correlations": (lambda: C, ValueError, r'correlation matrix C of n observations: pc\(\{"C": C, "n": n\}\)'),
+    "correlations of pandas": (lambda: FRAME.corr(), ValueError, "correlation matrix .*table of 4 observations"),
+    "correlations of two variables": (lambda: C[:2, :2], ValueError, "correlation matrix .*table of 2 observations"),
+    "covariances": (lambda: np.cov(X, rowvar=False), ValueError, "covariance matrix .*table of 4 observations"),
+    "covariances of pandas": (lambda: FRAME.cov(), ValueError, r"C / numpy.sqrt\(numpy.outer"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refused_in_memory(kind):
+    build, error, words = REFUSED[kind]
+    with pytest.raises(error, match=words):
+        pc(build(), alpha=0.1)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def text(frame=FRAME, **options):
+    return frame.to_csv(**{"index": False, "lineterminator": "\n", **options})
+
+
+def parquet(frame=FRAME, **options):
+    library("pyarrow")
+    return frame.to_parquet(**options)
+
+
+def feather():
+    library("pyarrow")
+    file = io.BytesIO()
+    FRAME.to_feather(file)
+    return file.getvalue()
+
+
+def excel(*sheets, header=True):
+    library("openpyxl")
+    file = io.BytesIO()
+    with pd.ExcelWriter(file, engine="openpyxl") as book:
+        for sheet in sheets or ("Sheet1",):
+            FRAME.to_excel(book, sheet_name=sheet, index=False, header=header)
+    return file.getvalue()
+
+
+NUMBERED = ["V1", "V2", "V3", "V4"]
+YEARS = ["1990", "1991", "1992", "1993"]
+BODY = text(header=False)
+DEFAULTS = pd.DataFrame(X)
+COMMA = {"sep": ";", "decimal": ","}
+
+#: What it is: (name of the file, builder of its content, labels, options, words of the warning or None).
+RIGHT_FILES = {
+    "csv": ("d.csv", text, NAMES, {}, None),
+    "csv, lines end with CR LF": ("d.csv", lambda: text(lineterminator="\r\n"), NAMES, {}, None),
+    "csv, lines end with CR": ("d.csv", lambda: text(lineterminator="\r"), NAMES, {}, None),
+    "csv, byte order mark": ("d.csv", lambda: "\ufeff" + text(), NAMES, {}, None),
+    "csv, blanks around": ("d.csv", lambda: text().replace(",", " , "), NAMES, {}, None),
+    "csv, all quoted": ("d.csv", lambda: text(quoting=1), NAMES, {}, None),
+    "csv, names with commas and lines": (
+        "d.csv",
+        lambda: text(FRAME.set_axis(["a,1", "b\n2", 'c"3', "\u03b4"], axis=1)),
+        ["a,1", "b\n2", 'c"3', "\u03b4"],
+        {},
+        None,
+    ),
+    "csv, index of pandas": ("d.csv", lambda: text(index=True), NAMES, {}, None),
+    "csv, row names of R": (
+        "d.csv",
+        lambda: text(FRAME.set_axis([f"r {i}" for i in range(40)]), index=True, quoting=2),
+        NAMES,
+        {},
+        None,
+    ),
+    "csv, row names with commas": (
+        "d.csv",
+        lambda: text(FRAME.set_axis([f"r,{i}" for i in range(40)]), index=True),
+        NAMES,
+        {},
+        None,
+    ),
+    "csv, header without the index": (
+        "d.csv",
+        lambda: text(index=True)[1:],
+        NAMES,
+        {},
+        "line 1 has 4 names and the next row 5 cells: column 1, which counts 0, 1, ..., was read as row names",
+    ),
+    "csv, header without the row names": (
+        "d.csv",
+        lambda: text(FRAME.set_axis([f"r{i}" for i in range(40)]), index=True)[1:],
+        NAMES,
+        {},
+        None,
+    ),
+    "csv, no header": ("d.csv", lambda: BODY, NUMBERED, {}, None),
+    "csv, no header, row names": (
+        "d.csv",
+        lambda: "".join(f"r{i},{line}\n" for i, line in enumerate(BODY.splitlines())),
+        NUMBERED,
+        {},
+        "read as an observation that begins with the name of its row, 'r0'",
+    ),
+    "csv, columns 0, 1, 2, ...": ("d.csv", lambda: text(DEFAULTS), list("0123"), {}, "whole numbers only.*as names"),
+    "csv, columns and index 0, 1, 2, ...": (
+        "d.csv",
+        lambda: text(DEFAULTS, index=True),
+        list("0123"),
+        {},
+        "whole numbers only.*as names",
+    ),
+    "csv, index 0, 1, 2, ... and no header": (
+        "d.csv",
+        lambda: text(index=True, header=False),
+        NUMBERED,
+        {},
+        "column 1 counts 0, 1, 2, ... and was left out",
+    ),
+    "csv, years": ("d.csv", lambda: text(FRAME.set_axis(YEARS, axis=1)), YEARS, {}, "whole numbers only"),
+    "csv, years, said to be names": (
+        "d.csv",
+        lambda: text(FRAME.set_axis(YEARS, axis=1)),
+        YEARS,
+        {"header": "yes"},
+        None,
+    ),
+    "csv, named index": (
+        "d.csv",
+        lambda: text(FRAME.set_axis([f"r{i}" for i in range(40)]), index=True, index_label="id"),
+        NAMES,
+        {"index": "yes"},
+        None,
+    ),
+    "tsv": ("d.tsv", lambda: text(sep="\t"), NAMES, {}, None),
+    "semicolons": ("d.csv", lambda: text(sep=";"), NAMES, {}, None),
+    "bars": ("d.txt", lambda: text(sep="|"), NAMES, {}, None),
+    "blanks": ("d.txt", lambda: text(sep=" ").replace(" ", "   "), NAMES, {}, None),
+    "decimal comma": ("d.csv", lambda: text(**COMMA), NAMES, {"decimal": ","}, None),
+    "comments": (
+        "d.csv",
+        lambda: "# made by hand\n" + text().replace("\n", " # x\n", 3),
+        NAMES,
+        {"comment": "#"},
+        None,
+    ),
+    "scientific": ("d.csv", lambda: text(float_format="%.17E"), NAMES, {}, None),
+    "gzip": ("d.csv.gz", lambda: gzip.compress(text().encode(), mtime=0), NAMES, {}, None),
+    "gzip, not said by the name": ("d.csv", lambda: gzip.compress(text().encode(), mtime=0), NAMES, {}, None),
+    "bzip2": ("d.csv.bz2", lambda: bz2.compress(text().encode()), NAMES, {}, None),
+    "xz": ("d.csv.xz", lambda: lzma.compress(text().encode()), NAMES, {}, None),
+    "Parquet": ("d.parquet", parquet, NAMES, {}, None),
+    "Parquet, not said by the name": ("d", parquet, NAMES, {}, None),
+    "Parquet, index": ("d.parquet", lambda: parquet(FRAME.set_axis([f"r{i}" for i in range(40)])), NAMES, {}, None),
+    "Feather": ("d.feather", feather, NAMES, {}, None),
+    "Excel": ("d.xlsx", excel, NAMES, {}, None),
+    "Excel, a sheet of two": ("d.xlsx", lambda: excel("one", "two"), NAMES, {"sheet": "two"}, None),
+    "Excel, no header": ("d.xlsx", lambda: excel(header=False), NUMBERED, {}, None),
+    "missing, rows left out": (
+        "d.csv",
+        lambda: text() + "1,,2,3\nNA,1,nan,3\nnull,1,N/A,3\n",
+        NAMES,
+        {"missing": "drop-rows"},
+        None,
+    ),
+    "missing, in other words": (
+        "d.csv",
+        lambda: text() + "1,?,2,3\n-999,1,2,3\n1,2,-999.0,5\n",
+        NAMES,
+        {"missing": "drop-rows", "na": ["?", "-999"]},
+        None,
+    ),
+    "a column of text left out": (
+        "d.csv",
+        lambda: text(FRAME.assign(who=[f"p,{i}" for i in range(40)])),
+        NAMES,
+        {"drop": ["who"]},
+        None,
+    ),
+}
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("kind", RIGHT_FILES)
+def test_right_in_files(kind, tmp_path):
+    name, build, labels, options, warning = RIGHT_FILES[kind]
+    path = write(tmp_path / name, build())
+    if warning is None:
+        table = read_table(path, ReadOptions(**options))
+    else:
+        with pytest.warns(UserWarning, match=warning):
+            table = read_table(path, ReadOptions(**options))
+    np.testing.assert_array_equal(table.X, X)
+    assert table.labels == labels
+    if not options and warning is None:
+        fit = pc(path, alpha=0.1)
+        assert_same(fit, WANT)
+        assert list(fit.labels) == labels
+        assert_same(pc(str(path), alpha=0.1), WANT)
+
+
+WHOLE = "5,3,8\n2,7,1\n4,4,2\n1,1,6\n"
+
+#: What it is: (name of the file, builder of its content, words).
+REFUSED_FILES = {
+    "whole numbers, no header": (
+        "d.csv",
+        lambda: WHOLE,
+        r"distinct whole numbers \(5, 3, 8\), .*--header yes.*--header no",
+    ),
+    "whole numbers, years": ("d.csv", lambda: "1990,1991\n5,3\n1,2\n", "--header yes"),
+    "numbered rows, no header": (
+        "d.csv",
+        lambda: "".join(f"{i + 1},{line}\n" for i, line in enumerate(BODY.splitlines())),
+        "column 1 counts 1, 2, 3, .*--index yes.*--index no",
+    ),
+    "header one name short": (
+        "d.csv",
+        lambda: "b,c,d\n" + BODY,
+        "line 1 has 3 names and the next row 4 cells. Either column 1 holds row names .*or line 1 lacks the name",
+    ),
+    "header one name long": (
+        "d.csv",
+        lambda: "a,b,c,d,e\n" + BODY,
+        r"line 2 \(row 1 of the data\): expected 5 cells, got 4",
+    ),
+    "a column without a name": ("d.csv", lambda: "a,,c,d\n" + BODY, "column 2 has no name"),
+    "each line ends with a comma": (
+        "d.csv",
+        lambda: text().replace("\n", ",\n"),
+        "column 5 has no name.*end with a delim",
+    ),
+    "NUL": ("d.csv", lambda: text().replace("0", "\0", 1), "line 2: a NUL byte"),
+    "control character": ("d.csv", lambda: text().replace("0", "\x1f", 1), "line 2: the control character 0x1f"),
+    "Arabic digits": (
+        "d.csv",
+        lambda: text() + "1,2,3,\u0663\n",
+        "'\u0663' is not a number; write it with the characters 0 to 9",
+    ),
+    "1_000": ("d.csv", lambda: text() + "1_000,2,3,4\n", "'1_000' is not a number; write it without separators"),
+    "1,000": ("d.csv", lambda: text() + '"1,000",2,3,4\n', "'1,000' is not a number; if the comma is the decimal"),
+    "Unicode minus": ("d.csv", lambda: text() + "\u22121,2,3,4\n", "is not a number; write it with the characters"),
+    "hexadecimal": ("d.csv", lambda: text() + "0x10,2,3,4\n", "'0x10' is not a number"),
+    "question mark": (
+        "d.csv",
+        lambda: text() + "?,2,3,4\n",
+        r"'\?' is not a number; if it means a missing value: --na '\?'",
+    ),
+    "wrong delimiter in a row": (
+        "d.csv",
+        lambda: text() + "1,2,3;5,4\n",
+        "'3;5' is not a number; is the delimiter ';'",
+    ),
+    "Latin-1": (
+        "d.csv",
+        lambda: text().replace("a", "\xe9", 1).encode("latin-1"),
+        "line 1: not UTF-8 .*Latin-1.*iconv -f LATIN1",
+    ),
+    "UTF-16": ("d.csv", lambda: text().encode("utf-16"), "text in UTF-16; save it as CSV UTF-8"),
+    "quotation mark left open": (
+        "d.csv",
+        lambda: text() + '"1,2,3,4\n',
+        "cannot be split into cells .*quotation marks",
+    ),
+    "two numbers in quotation marks": ("d.csv", lambda: text() + '1,2,"3"5,4\n', "cannot be split into cells"),
+    "missing": ("d.csv", lambda: text() + "1,,3,4\n", "missing values: 1, .*--missing drop-rows"),
+    "infinite": ("d.csv", lambda: text() + "1,-Inf,3,4\n", "infinite value '-Inf'"),
+    "correlations": ("d.csv", lambda: text(FRAME.corr()), r"d.csv|correlation matrix C .*--correlation N"),
+    "old Excel": (
+        "d.xls",
+        lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 9,
+        r"old Excel file \(.xls\); save it as .xlsx",
+    ),
+    "Excel, two sheets": (
+        "d.xlsx",
+        lambda: excel("one", "two"),
+        "has the sheets 'one', 'two'; choose one with --sheet",
+    ),
+    "no Excel": ("d.xlsx", lambda: library("openpyxl") and b"PK\3\4 and no more", "not a readable Excel file"),
+    "no Parquet": ("d.parquet", lambda: library("pyarrow") and b"PAR1 no", "not a readable Parquet file"),
+    "no Feather": ("d.feather", lambda: library("pyarrow") and b"ARROW1 no", "not a readable Feather file"),
+    "Parquet, text": ("d.parquet", lambda: parquet(FRAME.assign(who="x")), "'who' is not numeric: row 1 holds 'x'"),
+    "no gzip": ("d.csv.gz", text, "cannot be read as gzip data"),
+    "gzip cut off": ("d.csv.gz", lambda: gzip.compress(text().encode())[:-9], "cannot be read as gzip data"),
+    "NumPy": ("d.npy", lambda: b"\x93NUMPY\1\0", "a NumPy array; read it with numpy.load"),
+    "archive": ("d.npz", lambda: b"PK\3\4...", r"is an archive \(zip, npz, ods, ...\); unpack it"),
+    "HDF5": ("d.h5ad", lambda: b"\x89HDF\r\n", "an HDF5 file, such as .h5ad"),
+    "pickle": ("d.pkl", lambda: pickle.dumps(FRAME, protocol=5), "a Python pickle"),
+    "data of R": ("d.rds", lambda: gzip.compress(b"X\n\0\0\0\2"), "data of R; write them as CSV"),
+    "one observation": ("d.csv", lambda: "a,b\n1,2\n", r"at least 2 rows \(observations\), got 1"),
+    "empty": ("d.csv", lambda: "", "the file is empty"),
+    "only names": ("d.csv", lambda: "a,b\n", "no rows of data"),
+    "prose": ("d.txt", lambda: "It was a dark night.\nIt rained.\n", "expected 5 cells, got 2|is not a number"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED_FILES)
+def test_refused_in_files(kind, tmp_path):
+    name, build, words = REFUSED_FILES[kind]
+    path = write(tmp_path / name, build())
+    with pytest.raises(ValueError, match=words) as caught:
+        pc(path)
+    if kind not in ("correlations", "one observation"):  # said of the table, whatever it came from
+        assert isinstance(caught.value, DataError)
+        assert str(caught.value).startswith(str(path))
+
+
+def test_the_table_is_long_enough():
+    assert len(RIGHT) + len(REFUSED) + len(RIGHT_FILES) + len(REFUSED_FILES) >= 40

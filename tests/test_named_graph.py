@@ -1,0 +1,251 @@
+"""What a result offers beside its numbers: equality, names, parts of the graph, a picture in a notebook, its files."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import plotting
+from pycupc.data import load_example
+from pycupc.results import arrays, exports
+from pycupc.sparse_graph import SparseGraph
+
+HERE = Path(__file__).resolve().parent
+
+HOSTILE = [
+    "plain",
+    "a\x00b",
+    "bell\x07 \x1b[31mred",
+    "line\nbreak\r\ttab",
+    "\x7f\x85\u2028\u2029\ufffe\uffff",
+    'quote " \\ end\\',
+    "<script>&amp;]]>",
+    "half \ud800 a pair",
+    "\\N\\G",
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return pycupc.SuffStat.from_data(load_example())
+
+
+@pytest.fixture(scope="module")
+def fit(data):
+    return pycupc.pc(data, alpha=0.01)
+
+
+# -- equality ---------------------------------------------------------------------------------------------------------
+
+
+def test_equal_is_what_the_tests_decided(fit, data):
+    assert fit == pycupc.pc(data, alpha=0.01, numCores=1)
+    assert fit == pycupc.pc(data, alpha=0.01, engine="reference")
+    assert fit != pycupc.pc(data, alpha=0.02)
+    assert fit != pycupc.skeleton(data, alpha=0.01)
+    assert fit != pycupc.pc(data, alpha=0.01, labels=[f"V{k}" for k in range(30)])
+    assert fit != "fit"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(fit)
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_sepset_by_label(fit, tmp_path):
+    fit.save(tmp_path / "fit.npz")
+    for result in (fit, pycupc.PcAlgo.load(tmp_path / "fit.npz")):
+        for (x, y), members in list(fit.sepset.cells().items())[::20]:
+            names = tuple(fit.labels[v] for v in members)
+            assert result.sepset[fit.labels[x], fit.labels[y]] == names
+            assert result.sepset[fit.labels[y], fit.labels[x]] == names  # whichever cell holds it
+        low, high = int(fit.sparse_graph.low[0]), int(fit.sparse_graph.high[0])
+        assert result.sepset[fit.labels[low], fit.labels[high]] is None
+        with pytest.raises(KeyError, match="there is no variable 'nobody'"):
+            result.sepset["nobody", fit.labels[0]]
+        assert result.sepset[0][4] == fit.sepset.get(0, 4)
+
+
+def test_subgraph_by_names(fit):
+    names = ["perimeter_mean", "radius_mean", "area_mean", "texture_se"]
+    part = fit.subgraph(names)
+    assert part.labels == tuple(names)
+    whole = fit.matrix()
+    np.testing.assert_array_equal(part.matrix(), whole.loc[names, names])
+    rows = fit.edges().set_index(["from", "to"])
+    for row in part.edges().itertuples(index=False):
+        known = rows.loc[(row[0], row[1])] if (row[0], row[1]) in rows.index else rows.loc[(row[1], row[0])]
+        assert (row[2], row[3], row[4]) == (known["type"], known["pMax"], known["set_by"])
+    assert len(part.edges()) > 1
+    assert fit.subgraph([3, "radius_mean"]).labels == (fit.labels[3], "radius_mean")
+    assert part.subgraph(["area_mean"]).p == 1
+    assert json.loads(part.to_json())["nodes"] == names
+    assert "4 variables" in repr(part)
+
+
+@pytest.mark.parametrize(
+    ("variables", "error", "words"),
+    [
+        ("radius_mean", TypeError, "a sequence of labels, got the string 'radius_mean'"),
+        (["nobody"], ValueError, "there is no variable 'nobody'"),
+        ([30], IndexError, "variables are 0 to 29, got 30"),
+        (["radius_mean", 0], ValueError, "must be different variables"),
+    ],
+)
+def test_subgraph_of_what_is_not_there(fit, variables, error, words):
+    with pytest.raises(error, match=words):
+        fit.subgraph(variables)
+
+
+# -- notebooks --------------------------------------------------------------------------------------------------------
+
+
+def test_notebooks_show_counts_and_a_picture(fit):
+    html = fit._repr_html_()
+    assert "30 variables, 40 edges (33 directed, 7 undirected, 0 bidirected)" in html
+    picture = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
+    assert picture.startswith(b"\x89PNG")
+    assert len(html) < 400_000
+    ElementTree.fromstring(html.replace("<img", "<img ").replace('"></div>', '"/></div>'))
+
+
+def test_notebooks_show_counts_only_where_a_picture_would_take_long(fit, monkeypatch):
+    monkeypatch.setattr("pycupc.results.named_graph.MAX_SHOWN", (29, 1000))
+    assert "<img" not in fit._repr_html_()
+    monkeypatch.undo()
+
+    def without_matplotlib(*_):
+        raise ImportError("drawing requires matplotlib")
+
+    monkeypatch.setattr(plotting, "small_picture", without_matplotlib)
+    assert "<img" not in fit._repr_html_()
+    assert "30 variables" in fit._repr_html_()
+
+
+# -- hostile labels ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hostile():
+    p = len(HOSTILE)
+    return SparseGraph.from_cells(p, range(p - 1), range(1, p), [1] * (p - 1))
+
+
+def test_svg_is_valid_xml(hostile, tmp_path):
+    plotting.save(hostile, HOSTILE, tmp_path / "graph.svg", title="\x00 title \x1b")
+    root = ElementTree.fromstring((tmp_path / "graph.svg").read_bytes())
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "plain" in texts
+    assert any(text.startswith("bell?") for text in texts)
+
+
+def test_graphml_is_valid_xml(hostile):
+    text = exports.to_graphml(hostile, HOSTILE)
+    assert len(list(ElementTree.fromstring(text.encode()).iter("{http://graphml.graphdrawing.org/xmlns}node"))) == 9
+
+
+def test_dot_has_no_control_characters(hostile):
+    text = exports.to_dot(hostile, HOSTILE)
+    assert [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000)] == []
+    quoted = r'"(?:[^"\\\n]|\\.)*"'
+    edges = [line for line in text.splitlines() if " -> " in line]
+    assert len(edges) == len(HOSTILE) - 1
+    for line in edges:
+        assert re.fullmatch(rf"  {quoted} -> {quoted};", line)
+    assert r'"line\nbreak??tab"' in text
+    assert r'"quote \" \\ end\\"' in text
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_it(hostile):
+    done = subprocess.run(["dot", "-Tplain"], input=exports.to_dot(hostile, HOSTILE).encode(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().count("\nedge ") == len(HOSTILE) - 1
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_csv_is_what_pandas_writes(fit):
+    columns = exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes())
+    columns["more"] = np.array([np.nan, -np.inf, *range(len(columns["from"]) - 2)])
+    columns["from"][0] = 'a "quoted", name\n'
+    import pandas as pd
+
+    assert exports.csv(columns) == pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
+    assert exports.amat_csv(fit.sparse_graph, fit.labels) == fit.amat().to_csv(lineterminator="\n")
+
+
+def test_large_evidence_is_saved_only_when_asked_for(fit, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "MOST_NUMBERS", 100)
+    path = tmp_path / "fit.npz"
+    fit.save(path)
+    with np.load(path) as file:
+        assert {"C", "removed_r", "pMax"}.isdisjoint(file.files)
+        assert file["sepset_members"].dtype == np.uint8  # the smallest that holds 30 variables
+    sparse = pycupc.PcAlgo.load(path)
+    assert sparse == fit
+    np.testing.assert_array_equal(sparse.edge_attributes()["pMax"], fit.edge_attributes()["pMax"])
+    x, y = (int(fit.removals.x[5]), int(fit.removals.y[5]))
+    assert str(sparse.why(x, y)).startswith(str(fit.why(x, y)).partition(", p = ")[0])
+    assert np.isnan(sparse.p_values.at(x, y))
+    with pytest.raises(ValueError, match=r"without its correlations; load it together with its data"):
+        _ = sparse.pMax
+    with pytest.raises(ValueError, match=r"saved without the partial correlations"):
+        _ = sparse.removals.r
+
+    again = pycupc.PcAlgo.load(path, suffStat=data)
+    np.testing.assert_array_equal(again.pMax, fit.pMax)  # to the last bit: every r is the canonical formula's
+    assert [str(again.why(0, y)) for y in range(1, 30)] == [str(fit.why(0, y)) for y in range(1, 30)]
+    comparison = pycupc.compare(sparse, fit)
+    assert comparison.equal  # in all that both know
+    fit.save(path, evidence=True)
+    np.testing.assert_array_equal(pycupc.PcAlgo.load(path).pMax, fit.pMax)
+
+
+def test_a_loaded_result_can_be_saved_again(fit, tmp_path):
+    for name, evidence in {"one": False, "two": True}.items():
+        fit.save(tmp_path / f"{name}.npz", evidence=evidence)
+        pycupc.PcAlgo.load(tmp_path / f"{name}.npz").save(tmp_path / "again.npz", evidence=evidence)
+        assert pycupc.PcAlgo.load(tmp_path / "again.npz") == fit
+        assert (tmp_path / "again.npz").read_bytes() == (tmp_path / f"{name}.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"C": np.eye(5), "n": 569}, "30 variables and n = 569, got 5 variables and n = 569"),
+        ({"C": np.eye(30), "n": 5}, "got 30 variables and n = 5"),
+        (pycupc.SuffStat(np.eye(30), 569, [f"V{k}" for k in range(30)]), "the labels differ"),
+    ],
+)
+def test_data_of_something_else_are_refused(fit, tmp_path, other, words):
+    fit.save(tmp_path / "fit.npz")
+    with pytest.raises(ValueError, match=words):
+        pycupc.PcAlgo.load(tmp_path / "fit.npz", suffStat=other)
+
+
+def test_files_of_the_format_before_can_be_read():
+    """files/format2.npz was written by the last commit with format 2, from these data."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((60, 7))
+    x[:, 1] += x[:, 0]
+    x[:, 2] += x[:, 1]
+    x[:, 3] += x[:, 0]
+    x[:, 5] += x[:, 4]
+    x[:, 6] += x[:, 5] + x[:, 0]
+    data = pycupc.SuffStat.from_data(x, labels=list("abcdefg"))
+    now, old = pycupc.pc(data, alpha=0.05, conservative=True), pycupc.PcAlgo.load(HERE / "files" / "format2.npz")
+    assert old == now
+    np.testing.assert_allclose(old.pMax, now.pMax, rtol=1e-9)
+    assert [str(old.why("a", y)) for y in "bcdefg"] == [str(now.why("a", y)) for y in "bcdefg"]
+    assert old.found_sepset is not old.sepset

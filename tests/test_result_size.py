@@ -1,0 +1,79 @@
+"""Building and orienting a result of 20,000 variables: no work of size p^2, no copy of what the engine reported."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import numpy as np
+
+import pycupc
+from pycupc.engines.base import Engine, LevelResult
+from pycupc.gaussian.suffstat import MatrixFacts
+
+P, EDGES, REMOVED = 20_000, 60_000, 200_000
+
+
+def sorted_pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """About n different pairs x < y, int32, in order."""
+    x, y = np.sort(rng.integers(0, P, (2, n)), axis=0)
+    keys = np.unique((x * P + y)[x < y])
+    return tuple(v.astype(np.int32) for v in np.divmod(keys, P))
+
+
+class Recorded(Engine):
+    """An engine that has done its work already: level 0 and level 1."""
+
+    name = "recorded"
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.left = sorted_pairs(rng, EDGES)
+        x, y = sorted_pairs(rng, REMOVED)
+        S = rng.integers(0, P, (len(x), 1)).astype(np.int32)
+        self.level1 = LevelResult(1, x, y, S, np.zeros(len(x)), 10, len(x), 0, False)
+
+    def inspect(self, C):
+        return MatrixFacts(np.zeros(P, dtype=np.int64), None, None, None)
+
+    def start(self, C, n, *, gaps=None, fixed=None, progress=None):
+        self.C = C
+
+    def run_level(self, level, cutoff):
+        none = np.zeros(0, dtype=np.int32)
+        return self.level1 if level else LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), 10, 10, 0, True)
+
+    def degrees(self):
+        return np.full(P, P - 1)
+
+    def edges(self):
+        return *self.left, np.ones(len(self.left[0]))
+
+    def memory(self, p):
+        return 0, 1
+
+
+def test_a_result_takes_memory_and_time_with_its_edges_and_sets():
+    engine, C = Recorded(), np.broadcast_to(0.5, (P, P))
+    suff_stat = pycupc.SuffStat(np.eye(2), 100, ["a", "b"])
+    suff_stat.C, suff_stat.labels = C, tuple(map(str, range(P)))  # p x p in shape only
+    for _ in range(2):  # the first call compiles or loads
+        seconds = time.process_time()
+        fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)
+        seconds = time.process_time() - seconds
+    tracemalloc.start()
+    fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40e6  # 100 bytes for each edge and set; one p x p matrix of bits would take 50 MB, of bytes 400
+    assert seconds < 0.5
+    assert engine.C is C
+    assert fit.p_values.C is C
+    (block,) = fit.sepset.blocks
+    assert block.members is engine.level1.S
+    assert block.x is engine.level1.x
+    assert fit.sparse_graph.low is engine.left[0]
+    assert len(fit.sparse_graph) == len(engine.left[0])
+    assert len(fit.trace) > 0
+    x, y = int(block.x[0]), int(block.y[0])
+    assert fit.sepset[x][y] == tuple(block.members[0].tolist())

@@ -263,6 +263,7 @@ def _p_values(
 
         p_of_removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
         return DiscretePValues(graph, -z, p_of_removals, sepset.gaps(), SingleTests(problem.discrete_data).pairs)
+    assert problem.suff_stat is not None
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
     C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it

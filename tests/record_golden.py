@@ -5,7 +5,8 @@
     python tests/record_golden.py --add NAME FILE.npz        store a new case; FILE.npz holds its inputs (INPUTS)
 
 The inputs of a case are in its own file; those of discrete data are in `tests/golden/discrete` (use --golden). pcalg
-runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. Needs R with pcalg and no other R package.
+runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. Needs R with pcalg and no other R
+package.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from pycupc.engines.gpu import discrete
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.schur import SchurTests
 
@@ -23,6 +24,7 @@ REPORT = KERNELS / "resources_sm_90.txt"
 #: All kernels of the level tests that the engine asks for: (file, name).
 ASKED_FOR = [
     *SchurTests(processors=1).all_kernels(),
+    *discrete.KERNELS,
     *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
 ]
 ARGUMENTS = {

@@ -126,6 +126,59 @@ struct Records {
     char* found;  // the m records, one array after the other; see Found in graph/removals.cu
 };
 
+// Discrete data (discrete/), as pycupc.discrete.contingency.Data.
+struct Codes {
+    const unsigned char* code;  // [p, pitch] of each variable and observation, then zeros; written by pack_codes
+    const unsigned* plane;      // [1 + sum of levels, words] bit s: observation s exists, then for each level of each
+                                // variable: it has that level; likewise; null where planes are not used
+    const int* levels;          // [p] levels of each variable
+    const int* first;           // [p] plane of its first level
+    const i64* f;               // [n + 1] m ln m in fixed point
+    const double* cutoff;       // [cutoffs] largest G^2 that is independent, by degrees of freedom
+    double unit;                // of f
+    double band;                // a G^2 this near its cutoff is doubtful
+    i64 n, pitch;               // observations; bytes per variable, a multiple of 16
+    int words;                  // 32-bit words per plane, a multiple of 16
+    int cutoffs;                // degrees of freedom beyond are doubtful
+    int adapt, quirks;          // flags, as in Data
+};
+
+// Where a block of the discrete tests counts.
+struct Room {
+    unsigned* wide;  // [grid, wide_cells] tables that do not fit shared memory, or null where all do
+    i64 wide_cells;
+    int cells;           // of the tables in shared memory
+    int mask_words;      // of the masks there, 32 bits each
+    int configurations;  // up to so many are counted by bit planes; at most 16 for every 256 words of masks
+};
+
+// Tests that floating-point rounding could decide otherwise: the host makes them as the engine "cpu" does. Beyond `room`
+// they are only counted.
+struct Doubtful {
+    u64* count;  // 1
+    i64* pair;   // [room] e; at level 0 x p + y
+    u64* rank;   // [room] of the set
+    int* x;      // [room]
+    int* y;      // [room]
+    int* S;      // [room, level]
+    i64 room;
+};
+
+// The sets of a side that a launch tests: those numbered first .. end - 1 of each row, `chunk` to a work item.
+struct SetRange {
+    int* open;  // [p] targets of the row that no set has separated yet; count_targets, contingency_sets
+    u64 first, end, chunk;
+    int side;  // 0: pairs x < y; 1: pairs x > y that side 0 left
+};
+
+#ifndef CONTINGENCY_THREADS
+#define CONTINGENCY_THREADS 256
+#endif
+constexpr int THREADS = CONTINGENCY_THREADS;     // of a block of the discrete tests
+constexpr int BLOCKS = 768 / THREADS;            // of them, at least, on a multiprocessor
+constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/contingency.cuh: see Bench
+constexpr int MOST_OFFSETS = 1536;               // of planes, by configuration and member
+
 // Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: the high and the low
 // parts of a matrix [m + 2, m], m = level + 2, and behind them room for m ints.
 HD i64 canonical_matrix(int level) {

@@ -2,6 +2,7 @@
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that the level tested.
 #include "canonical/partial_correlation_warp.cuh"
 #include "graph/bound.cuh"
+#include "graph/record.cuh"
 #include "graph/rows.cuh"
 
 // What the kernel works on: the same in all threads.
@@ -11,15 +12,6 @@ struct Settling {
     RowCounts rows;
     Records records;
     double root_df, root_df_next;
-};
-
-// The arrays of m records. The host downloads them as one piece.
-struct Found {
-    double* r;  // [m] canonical partial correlation given S
-    int* x;     // [m] pair (x, y) whose test separated the edge
-    int* y;     // [m] likewise
-    int* S;     // [m, level] separating set, ascending variables
-    DEVICE Found(const Records& records, i64 m) : r((double*)records.found), x((int*)(r + m)), y(x + m), S(y + m) {}
 };
 
 // Whether a set of this row separated the pair: side A left GONE_A in G, side B GONE_B.
@@ -161,23 +153,13 @@ DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const 
 //   A, spare  (level + 2)^2 doubles, which may be the first of `spare`, and canonical_doubles(level)
 DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank, double* A,
                          double* spare) {
-    const int lane = threadIdx.x & 31, l = lv.level;
-    const int x = found.x[i], y = found.y[i], d = (int)(g.start[x + 1] - g.start[x]);
-    int* members = (int*)(spare + canonical_matrix(l));
-    unrank_by_warp(lv.binom, d, l, rank, members);
-    u64 after = 0;  // subsets of adj(x) without y that come after S
-    for (int k = lane; k < l; k += 32) {
-        const int at = members[k], v = g.column[g.start[x] + at];
-        after += lv.binom(d - 2 - (at - (v > y)), l - k);
-        members[k] = v;
-        found.S[i * l + k] = v;
-    }
-    __syncwarp();
-    after = sum_over_warp(after);
-    const double r = partial_correlation_by_warp(g.C, g.p, x, y, members, l, A, spare);
+    const int lane = threadIdx.x & 31;
+    int* members = (int*)(spare + canonical_matrix(lv.level));
+    const u64 tests = find_members(g, lv, found, i, rank, members);
+    const double r = partial_correlation_by_warp(g.C, g.p, found.x[i], found.y[i], members, lv.level, A, spare);
     if (lane == 0) found.r[i] = r;
     __syncwarp();
-    return lane == 0 ? lv.binom(d - 1, l) - after : 0;
+    return lane == 0 ? tests : 0;
 }
 
 // From the ranks of the records to their separating sets, and the canonical r given each. Then the counters go to the host.

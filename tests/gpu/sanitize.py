@@ -14,9 +14,13 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from discrete_runs import compare as compare_discrete
+from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, graph, pruning, schur
+from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur
 from pycupc.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -60,8 +64,23 @@ def compare(engines: tuple[str, ...], what: str) -> None:
                 sys.exit(1)
 
 
+def discrete_runs() -> None:
+    tuned = discrete.TUNING
+    for change in ({}, {"configurations": 0}, {"cells": 300}, {"mask_words": 4352}, {"doubtful": 0}):
+        discrete.TUNING = dataclasses.replace(tuned, **change)
+        for seed in range(4):
+            problem = random_problem(seed, small=True)
+            band = np.inf if "doubtful" in change else problem.data.band
+            compare_discrete(GpuEngine(), dataclasses.replace(problem, data=problem.data._replace(band=band)))
+        print(f"discrete data, {change}: right", flush=True)
+    discrete.TUNING = tuned
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
+    discrete_runs()
+    if sys.argv[1:] == ["discrete"]:
+        return
     correlate()
     compare(("gpu", "cupc-e", "cupc-s"), "")
     tuned = pruning.TUNING

@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import schur
+from pycupc.engines.gpu import discrete, schur
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook
+from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.records import PendingLevel, Running
 from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
 
 #: "schur" is the name that "gpu" has among the algorithms.
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
@@ -87,11 +90,12 @@ class GpuEngine(Engine):
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
-        self._tests: LevelTests = (
+        self._gaussian: LevelTests = (
             schur.SchurTests(self.device.processors, prune=pruning)
             if algorithm == "schur"
             else CupcTests(algorithm, geometry)
         )
+        self._tests: LevelTests = self._gaussian
         self._C: Any = None
         self._mirrored = False  # inspection has found C to equal its transpose to the last bits
         self._C_host: Floats | None = None
@@ -107,7 +111,7 @@ class GpuEngine(Engine):
             with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # reported already
                 self._graph.wait()
         self._C = self._C_host = self._graph = self._data = self._ahead = None
-        self._cutoffs = _none_expected
+        self._cutoffs, self._tests = _none_expected, self._gaussian
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 
@@ -120,11 +124,12 @@ class GpuEngine(Engine):
         All kernels together take half a minute at most.
         """
         if level is None:
-            wanted = [INSPECT, *self._tests.all_kernels()]
+            wanted = [INSPECT, *self._gaussian.all_kernels()]
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
+            wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
         else:
-            wanted = DeviceGraph.kernels(level)
+            wanted = (self._graph or DeviceGraph).kernels(level)
             if level and self._graph is not None:
                 wanted += self._tests.kernels(level, self._graph.outlook)
             notice = f"compiling for level {level}, once per machine"
@@ -241,8 +246,24 @@ class GpuEngine(Engine):
             data.check(self._facts(found), names)
 
     def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
-        self._data, self._progress, self._ahead = data, progress, None
+        self._data, self._progress, self._ahead, self._tests = data, progress, None, self._gaussian
         self._graph = DeviceGraph(self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
+
+    def start_discrete(
+        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
+    ) -> None:
+        """Take the problem; see `Engine.start_discrete`. The algorithms of Zarebavani et al. have no such tests."""
+        if self.algorithm != "schur":
+            super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
+        self._progress, self._data, self._ahead, self._graph = progress, None, None, None
+        self._C, self._C_host, self._cutoffs = (
+            None,
+            None,
+            _none_expected,
+        )  # no level runs ahead: see DiscreteGraph.settle
+        with self._session():
+            graph = discrete.start(self.device, data, gaps, fixed)
+        self._graph, self._tests = graph, graph.tests
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -261,7 +282,7 @@ class GpuEngine(Engine):
         with self._session():
             running, self._ahead = self._ahead, None
             if running is None or (running.level, running.cutoff) != (level, cutoff):
-                running = self._launch(level, cutoff) if level else graph.launch_level0(cutoff)
+                running = self._launch(level, cutoff, tick) if level else graph.launch_level0(cutoff)
             if level == 0:
                 result = graph.collect_level0(tick, self._mirrored)
                 self._ahead = self._launch_ahead(1) if result.more else None
@@ -270,12 +291,12 @@ class GpuEngine(Engine):
             self._ahead = self._launch_ahead(level + 1) if counters.more else None
             return graph.result(running, counters)
 
-    def _launch(self, level: int, cutoff: float) -> Running:
+    def _launch(self, level: int, cutoff: float, tick: Tick) -> Running:
         graph = self._started()
         of_graph, of_level = graph.begin(level, cutoff)
         if any(graph.outlook.rows):
             self._tests.launch(self.device, of_graph, of_level, graph.outlook)
-        return graph.settle(of_graph, of_level)
+        return graph.settle(of_graph, of_level, tick)
 
     def _launch_ahead(self, level: int) -> Running | None:
         """Launch a level that will be asked for next, if it is short: Python and the device then work side by side."""
@@ -283,7 +304,7 @@ class GpuEngine(Engine):
         if cutoff is None or outlook.tests_at_most > AHEAD or not outlook.pairs:
             return None
         names = DeviceGraph.kernels(level) + self._tests.kernels(level, outlook)
-        return None if self.device.kernels.missing(names) else self._launch(level, cutoff)
+        return None if self.device.kernels.missing(names) else self._launch(level, cutoff, lambda: None)
 
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:
         """Levels that will be asked for; see `Engine.expect`."""

@@ -159,8 +159,7 @@ class DeviceGraph:
         dev, p = self._dev, self.p
         level, tiles = self._level(0, cutoff), -(-p // 32)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
-        masks = (ptr(mask) for mask in self._masks)
-        dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
+        self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
         return Running(0, cutoff, p * (p - 1), None)
@@ -170,15 +169,24 @@ class DeviceGraph:
 
         `mirrored`: C equals its transpose to `LAST_BITS`.
         """
-        dev, p, tiles = self._dev, self.p, -(-self.p // 32)
         counters = self._read_counters(tick)
         self._allocate()
-        adjacent = dev.cp.empty((p, tiles), dtype=np.uint32)
+        self._list_pairs(mirrored)
+        more = self._more_after_level0(counters.tests)
+        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
+
+    def _test_pairs(self, graph: Graph, level: Level) -> None:
+        """The tests of level 0: G, and the counters."""
+        tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
+        self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
+
+    def _list_pairs(self, mirrored: bool) -> None:
+        """The neighbour lists of the first graph."""
+        dev, p = self._dev, self.p
+        adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
         self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=mirrored)
         args = (self._graph(0), ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
-        more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
     def _allocate(self) -> None:
         """Neighbour lists, twice: a level reads one and writes the other."""
@@ -230,8 +238,11 @@ class DeviceGraph:
         self._share = 0.0
         return self._graph(self._current), self._level(level, cutoff)
 
-    def settle(self, graph: Graph, level: Level) -> Running:
-        """Launch what follows the tests of a level: the next graph, and the records of what was removed."""
+    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
+        """Launch what follows the tests of a level: the next graph, and the records of what was removed.
+
+        `tick` is for graphs whose host has to wait for the tests first.
+        """
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
         found = dev.cp.empty(most * record_bytes(l), dtype=np.uint8)

@@ -109,7 +109,45 @@ class Records(ctypes.Structure):
     _fields_ = _pointers("start", "rank", "found")
 
 
-STRUCTURES = (Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Plan, Shape, RowCounts, Records)
+class Codes(ctypes.Structure):
+    """Discrete data."""
+
+    _fields_ = [
+        *_pointers("code", "plane", "levels", "first", "f", "cutoff"),
+        ("unit", c_double),
+        ("band", c_double),
+        ("n", c_longlong),
+        ("pitch", c_longlong),
+        *((name, c_int) for name in ("words", "cutoffs", "adapt", "quirks")),
+    ]
+
+
+class Room(ctypes.Structure):
+    """Where a block of the discrete tests counts."""
+
+    _fields_ = [
+        *_pointers("wide"),
+        ("wide_cells", c_longlong),
+        *((name, c_int) for name in ("cells", "mask_words", "configurations")),
+    ]
+
+
+class Doubtful(ctypes.Structure):
+    """Discrete tests that the host makes."""
+
+    _fields_ = [*_pointers("count", "pair", "rank", "x", "y", "S"), ("room", c_longlong)]
+
+
+class SetRange(ctypes.Structure):
+    """The sets of a side that a launch of the discrete tests goes through."""
+
+    _fields_ = [*_pointers("open"), *((name, c_ulonglong) for name in ("first", "end", "chunk")), ("side", c_int)]
+
+
+STRUCTURES = (
+    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Plan, Shape, RowCounts, Records),
+    *(Codes, Room, Doubtful, SetRange),
+)
 
 i32, u32, i64, f64 = c_int, ctypes.c_uint, c_longlong, c_double
 

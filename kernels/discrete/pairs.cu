@@ -1,0 +1,101 @@
+// pairs.cu -- level 0 of discrete data, and the first neighbour lists.
+//   Arrays: see Graph, Codes, Room and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
+//   upper triangle receives the p-values of level 0.
+#include "discrete/verdict.cuh"
+
+// Tests all pairs x < y without a set. Writes g.G, which is zero before, the p-values, and the doubtful tests.
+//   Work    a block takes one x and up to SLICE consecutive y at a time; see contingency.cuh
+//   Launch  any grid, block THREADS, dynamic shared memory as lay_out
+//   gaps, fixed  as of level0 in graph/neighbours.cu
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    contingency_pairs(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
+                      double* largest, const unsigned char* __restrict__ gaps,
+                      const unsigned char* __restrict__ fixed) {
+    extern __shared__ uint4 pairs_memory[];
+    __shared__ int stop;
+    const i64 p = g.p, slices = (p + SLICE - 1) / SLICE;
+    Bench& b = lay_out(pairs_memory, room, 0);
+    for (i64 item = blockIdx.x; item < p * slices; item += gridDim.x) {
+        const i64 x = item / slices, y0 = x + 1 + (item - x * slices) * SLICE, y = y0 + threadIdx.x, cell = x * p + y;
+        if (y0 >= p) continue;
+        if (threadIdx.x == 0) {
+            b.variable[0] = (int)x;
+            stop = *lv.stop;
+        }
+        __syncthreads();
+        if (stop) return;
+        begin_set(b, d);
+        bool in = y < p && !(gaps && gaps[cell]);
+        if (in && fixed && fixed[cell]) {
+            g.G[cell] = g.G[y * p + x] = FIXED;
+            in = false;
+        }
+        const int ky = in ? d.levels[y] : 0;
+        in = in && is_tested(d, b.kx, ky, 0, 1);
+        const int T = collect(b, in, (int)y, 0, ky);
+        test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
+            const i64 to = b.y[t], at = x * p + to;
+            const double g2 = 2.0 * d.unit * (double)sum;
+            const i64 df = degrees_of_freedom(d, b.kx, d.levels[to], 0, 1, empty);
+            const Outcome outcome = outcome_of(d, g2, df);
+            if (outcome == DOUBTFUL) put_aside(list, at, 0, (int)to, b);
+            if (outcome != DEPENDENT) return;
+            g.G[at] = g.G[to * p + x] = LIVE;
+            largest[at] = upper_tail(g2, df);
+        });
+    }
+}
+
+// Counts what level 0 did: counters->tests and ->removed.
+//   Launch  grid p, block 128: one block per row
+extern "C" __global__ void tally_pairs(const Graph g, const Level lv, const unsigned char* __restrict__ gaps,
+                                       const unsigned char* __restrict__ fixed) {
+    const i64 x = blockIdx.x, p = g.p;
+    unsigned tests = 0, removed = 0;
+    for (i64 y = x + 1 + threadIdx.x; y < p; y += blockDim.x) {
+        const i64 at = x * p + y;
+        if ((gaps && gaps[at]) || (fixed && fixed[at])) continue;
+        const bool gone = g.G[at] == GONE_A;
+        removed += gone;
+        tests += gone ? 1 : 2;  // pcalg tests y - x as well where x - y was dependent
+    }
+    tests = sum_over_warp(tests);
+    removed = sum_over_warp(removed);
+    if ((threadIdx.x & 31) == 0 && tests) {
+        atomicAdd(&lv.counters->tests, (u64)tests);
+        atomicAdd(&lv.counters->removed, (u64)removed);
+    }
+}
+
+// Neighbour lists of the first graph, from G and the p-values; as list_neighbours in graph/neighbours.cu.
+//   Work    one warp per row; lanes are 32 consecutive cells of G
+//   Launch  grid p, block 32
+extern "C" __global__ void list_pairs(const Graph g) {
+    const int x = blockIdx.x, lane = threadIdx.x, p = (int)g.p;
+    i64 e = g.start[x];
+    for (int j0 = 0; j0 < p; j0 += 32) {
+        const int j = j0 + lane;
+        const unsigned char state = j < p ? g.G[(i64)x * p + j] : GONE_A;
+        const unsigned edges = __ballot_sync(FULL, state & 1);
+        if (state & 1) {
+            const i64 at = e + lanes_before(edges);
+            g.column[at] = j;
+            g.source[at] = x;
+            g.best[at] = NOT_SEPARATED;
+            g.z[at] = state == FIXED ? from_bits(0x7ff0000000000000ULL) : -g.C[(i64)min(x, j) * p + max(x, j)];
+        }
+        e += __popc(edges);
+    }
+}
+
+// What the host found for doubtful pairs.
+//   Launch  any grid, block 256: one thread per entry of the list
+extern "C" __global__ void settle_pairs(const Graph g, const Doubtful list, const i64 entries, double* largest,
+                                        const unsigned char* __restrict__ independent,
+                                        const double* __restrict__ p_value) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+        if (independent[i]) continue;
+        g.G[list.pair[i]] = g.G[(i64)list.y[i] * g.p + list.x[i]] = LIVE;
+        largest[list.pair[i]] = p_value[i];
+    }
+}

@@ -1,0 +1,206 @@
+// sets.cu -- levels from 1 on of discrete data: for each row the sets in lexicographic order, for each set all targets.
+//   Arrays: see Graph, Codes, Room, Doubtful and SetRange in common/structures.cuh. A level runs side A, then side B; a
+//   side runs in launches, each with four times the sets of all before, so that a row whose targets are all separated
+//   costs no more than it did until then, however many sets it has.
+#include "discrete/verdict.cuh"
+#include "graph/record.cuh"
+#include "graph/rows.cuh"
+#include "schur/work_queue.cuh"
+
+// Whether the pair is tested at this side. A pair of side A that a set has separated still is, by sets of lower rank.
+DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side) {
+    const unsigned char state = state_now(g, x, y);
+    return side ? x > y && state == LIVE : x < y && state != FIXED;
+}
+
+// A set of this rank separates pair e; as report_separated, and counts the row's targets.
+DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
+    if (atomicMin(&g.best[e], rank) != NOT_SEPARATED) return;
+    if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+    if (open) atomicSub(&open[x], 1);
+}
+
+// Counts the targets of each row at the beginning of a side: range.open, counters->items (sets, for the progress).
+//   Launch  grid p, block 32: one warp per row
+//   again   1: the side runs once more, and separated pairs count too
+extern "C" __global__ void count_targets(const Graph g, const Level lv, const SetRange range, const int again) {
+    const int x = blockIdx.x, lane = threadIdx.x;
+    const i64 e0 = g.start[x], e1 = g.start[x + 1];
+    int n = 0;
+    if (e1 - e0 > lv.level)
+        for (i64 e = e0 + lane; e < e1; e += 32)
+            n += (again || g.best[e] == NOT_SEPARATED) && is_of_side(g, x, g.column[e], range.side);
+    n = sum_over_warp(n);
+    if (lane == 0) {
+        range.open[x] = n;
+        if (n) atomicAdd(&lv.counters->items[range.side], lv.binom((int)(e1 - e0), lv.level));
+    }
+}
+
+// Fills the queue of a launch: queue.offsets from the rows that still have targets. Tickets start from 0 again.
+//   Launch  one block of 1024; a thread takes every 1024th row
+extern "C" __global__ void plan_sets(const Graph g, const Level lv, const Queue queue, const SetRange range) {
+    __shared__ u64 partial[32];
+    const int p = queue.p;
+    u64 before = 0;
+    for (int base = 0; base < p; base += 1024) {
+        const int x = base + threadIdx.x;
+        u64 items = 0;
+        if (x < p && range.open[x] > 0) {
+            const u64 end = min(range.end, lv.binom((int)(g.start[x + 1] - g.start[x]), lv.level));
+            if (end > range.first) items = (end - range.first + range.chunk - 1) / range.chunk;
+        }
+        const u64 offset = scan_over_block(items, partial, before);
+        if (x < p) queue.offsets[x] = offset;
+    }
+    if (threadIdx.x == 0) {
+        queue.offsets[p] = before;
+        lv.counters->handed_out[queue.index] = 0;
+    }
+}
+
+// What a target of this row must be at the set of this number.
+DEVICE bool is_live(const Graph& g, const SetRange& range, const int x, const int y, const i64 e, const u64 number) {
+    const u64 best = *(volatile u64*)&g.best[e];
+    return best > number && is_of_side(g, x, y, range.side);
+}
+
+// Collects the positions of an item's targets in b.live; returns how many there are, or -1 if they do not fit.
+DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int x, const i64 e0, const int degree,
+                     const u64 number) {
+    int live = 0;
+    for (int a0 = 0; a0 < degree; a0 += SLICE) {
+        const int a = a0 + threadIdx.x;
+        const bool in = a < degree && is_live(g, range, x, g.column[e0 + a], e0 + a, number);
+        const int n = collect(b, in, 0, a, 1);
+        if (live + n > SLICE) return -1;
+        if (threadIdx.x < n) b.live[live + threadIdx.x] = b.at[threadIdx.x];
+        live += n;
+        __syncthreads();
+    }
+    return live;
+}
+
+// The targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all neighbours if
+// `all`. What has too few observations for a test is independent at once. members: positions of the set. Returns how many
+// there are.
+DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& range, const i64 e0,
+                      const int candidates, const bool all, const int a0, const int* members, const u64 number) {
+    const int i = a0 + threadIdx.x, x = b.variable[0];
+    const int a = i >= candidates ? 0 : all ? i : b.live[i];
+    const int y = g.column[e0 + a], ky = d.levels[y];
+    bool in = i < candidates && is_live(g, range, x, y, e0 + a, number);
+    if (in) *(volatile int*)&b.alive = 1;
+    for (int t = 0; t < b.size; ++t) in = in && members[t] != a;
+    if (in && !is_tested(d, b.kx, ky, b.size, b.q)) {
+        separate(g, range.open, e0 + a, x, y, number);
+        in = false;
+    }
+    return collect(b, in, y, a, ky);
+}
+
+// Tests of the sets of a launch. Writes g.best, g.z, side A's removals in g.G, range.open, the doubtful tests.
+//   Work    a block takes items from the queue: consecutive sets of a row; see contingency.cuh
+//   Launch  persistent grid, block THREADS, dynamic shared memory as lay_out and level ints more
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    contingency_sets(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
+                     const Queue queue, const SetRange range) {
+    extern __shared__ uint4 sets_memory[];
+    __shared__ Item item;
+    __shared__ int changed;
+    const int l = lv.level;
+    Bench& b = lay_out(sets_memory, room, l);
+    int* const members = b.variable + l + 1;
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
+        const i64 e0 = g.start[x];
+        const int degree = (int)(g.start[x + 1] - e0);
+        u64 number = range.first + item.number * range.chunk;
+        const u64 last = min(min(number + range.chunk, range.end), lv.binom(degree, l));
+        if (threadIdx.x == 0) {
+            b.variable[0] = x;
+            changed = 0;
+            atomicAdd(&lv.counters->handed_out[range.side], last - number);
+        }
+        if (threadIdx.x < 32) unrank_by_warp(lv.binom, degree, l, number, members);
+        const int live = find_live(b, g, range, x, e0, degree, number), candidates = live < 0 ? degree : live;
+        __syncthreads();
+        for (bool alive = live != 0; alive && number < last; ++number) {
+            for (int t = changed + threadIdx.x; t < l; t += THREADS) b.variable[1 + t] = g.column[e0 + members[t]];
+            __syncthreads();
+            begin_set(b, d);
+            for (int a0 = 0; a0 < candidates; a0 += SLICE) {
+                const int T = targets_of(b, g, d, range, e0, candidates, live < 0, a0, members, number);
+                test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
+                    const int y = b.y[t];
+                    const i64 e = e0 + b.at[t];
+                    const double g2 = 2.0 * d.unit * (double)sum;
+                    const i64 df = degrees_of_freedom(d, b.kx, d.levels[y], l, b.q, empty);
+                    const Outcome outcome = outcome_of(d, g2, df);
+                    if (outcome == INDEPENDENT) separate(g, range.open, e, x, y, number);
+                    else if (outcome == DEPENDENT) keep_if_largest(&g.z[e], g2, df);
+                    else put_aside(list, e, number, y, b);
+                });
+            }
+            alive = b.alive;
+            if (threadIdx.x == 0) changed = max(0, subset_next(degree, l, members));
+            __syncthreads();
+        }
+    }
+}
+
+// What the host found for doubtful tests.
+//   Launch  any grid, block 256: one thread per entry of the list
+extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const i64 entries,
+                                       const unsigned char* __restrict__ independent,
+                                       const double* __restrict__ p_value) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+        const i64 e = list.pair[i];
+        if (independent[i]) separate(g, nullptr, e, list.x[i], list.y[i], list.rank[i]);
+        else keep_largest(&g.z[e], p_value[i]);
+    }
+}
+
+// From a record's rank to S, G^2 and degrees of freedom (0: no test was made); counters->tests as `finish` in
+// graph/removals.cu does.
+//   Work    a block takes every gridDim.x-th record
+//   Launch  any grid, block THREADS, dynamic shared memory as contingency_sets
+//   df      [m] written here; G^2 goes to Found::r
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
+    extern __shared__ uint4 records_memory[];
+    const int l = lv.level;
+    Bench& b = lay_out(records_memory, room, l);
+    const i64 total = records.start[g.p];
+    const Found found(records, total);
+    u64 tests = 0;
+    for (i64 i = blockIdx.x; i < total; i += gridDim.x) {
+        const int y = found.y[i];
+        if (threadIdx.x < 32) tests += find_members(g, lv, found, i, records.rank[i], b.variable + 1);
+        if (threadIdx.x == 0) {
+            b.variable[0] = found.x[i];
+            df[i] = 0;
+        }
+        __syncthreads();
+        begin_set(b, d);
+        const int ky = d.levels[y];
+        const int T = collect(b, threadIdx.x == 0 && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
+        test_targets(b, d, room, T, [&](const int, const i64 sum, const int empty) {
+            found.r[i] = 2.0 * d.unit * (double)sum;
+            df[i] = degrees_of_freedom(d, b.kx, ky, l, b.q, empty);
+        });
+    }
+    if (threadIdx.x == 0 && tests) atomicAdd(&lv.counters->tests, tests);
+}
+
+// From G^2 and degrees of freedom to p-values: a thread per record, since one alone would keep its block waiting. Then the
+// counters go to the host.
+//   Launch  any grid, block 64
+extern "C" __global__ void p_values(const Graph g, const Level lv, const Records records, const i64* __restrict__ df,
+                                    Counters* host) {
+    const i64 total = records.start[g.p];
+    const Found found(records, total);
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x)
+        found.r[i] = df[i] ? upper_tail(found.r[i], df[i]) : 1.0;
+    if (last_block(&lv.counters->finished)) report(lv.counters, host);
+}

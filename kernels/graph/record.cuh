@@ -1,0 +1,29 @@
+// record.cuh -- the records of a level's separating sets, for the kernels of all families of tests.
+#pragma once
+#include "common/warp.cuh"
+
+// The arrays of m records. The host downloads them as one piece.
+struct Found {
+    double* r;  // [m] canonical partial correlation given S; of discrete data the p-value
+    int* x;     // [m] pair (x, y) whose test separated the edge
+    int* y;     // [m] likewise
+    int* S;     // [m, level] separating set, ascending variables
+    DEVICE Found(const Records& records, i64 m) : r((double*)records.found), x((int*)(r + m)), y(x + m), S(y + m) {}
+};
+
+// From the rank of record i to its set: variables, in `members` and found.S, by one warp. Returns the tests of the pair up
+// to and including the separating one, which are counted among the subsets of adj(x) without y, as pcalg does.
+DEVICE u64 find_members(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank,
+                        int* members) {
+    const int x = found.x[i], y = found.y[i], d = (int)(g.start[x + 1] - g.start[x]), l = lv.level;
+    unrank_by_warp(lv.binom, d, l, rank, members);
+    u64 after = 0;  // subsets of adj(x) without y that come after S
+    for (int k = threadIdx.x & 31; k < l; k += 32) {
+        const int at = members[k], v = g.column[g.start[x] + at];
+        after += lv.binom(d - 2 - (at - (v > y)), l - k);
+        members[k] = v;
+        found.S[i * l + k] = v;
+    }
+    __syncwarp();
+    return lv.binom(d - 1, l) - sum_over_warp(after);
+}

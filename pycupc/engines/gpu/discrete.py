@@ -1,0 +1,329 @@
+"""The G^2 tests of discrete data on the device: the data, level 0, and the tests of a level; the sibling of `schur`."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines.base import EngineError, LevelResult, Mask
+from pycupc.engines.gpu import schur
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Outlook, Tick
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.structures import (
+    Codes,
+    Counters,
+    Doubtful,
+    Graph,
+    Level,
+    Queue,
+    Records,
+    Room,
+    SetRange,
+    i32,
+    i64,
+    ptr,
+)
+
+if TYPE_CHECKING:
+    from pycupc.discrete.contingency import Data
+
+#: As in kernels/common/structures.cuh.
+THREADS, MOST_OFFSETS = 256, 1536
+BENCH_BYTES = 30 * THREADS + 256
+#: Counter of the tickets of a launch; those of the sides count sets, for the progress.
+TICKETS = 5
+#: Memory for bit planes, and for tables that do not fit shared memory, at most.
+PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
+
+PACK = ("discrete/data", "pack_codes")
+PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
+SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets")]
+RECORDS = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
+DOUBTFUL = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
+KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on.
+
+    cells, mask_words : int
+        Counts, and words of masks, in the shared memory of a block.
+    configurations : int
+        Up to so many are counted by bit planes, at most 16 for every 256 words of masks.
+    first_sets : int
+        Fewest sets of each row that the first launch of a side tests.
+    growth : int
+        How many times as many sets as all launches before it a launch tests.
+    sets_per_item : int
+        At most.
+    doubtful : int
+        Doubtful tests of a level that there is room for at first.
+    """
+
+    cells: int = 7168
+    mask_words: int = 8192
+    configurations: int = 256
+    first_sets: int = 4
+    growth: int = 4
+    sets_per_item: int = 8
+    doubtful: int = 4096
+
+
+TUNING = Tuning()
+
+
+def shared_bytes(level: int) -> int:
+    """Dynamic shared memory of a block, as lay_out in kernels/discrete/contingency.cuh."""
+    words = TUNING.mask_words + TUNING.cells + MOST_OFFSETS
+    return BENCH_BYTES + 4 * (words + 2 * level + 2)
+
+
+class DeviceCodes:
+    """The data of a run on the device.
+
+    Parameters
+    ----------
+    dev : Device
+    data : Data
+    """
+
+    def __init__(self, dev: Device, data: Data) -> None:
+        cp, (p, n) = dev.cp, data.codes.shape
+        self.p, self.n, self.data = p, n, data
+        pitch, words = -(-n // 16) * 16, -(-n // 512) * 16
+        planes = 1 + int(data.levels.sum())
+        fits = 4 * planes * words <= PLANE_BYTES
+        #: Tensor cores count bits from compute capability 8.0 on.
+        self.by_planes = fits and int(cp.cuda.Device(dev.index).compute_capability) >= 80
+        first = 1 + np.cumsum(data.levels) - data.levels
+        self._levels, self._first = (self._upload(dev, v.astype(np.int32)) for v in (data.levels, first))
+        self._f, self._cutoff = self._upload(dev, data.f), self._upload(dev, data.cutoff)
+        self._code = cp.empty(p * pitch, dtype=np.uint8)
+        self._plane = cp.empty(planes * words if self.by_planes else 4, dtype=np.uint32)
+        arrays = (self._code, self._plane, self._levels, self._first, self._f, self._cutoff)
+        self.on_device = Codes(
+            *(a.data.ptr for a in arrays),
+            data.unit,
+            data.band,
+            n,
+            pitch,
+            words,
+            len(data.cutoff),
+            data.adapt,
+            data.quirks,
+        )
+        codes = self._upload(dev, data.codes)
+        plane = self._plane if self.by_planes else None
+        args = (self.on_device, ptr(codes), ptr(self._code), ptr(plane))
+        dev.launch(*PACK, (p, -(-words // 8)), (256,), args)
+
+    @staticmethod
+    def _upload(dev: Device, array: NDArray[Any]) -> Any:
+        out = dev.cp.empty(array.shape, dtype=array.dtype)
+        dev.transfers.upload(np.ascontiguousarray(array), out)
+        return out
+
+    @staticmethod
+    def memory(p: int, n: int, levels: int) -> int:
+        """Bytes that the data take, and the p-values and flags of all pairs."""
+        return 9 * p * p + 2 * p * (n + 16) + min(PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
+
+
+class ContingencyTests:
+    """G^2 tests of a level; see `LevelTests`."""
+
+    def __init__(self, codes: DeviceCodes) -> None:
+        self._codes = codes
+        self._room_for_doubtful = TUNING.doubtful
+        self._list: Doubtful | None = None
+
+    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
+        return [*SETS, *RECORDS]
+
+    def all_kernels(self) -> list[KernelName]:
+        return KERNELS
+
+    def _room(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, Room]:
+        """Blocks of a persistent grid, and where they count."""
+        # n >= 10 (kx - 1)(ky - 1) q where a test is made: its table and a row of configurations take 6/10 n cells
+        cells = 6 * self._codes.n // 10 + 8
+        grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
+        wide = cells > TUNING.cells
+        if wide:
+            grid = max(1, min(grid, WIDE_BYTES // (4 * cells)))
+        space = dev.scratch.take(4 * cells * grid) if wide else None
+        configurations = TUNING.configurations if self._codes.by_planes else 0
+        return grid, Room(space, cells, TUNING.cells, TUNING.mask_words, configurations)
+
+    def _new_list(self, dev: Device, level: int) -> Doubtful:
+        take, room = dev.scratch.take, self._room_for_doubtful
+        addresses = (take(size) for size in (8, 8 * room, 8 * room, 4 * room, 4 * room, 4 * room * max(1, level)))
+        self._list = Doubtful(*addresses, room)
+        dev.cp.cuda.runtime.memsetAsync(self._list.count, 0, 8, dev.stream.ptr)
+        return self._list
+
+    def test_pairs(self, dev: Device, graph: Graph, level: Level, gaps: Any, fixed: Any) -> None:
+        """Start the tests of level 0: they write graph.G, which is zero, and the upper triangle of graph.C."""
+        grid, room = self._room(dev, PAIRS[0], 0)
+        largest = ctypes.c_void_p(graph.C)
+        args = (graph, level, self._codes.on_device, room, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
+        dev.launch(*PAIRS[0], (grid,), (THREADS,), args, shared_bytes(0))
+
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, *, again: bool = False) -> None:
+        """Start the tests of a level >= 1, side A before side B; `again`: for the list of doubtful tests."""
+        l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
+        grid, room = self._room(dev, SETS[2], l)
+        doubtful, rows = self._new_list(dev, l), max(1, sum(outlook.rows))
+        queue = Queue(dev.scratch.take(8 * (p + 1)), None, 1, p, TICKETS)
+        opened = dev.scratch.take(4 * p)
+        for side in (0, 1):
+            args: tuple[Any, ...] = (graph, level, SetRange(opened, 0, 0, 1, side), i32(again))
+            dev.launch(*SETS[0], (p,), (32,), args)
+            first, end = 0, max(TUNING.first_sets, 2 * grid // rows)
+            while first < most:
+                end = min(end, most)
+                chunk = max(1, min(TUNING.sets_per_item, rows * (end - first) // (8 * grid)))
+                sets = SetRange(opened, first, end, chunk, side)
+                dev.launch(*SETS[1], (1,), (1024,), (graph, level, queue, sets))
+                args = (graph, level, self._codes.on_device, room, doubtful, queue, sets)
+                dev.launch(*SETS[2], (grid,), (THREADS,), args, shared_bytes(l))
+                first, end = end, (1 + TUNING.growth) * end
+
+    def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:
+        """Sets and p-values of at most `most` records."""
+        grid, room = self._room(dev, RECORDS[0], level.level)
+        df = ctypes.c_void_p(dev.scratch.take(8 * most))
+        args: tuple[Any, ...] = (graph, level, self._codes.on_device, room, records, df)
+        dev.launch(*RECORDS[0], (min(grid, most),), (THREADS,), args, shared_bytes(level.level))
+        args = (graph, level, records, df, ptr(dev.answer))
+        dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
+
+    def doubtful(self, dev: Device, tick: Tick | None) -> int:
+        """Doubtful tests of the tests that were started, once they have ended; none if none were started."""
+        if self._list is None:
+            return 0
+        (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))
+        dev.wait(tick)
+        return int(count[0])
+
+    def enlarge(self, count: int) -> bool:
+        """Whether the list had no room for `count` doubtful tests; the next list then has."""
+        assert self._list is not None
+        if count <= self._list.room:
+            return False
+        self._room_for_doubtful = count + count // 8
+        return True
+
+    def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
+        """Make the doubtful tests on the host, as the engine "cpu" does, and take over the outcome."""
+        if count == 0:
+            return
+        from pycupc.discrete import contingency  # loads Numba, which most runs do without
+
+        found = self._list
+        assert found is not None
+        pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
+        x, y, sets = dev.transfers.download(*pieces)
+        dev.wait()
+        independent, p_value = np.empty(count, dtype=np.bool_), np.empty(count)
+        data = self._codes.data
+        work = contingency.work_space(data, level)
+        x, y, sets = (v.astype(np.int64) for v in (x, y, sets))
+        run: Any = contingency.run_tests
+        run(data, x, y, sets, work, independent, p_value)
+        outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
+        dev.transfers.upload(independent.view(np.uint8), outcome)
+        dev.transfers.upload(p_value, value)
+        last = (ptr(outcome), ptr(value))
+        args = (graph, found, i64(count), *((ctypes.c_void_p(graph.C),) if level == 0 else ()), *last)
+        dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
+        dev.wait()
+
+
+class DiscreteGraph(DeviceGraph):
+    """The graph between levels of discrete data: z of a pair is minus its largest p-value.
+
+    Parameters
+    ----------
+    dev : Device
+    codes : DeviceCodes
+    gaps, fixed : bool (p, p) or None
+        Pairs without an edge; edges that are never tested.
+    """
+
+    def __init__(self, dev: Device, codes: DeviceCodes, gaps: Mask | None, fixed: Mask | None) -> None:
+        # without degrees of freedom on the side of the correlations (n = 0), z goes from level to level as it is
+        p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
+        super().__init__(dev, p_values, 0, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
+        self.tests = ContingencyTests(codes)
+        self._n_doubtful = 0
+
+    @staticmethod
+    def kernels(level: int) -> list[KernelName]:
+        """Kernels that a level needs beside its tests."""
+        if level == 0:
+            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table")]
+        return [SETTLE]
+
+    def launch_level0(self, cutoff: float) -> Running:
+        """Launch level 0, once its doubtful tests are decided; there is no cutoff."""
+        self._dev.scratch.reset()
+        return super().launch_level0(cutoff)
+
+    def _test_pairs(self, graph: Graph, level: Level) -> None:
+        dev = self._dev
+        self._G.data.memset_async(0, self._G.nbytes, dev.stream)
+        self.tests.test_pairs(dev, graph, level, *self._masks)
+        count = self.tests.doubtful(dev, None)
+        if self.tests.enlarge(count):
+            self.tests.test_pairs(dev, graph, level, *self._masks)
+        self.tests.settle(dev, graph, 0, count)
+        dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
+
+    def _list_pairs(self, mirrored: bool) -> None:
+        self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graph(0),))
+
+    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
+        """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""
+        tests, count = self.tests, 0
+        if any(self.outlook.rows):
+            count = tests.doubtful(self._dev, tick)
+            if tests.enlarge(count):  # what was found stays; the second run meets the same doubtful tests or fewer
+                tests.launch(self._dev, graph, level, self.outlook, again=True)
+                count = tests.doubtful(self._dev, tick)
+            tests.settle(self._dev, graph, level.level, count)
+        self._n_doubtful = count
+        return super().settle(graph, level, tick)
+
+    def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
+        self.tests.finish_records(self._dev, graph, level, records, most)
+
+    def result(self, running: Running, c: Counters) -> LevelResult:
+        """As `DeviceGraph.result`."""
+        return dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
+
+
+def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:
+    """Take the problem to the device.
+
+    Raises
+    ------
+    EngineError
+        If it does not fit there.
+    """
+    p, n = data.codes.shape
+    need, free = DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory()
+    if need > free:
+        raise EngineError(
+            f"a run with p = {p} and n = {n} needs {need / 2**30:.2f} GiB on {dev.name} and {free / 2**30:.2f} GiB are "
+            "free; use fewer variables, another device, or engine='cpu'"
+        )
+    return DiscreteGraph(dev, DeviceCodes(dev, data), gaps, fixed)

@@ -1,0 +1,239 @@
+// cuda_on_host.h -- runs CUDA kernels on the host, one block after the other, each thread a coroutine: for tests of what
+//   kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp; threads run in
+//   order between two barriers, so races stay unseen. Shared memory is static; the dynamic part is dynamic_memory.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+using std::max;
+using std::min;
+
+#define __CUDACC__
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __restrict__
+
+struct Dim {
+    unsigned x = 1, y = 1, z = 1;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+struct alignas(16) double2 {
+    double x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+static Dim threadIdx, blockIdx, blockDim, gridDim;
+alignas(256) static char dynamic_memory[1 << 18];
+
+namespace host {
+enum State { READY, AT_BLOCK, AT_WARP, DONE };
+struct Thread {
+    jmp_buf at;
+    State state = DONE;
+    Dim index;
+    bool begun = false;
+};
+static std::vector<Thread> threads;
+static std::vector<char> stacks;
+static unsigned long long slots[1024][6];
+static unsigned current;
+static jmp_buf scheduler;
+static ucontext_t outside;
+static void (*body)(void*);
+static void* body_data;
+constexpr size_t STACK = 64 << 10;
+
+static void run_body() {
+    body(body_data);
+    threads[current].state = DONE;
+    _longjmp(scheduler, 1);
+}
+
+inline void pause(const State state) {
+    threads[current].state = state;
+    if (!_setjmp(threads[current].at)) _longjmp(scheduler, 1);
+}
+
+inline void resume(const unsigned t) {
+    current = t;
+    threadIdx = threads[t].index;
+    if (_setjmp(scheduler)) return;
+    if (threads[t].begun) _longjmp(threads[t].at, 1);
+    threads[t].begun = true;
+    static ucontext_t fresh;
+    getcontext(&fresh);
+    fresh.uc_stack.ss_sp = &stacks[t * STACK];
+    fresh.uc_stack.ss_size = STACK;
+    fresh.uc_link = &outside;
+    makecontext(&fresh, run_body, 0);
+    setcontext(&fresh);
+}
+
+inline void run_block() {
+    const unsigned n = blockDim.x * blockDim.y * blockDim.z;
+    threads.assign(n, {});
+    if (stacks.size() < n * STACK) stacks.resize(n * STACK);
+    for (unsigned t = 0; t < n; ++t) {
+        threads[t].state = READY;
+        threads[t].index = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
+    }
+    for (volatile bool any = true; any;) {
+        any = false;
+        for (volatile unsigned w = 0; w < n; w += 32) {
+            for (volatile unsigned t = w; t < min(n, w + 32); ++t)
+                while (threads[t].state == READY) resume(t), any = true;
+            bool release = true;
+            for (unsigned t = w; t < min(n, w + 32); ++t)
+                release = release && (threads[t].state == AT_WARP || threads[t].state == DONE);
+            for (unsigned t = w; t < min(n, w + 32) && release; ++t)
+                if (threads[t].state == AT_WARP) threads[t].state = READY, any = true;
+        }
+        if (any) continue;
+        bool alive = false;
+        for (Thread& t : threads) {
+            if (t.state == AT_WARP) fprintf(stderr, "deadlock: a warp waits for lanes at another barrier\n"), abort();
+            alive = alive || t.state == AT_BLOCK;
+        }
+        for (Thread& t : threads)
+            if (t.state == AT_BLOCK) t.state = READY;
+        any = alive;
+    }
+}
+
+template <typename F>
+void run(const Dim grid, const Dim block, F&& kernel) {
+    gridDim = grid;
+    blockDim = block;
+    body = [](void* f) { (*(typename std::remove_reference<F>::type*)f)(); };
+    body_data = (void*)&kernel;
+    for (unsigned z = 0; z < grid.z; ++z)
+        for (unsigned y = 0; y < grid.y; ++y)
+            for (unsigned x = 0; x < grid.x; ++x) {
+                blockIdx = {x, y, z};
+                memset(dynamic_memory, 0xcd, sizeof dynamic_memory);
+                run_block();
+            }
+}
+
+// A launch with the arguments' addresses, as cuLaunchKernel takes them.
+template <typename... A, size_t... I>
+void launch(void (*kernel)(A...), void** args, const Dim grid, const Dim block, std::index_sequence<I...>) {
+    run(grid, block, [&] { kernel(*(typename std::remove_const<A>::type*)args[I]...); });
+}
+template <typename... A>
+void launch(void (*kernel)(A...), void** args, const Dim grid, const Dim block) {
+    launch(kernel, args, grid, block, std::index_sequence_for<A...>());
+}
+
+template <typename T>
+T exchange(const T v, const unsigned lane) {
+    memcpy(slots[current], &v, sizeof v);
+    pause(AT_WARP);
+    T out;
+    memcpy(&out, slots[(current & ~31u) + (lane & 31u)], sizeof v);
+    pause(AT_WARP);
+    return out;
+}
+}  // namespace host
+
+inline void __syncthreads() { host::pause(host::AT_BLOCK); }
+inline void __syncwarp(unsigned = 0) { host::pause(host::AT_WARP); }
+inline void __threadfence_block() {}
+inline void __threadfence() {}
+template <typename T>
+T __shfl_sync(unsigned, T v, int lane) {
+    return host::exchange(v, (unsigned)lane);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T v, int mask) {
+    return host::exchange(v, host::current ^ (unsigned)mask);
+}
+template <typename T>
+T __shfl_up_sync(unsigned, T v, int delta) {
+    const int lane = (int)(host::current & 31u);
+    return host::exchange(v, (unsigned)(lane >= delta ? lane - delta : lane));
+}
+inline unsigned __ballot_sync(unsigned, bool v) {
+    host::slots[host::current][0] = v;
+    host::pause(host::AT_WARP);
+    unsigned out = 0;
+    const unsigned first = host::current & ~31u;
+    for (unsigned i = 0; i < 32 && first + i < host::threads.size(); ++i)
+        out |= (host::threads[first + i].state != host::DONE && host::slots[first + i][0] ? 1u : 0u) << i;
+    host::pause(host::AT_WARP);
+    return out;
+}
+inline bool __any_sync(unsigned mask, bool v) { return __ballot_sync(mask, v) != 0; }
+inline int __popc(unsigned v) { return __builtin_popcount(v); }
+inline int __ffs(int v) { return __builtin_ffs(v); }
+inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }
+inline long long __double_as_longlong(double v) {
+    long long out;
+    memcpy(&out, &v, 8);
+    return out;
+}
+inline double __longlong_as_double(long long v) {
+    double out;
+    memcpy(&out, &v, 8);
+    return out;
+}
+template <typename T, typename U>
+T atomicAdd(T* at, U v) {
+    const T old = *at;
+    *at += (T)v;
+    return old;
+}
+template <typename T, typename U>
+T atomicSub(T* at, U v) {
+    const T old = *at;
+    *at -= (T)v;
+    return old;
+}
+template <typename T, typename U>
+T atomicMin(T* at, U v) {
+    const T old = *at;
+    *at = min(old, (T)v);
+    return old;
+}
+template <typename T, typename U>
+T atomicMax(T* at, U v) {
+    const T old = *at;
+    *at = max(old, (T)v);
+    return old;
+}
+
+// The product of the tensor cores: element (row, column) of c counts the common bits of a row of a and a column of b.
+#define COUNT_COMMON_BITS
+inline void count_common_bits(int* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+    const unsigned values[6] = {a0, a1, a2, a3, b0, b1};
+    for (int i = 0; i < 6; ++i) host::slots[host::current][i] = values[i];
+    host::pause(host::AT_WARP);
+    const unsigned first = host::current & ~31u, lane = host::current & 31u, row = lane >> 2;
+    for (unsigned j = 0; j < 2; ++j) {
+        const unsigned column = 2 * (lane & 3) + j;
+        for (unsigned k = 0; k < 4; ++k) {
+            const auto& a = host::slots[first + 4 * row + k];
+            const auto& b = host::slots[first + 4 * column + k];
+            c[j] += __popc((unsigned)(a[0] & b[4])) + __popc((unsigned)(a[2] & b[5]));
+            c[2 + j] += __popc((unsigned)(a[1] & b[4])) + __popc((unsigned)(a[3] & b[5]));
+        }
+    }
+    host::pause(host::AT_WARP);
+}

@@ -1,0 +1,82 @@
+"""Random problems of discrete data, and the comparison of an engine's levels with those of the CPU engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pycupc.discrete.contingency import Data, prepare
+from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.engines.base import Engine
+from pycupc.engines.cpu.engine import CpuEngine
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the engines get; `most`: the last level to run."""
+
+    data: Data
+    gaps: np.ndarray | None
+    fixed: np.ndarray | None
+    most: int
+
+
+def random_problem(seed: int, *, small: bool = False, n: int | None = None) -> Problem:
+    """Codes that depend on up to three earlier variables each; levels 2 to 5, in every fourth problem some up to 40."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(3, 9 if small else 41))
+    n = n or int(rng.choice([20, 100, 101, 500, 1300] if small else [20, 100, 515, 1000, 5000, 12007, 20000]))
+    levels = rng.integers(2, 3 if seed % 5 == 0 else 6, size=p)
+    if seed % 4 == 3:
+        levels[rng.integers(p, size=max(1, p // 4))] = rng.integers(6, 41)
+    codes = np.empty((p, n), dtype=np.int64)
+    noise = rng.uniform(0.05, 0.9)
+    for j in range(p):
+        parents = rng.choice(j, size=min(j, int(rng.integers(0, 4))), replace=False)
+        mixed = np.zeros(n, dtype=np.int64)
+        for parent in parents:
+            mixed = mixed * 3 + codes[parent]
+        own = (rng.random(n) * rng.random(n) * levels[j]).astype(np.int64)
+        codes[j] = np.where(rng.random(n) < noise, own, mixed % levels[j])
+    if seed % 7 == 2:
+        codes[-1] = codes[0] % levels[-1]
+    gaps = fixed = None
+    if seed % 3 == 1:
+        gaps = rng.random((p, p)) < 0.1
+        gaps |= gaps.T
+        np.fill_diagonal(gaps, True)
+    if seed % 3 == 2:
+        fixed = rng.random((p, p)) < 0.1
+        fixed |= fixed.T
+        np.fill_diagonal(fixed, False)
+    suff = DiscreteSuffStat(codes.T, levels, adaptDF=bool(seed % 2))
+    alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2]))
+    return Problem(prepare(suff, alpha, quirks=bool(seed // 2 % 2)), gaps, fixed, 20)
+
+
+def compare(engine: Engine, problem: Problem) -> list[int]:
+    """Run both engines level by level; they must agree in everything. Returns the tests of each level."""
+    cpu = CpuEngine(threads=1)
+    for e in (cpu, engine):
+        e.start_discrete(problem.data, gaps=problem.gaps, fixed=problem.fixed)
+    tests = []
+    for level in range(problem.most + 1):
+        engine.compile(level)
+        want, got = (e.run_level(level, np.nan) for e in (cpu, engine))
+        engine.wait()
+        for field in ("level", "n_tests", "n_removed", "more"):
+            assert getattr(got, field) == getattr(want, field), (level, field, got, want)
+        for field in ("x", "y", "S"):
+            np.testing.assert_array_equal(getattr(got, field), getattr(want, field), err_msg=f"{level} {field}")
+        np.testing.assert_allclose(got.r, want.r, rtol=1e-8, atol=1e-300)
+        np.testing.assert_array_equal(engine.degrees(), cpu.degrees())
+        (x, y, z), (cpu_x, cpu_y, cpu_z) = engine.edges(), cpu.edges()
+        np.testing.assert_array_equal(x, cpu_x)
+        np.testing.assert_array_equal(y, cpu_y)
+        np.testing.assert_allclose(z, cpu_z, rtol=1e-8, atol=1e-300)
+        tests.append(want.n_tests)
+        if not want.more or not len(x):
+            break
+    engine.close()
+    return tests

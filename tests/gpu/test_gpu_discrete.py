@@ -1,0 +1,56 @@
+"""The GPU engine of discrete data against the CPU engine, level by level: counts, separating sets, p-values.
+
+pytest -m gpu tests/gpu/test_gpu_discrete.py
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+from discrete_runs import compare, random_problem
+
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import GpuEngine, discrete
+from pycupc.machine import gpu_works
+
+works, why = gpu_works()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+
+#: Random problems; 2,000 of them are run once per change of a kernel.
+PROBLEMS = int(os.environ.get("PYCUPC_DISCRETE_PROBLEMS", "300"))
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_problems(block):
+    engine = GpuEngine()
+    for seed in range(block, PROBLEMS, 10):
+        compare(engine, random_problem(seed))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"configurations": 0}, {"cells": 300}, {"mask_words": 4096 + 256, "first_sets": 1, "growth": 1}, {"doubtful": 0}],
+    ids=str,
+)
+def test_tuning_changes_nothing(monkeypatch, change):
+    monkeypatch.setattr(discrete, "TUNING", dataclasses.replace(discrete.TUNING, **change))
+    for seed in range(3000, 3008):
+        problem = random_problem(seed, small="doubtful" in change)
+        if "doubtful" in change:
+            problem = dataclasses.replace(problem, data=problem.data._replace(band=np.inf))
+        compare(GpuEngine(), problem)
+
+
+def test_many_observations():
+    """Tables beyond shared memory, and masks in many parts."""
+    problem = random_problem(7, n=300_000)
+    compare(GpuEngine(), dataclasses.replace(problem, most=2))
+
+
+@pytest.mark.parametrize("algorithm", ["cupc-e", "cupc-s"])
+def test_other_algorithms_have_no_such_tests(algorithm):
+    with pytest.raises(EngineError, match="no tests of discrete data"):
+        GpuEngine(algorithm).start_discrete(random_problem(0).data)

@@ -1,0 +1,179 @@
+"""A `Device` whose kernels run on the host (cuda_on_host.h): the GPU engine of discrete data without a GPU, slowly."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import threading
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.engine import GpuEngine
+from pycupc.engines.gpu.schur import SchurTests
+from pycupc.engines.gpu.transfers import Scratch, Transfers
+
+TESTS = Path(__file__).resolve().parent
+KERNELS = TESTS.parent / "kernels"
+#: Kernel files that are compiled, and their kernels.
+FILES = {
+    "common/binomials": ("binomial_table",),
+    "graph/neighbours": ("count_neighbours",),
+    "graph/removals": ("settle",),
+    "discrete/data": ("pack_codes",),
+    "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
+    "discrete/sets": (
+        *("count_targets", "plan_sets", "contingency_sets", "settle_sets"),
+        *("contingency_records", "p_values"),
+    ),
+}
+
+
+def build(folder: Path, threads: int) -> ctypes.CDLL | None:
+    """Compile the kernels into `folder` for blocks of so many threads; None without a C++ compiler."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    for file in (*KERNELS.rglob("*.cuh"), *KERNELS.rglob("*.cu")):
+        text = file.read_text()
+        text = re.sub(r"extern __shared__ (\w+) (\w+)\[\];", r"\1* const \2 = (\1*)dynamic_memory;", text)
+        target = folder / file.relative_to(KERNELS)
+        target.parent.mkdir(exist_ok=True, parents=True)
+        target.write_text(text)
+    lines = ['#include "cuda_on_host.h"', *(f'#include "{file}.cu"' for file in FILES), 'extern "C" {']
+    for name in (name for names in FILES.values() for name in names):
+        lines.append(f"void run_{name}(void** a, int gx, int gy, int bx, int by)")
+        lines.append(
+            f"{{ host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}}); }}"
+        )
+    (folder / "kernels.cpp").write_text("\n".join([*lines, "}\n"]))
+    flags = [
+        "-std=c++17",
+        "-O2",
+        "-ffp-contract=off",
+        "-w",
+        "-U_FORTIFY_SOURCE",
+        "-shared",
+        "-fPIC",
+        f"-DCONTINGENCY_THREADS={threads}",
+    ]
+    command = [compiler, *flags, f"-I{folder}", f"-I{TESTS}", "kernels.cpp", "-o", "kernels.so"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(folder / "kernels.so"))
+
+
+class Memory(np.ndarray):
+    """An array of the host that looks like one of the device."""
+
+    @property
+    def data(self):
+        address = self.ctypes.data
+        return SimpleNamespace(ptr=address, memset_async=lambda value, n, stream: ctypes.memset(address, value, n))
+
+
+def _new(shape, dtype=np.float64):
+    return np.full(shape, 0xAB, dtype=np.uint8 if np.dtype(dtype).itemsize == 1 else dtype).astype(dtype).view(Memory)
+
+
+class _Pinned(bytearray):
+    @property
+    def ptr(self) -> int:
+        return ctypes.addressof(ctypes.c_char.from_buffer(self))
+
+
+class _Kernel:
+    def __init__(self, function) -> None:
+        self._function = function
+
+    def blocks_per_processor(self, block: int, shared: int) -> int:
+        assert shared <= 1 << 18
+        return 2
+
+    def __call__(self, grid, block, args, *, stream, shared=0, cooperative=False) -> None:
+        (gx, gy), (bx, by) = (*grid, 1)[:2], (*block, 1)[:2]
+        if cooperative:  # blocks run one after the other and cannot wait for each other
+            gx = gy = 1
+        addresses = (ctypes.c_void_p * len(args))(*[ctypes.addressof(a) for a in args])
+        self._function(addresses, gx, gy, bx, by)
+
+
+class _Kernels:
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+
+    def get(self, file: str, name: str) -> _Kernel:
+        assert name in FILES[file]
+        return _Kernel(getattr(self._library, f"run_{name}"))
+
+    def missing(self, wanted) -> list:
+        return []
+
+
+class HostDevice(Device):
+    """Two processors of two blocks each."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        runtime = SimpleNamespace(
+            memcpyAsync=lambda to, source, n, kind, stream: ctypes.memmove(to, source, n),
+            memsetAsync=lambda to, value, n, stream: ctypes.memset(to, value, n),
+        )
+
+        class Context(nullcontext):
+            compute_capability = "90"
+
+        pool = SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
+        errors = type("OutOfMemoryError", (Exception,), {}), type("CUDAError", (Exception,), {})
+        runtime.CUDARuntimeError = errors[1]
+        cuda = SimpleNamespace(
+            Device=lambda index: Context(),
+            runtime=runtime,
+            alloc_pinned_memory=lambda n: _Pinned(n),
+            memory=SimpleNamespace(OutOfMemoryError=errors[0]),
+            driver=SimpleNamespace(CUDADriverError=errors[1]),
+            Event=lambda **_: SimpleNamespace(done=True, record=lambda stream: None, synchronize=lambda: None),
+        )
+        self.cp = SimpleNamespace(
+            empty=_new,
+            zeros=lambda shape, dtype: np.zeros(shape, dtype).view(Memory),
+            cuda=cuda,
+            get_default_memory_pool=lambda: pool,
+            get_default_pinned_memory_pool=lambda: pool,
+        )
+        self.index, self.name, self.processors, self.shared_block = 0, "host", 2, 1 << 18
+        self.stream = Context()
+        self.stream.ptr, self.stream.synchronize = 0, lambda: None
+        self.stop = self.cp.zeros(1, np.int32)
+        self.kernels = _Kernels(library)
+        self.transfers = Transfers(self.cp, 0, self.stream)
+        self._answer = self.cp.cuda.alloc_pinned_memory(4096)
+        self.copies = self.stream
+        self.scratch = Scratch(self.cp)
+        self.lock = threading.RLock()
+        self._binom, self._tables = None, {}
+
+    def free_memory(self, enough: int = 0) -> int:
+        return 8 << 30
+
+    def wait(self, tick=None) -> None:
+        if tick is not None:
+            tick()
+
+    def peek(self, address: int, nbytes: int) -> bytes:
+        return ctypes.string_at(address, nbytes)
+
+
+class HostEngine(GpuEngine):
+    """The GPU engine on a `HostDevice`."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.algorithm, self.name = "schur", "gpu"
+        self.device = HostDevice(library)
+        self._gaussian = SchurTests(2)
+        self._graph, self._mirrored = None, False
+        self.close()

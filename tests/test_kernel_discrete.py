@@ -1,0 +1,99 @@
+"""The GPU engine of discrete data without a GPU: its kernels run on the host and agree with the CPU engine."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from discrete_runs import Problem, compare, random_problem
+from gpu_on_host import KERNELS, HostEngine, build
+from scipy.special import chdtrc, chdtri
+
+from pycupc.discrete.chi_square import upper_tail
+from pycupc.discrete.contingency import prepare
+from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.engines.gpu import discrete
+
+
+@pytest.fixture(scope="module", params=[256, 64], ids="{} threads".format)
+def library(request, tmp_path_factory):
+    built = build(tmp_path_factory.mktemp("kernels"), request.param)
+    if built is None:
+        pytest.skip("no C++ compiler")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(discrete, "THREADS", request.param)
+        patch.setattr(discrete, "BENCH_BYTES", 30 * request.param + 256)
+        yield built
+
+
+def test_more_neighbours_than_threads(library):
+    """Rows whose targets do not fit the list of a work item, in blocks of 64 threads."""
+    if discrete.THREADS > 64:
+        pytest.skip("the same code, slower")
+    rng = np.random.default_rng(5)
+    hidden = rng.integers(0, 2, size=40)
+    codes = np.where(rng.random((40, 72)) < 0.1, rng.integers(0, 2, size=(40, 72)), hidden[:, None])
+    suff = DiscreteSuffStat(codes, np.full(72, 2), adaptDF=False)
+    problem = Problem(prepare(suff, 0.05, quirks=False), None, None, 1)
+    assert compare(HostEngine(library), problem)[1] > 72 * 71
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_engine_agrees_with_cpu(library, seed):
+    compare(HostEngine(library), random_problem(seed, small=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"configurations": 0}, {"cells": 300}, {"mask_words": 4096 + 256, "first_sets": 1, "growth": 1}, {"doubtful": 0}],
+    ids=str,
+)
+def test_tuning_changes_nothing(library, monkeypatch, change):
+    monkeypatch.setattr(discrete, "TUNING", dataclasses.replace(discrete.TUNING, **change))
+    for seed in (100, 101, 102):
+        problem = random_problem(seed, small=True)
+        if "doubtful" in change:
+            problem = dataclasses.replace(problem, data=problem.data._replace(band=np.inf))
+        compare(HostEngine(library), problem)
+
+
+@pytest.fixture(scope="module")
+def chi_square(tmp_path_factory):
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path_factory.mktemp("chi_square")
+    (folder / "wrapper.cpp").write_text(
+        """#include "discrete/chi_square.cuh"
+        extern "C" double tail(double g2, i64 df) { return upper_tail(g2, df); }
+        extern "C" int within(double g2, i64 df, double p) { return tail_is_within(g2, df, p); }"""
+    )
+    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{KERNELS}"]
+    subprocess.run([compiler, *flags, "wrapper.cpp", "-o", "library.so"], cwd=folder, check=True)
+    library = ctypes.CDLL(str(folder / "library.so"))
+    library.tail.restype = ctypes.c_double
+    library.tail.argtypes = [ctypes.c_double, ctypes.c_longlong]
+    library.within.argtypes = [ctypes.c_double, ctypes.c_longlong, ctypes.c_double]
+    return library
+
+
+def test_upper_tail_and_its_bound(chi_square):
+    """The tail is that of its Python twin and of SciPy, and the bound is never below it."""
+    rng = np.random.default_rng(0)
+    ruled_out = 0
+    for _ in range(4000):
+        df = int(rng.choice([1, 2, 3, 10, rng.integers(1, 1000), rng.integers(1, 100_000)]))
+        g2 = float(rng.choice([rng.uniform(0, 3) * df, chdtri(df, 10.0 ** -rng.uniform(0, 250)), rng.uniform(-1, 1)]))
+        p = chi_square.tail(g2, df)
+        np.testing.assert_allclose(p, upper_tail(g2, df), rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(p, chdtrc(df, max(g2, 0.0)), rtol=1e-8, atol=1e-290)
+        for other in (0.0, p * (1 - 1e-7), p * 10.0 ** rng.uniform(0, 30)):
+            if chi_square.within(g2, df, other):
+                assert p <= other
+                ruled_out += 1
+    assert ruled_out > 1000
+    assert chi_square.within(1e6, 10, 0.0)

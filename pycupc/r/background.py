@@ -35,7 +35,8 @@ class Background:
     def __init__(self) -> None:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._finished = threading.Event()
+        self._finished.set()
         self._lock = threading.Lock()
         self._done = self._closing = False
         self._handler = signal.getsignal(signal.SIGINT)
@@ -43,17 +44,23 @@ class Background:
 
     def start(self, compute: Callable[[], Event]) -> None:
         """Begin; what `compute` returns is the last event. It must not raise."""
-        self._thread = threading.Thread(target=self._work, args=(compute,), daemon=True)
-        self._thread.start()
+        self._finished.clear()
+        self._thread = _the_thread()
+        _tasks.put(lambda: self._work(compute))
 
     def _work(self, compute: Callable[[], Event]) -> None:
         try:
-            event = compute()
-            with self._lock:
+            try:
+                event = compute()
+                with self._lock:
+                    self._done = True
+                self._events.put(event)
+            except KeyboardInterrupt:  # from `close`; nobody waits for an event any more
                 self._done = True
-            self._events.put(event)
-        except KeyboardInterrupt:  # from `close`; nobody waits for an event any more
+            self._finished.set()
+        except KeyboardInterrupt:  # the same, a moment later
             self._done = True
+            self._finished.set()
 
     def tell(self, event: Event) -> None:
         """Give R an event; for the thread."""
@@ -81,15 +88,36 @@ class Background:
     def close(self) -> None:
         """Stop the computation if it still runs, wait until it has stopped, and give Ctrl-C back. For R."""
         self._closing = True
-        while self._thread is not None and self._thread.is_alive():
+        while not self._finished.is_set():
             with self._lock:
                 if not self._done:
                     _raise_interrupt(self._thread)
             self._answers.put(None)
-            self._thread.join(PATIENCE)
+            self._finished.wait(PATIENCE)
         if self._handler is not None:
             _set_python_handler(self._handler)
             self._handler = None
+
+
+_tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+_threads: list[threading.Thread] = []
+
+
+def _the_thread() -> threading.Thread:
+    """The one thread of all computations.
+
+    An interrupt may leave a lock taken, of an import or of Numba's compiler. Such locks let their own thread in again,
+    but would stop any other for ever.
+    """
+
+    def work() -> None:
+        while True:
+            _tasks.get()()
+
+    if not _threads:
+        _threads.append(threading.Thread(target=work, name="pycupc", daemon=True))
+        _threads[0].start()
+    return _threads[0]
 
 
 def _raise_interrupt(thread: threading.Thread) -> None:

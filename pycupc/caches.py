@@ -8,14 +8,12 @@ such a user, and for no other, all three are given a folder below the temporary 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import stat
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
-
-logger = logging.getLogger("pycupc")
 
 #: A folder of the package with compiled functions, beside which Numba keeps their code if it can.
 _COMPILED = Path(__file__).resolve().parent / "engines" / "cpu"
@@ -70,10 +68,10 @@ def _temporary() -> Path:
         if _private(name):
             return name
         name = Path(tempfile.mkdtemp(prefix="pycupc-cache-"))
-    logger.warning(
-        "neither the package nor the home directory can be written: compiled code is kept in %s; the environment "
+    warnings.warn(
+        f"neither the package nor the home directory can be written: compiled code is kept in {name}; the environment "
         "variable NUMBA_CACHE_DIR names another folder",
-        name,
+        stacklevel=2,
     )
     return name
 

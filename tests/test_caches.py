@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -86,22 +87,26 @@ def nowhere(monkeypatch, tmp_path):
     caches._temporary.cache_clear()
 
 
+kept_elsewhere = pytest.mark.filterwarnings("ignore:neither the package nor the home directory")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights are those of POSIX")
 
 
 @posix
-def test_a_folder_of_somebody_else_is_not_used(nowhere, caplog):
+def test_a_folder_of_somebody_else_is_not_used(nowhere):
     planted = nowhere / f"pycupc-cache-{os.getuid()}"
     planted.mkdir()
     planted.chmod(0o777)
-    folder = caches.numba_cache()
+    with pytest.warns(UserWarning, match="compiled code is kept in"):
+        folder = caches.numba_cache()
     assert folder.parent != planted
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
-    assert caches.numba_cache() == folder
-    assert len(caplog.records) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        assert caches.numba_cache() == folder
 
 
 @posix
+@kept_elsewhere
 def test_a_link_is_not_followed(nowhere):
     (nowhere / "target").mkdir(mode=0o700)
     (nowhere / f"pycupc-cache-{os.getuid()}").symlink_to(nowhere / "target")
@@ -110,6 +115,7 @@ def test_a_link_is_not_followed(nowhere):
 
 
 @posix
+@kept_elsewhere
 def test_other_programs_are_told(nowhere, monkeypatch):
     caches.set_environment()
     for variable in ("CUPY_CACHE_DIR", "MPLCONFIGDIR"):

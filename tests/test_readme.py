@@ -69,11 +69,13 @@ def test_the_second_command_is_that_of_continuous_integration():
 def test_python_example_prints_what_is_shown(here, capsys):
     pytest.importorskip("networkx", reason="the example exports to networkx")
     pytest.importorskip("matplotlib", reason="the example draws a picture").use("Agg")
-    (block,) = blocks("python")
+    block, discrete = blocks("python")
     names: dict = {}
     exec(compile(block, "README.md", "exec"), names)
     assert capsys.readouterr().out == blocks("text")[1]
     assert pycupc.PcAlgo.load("fit.npz").sepset == names["fit"].sepset
+    words = {"a": ["yes", "no"] * 20, "b": ["no", "yes", "yes", "no"] * 10, "c": ["yes", "no"] * 20}
+    exec(compile(discrete, "README.md", "exec"), names | {"table": names["data"].iloc[:0].from_dict(words)})
 
 
 def test_command_lines_run(here, capsys, monkeypatch):

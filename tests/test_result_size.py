@@ -56,7 +56,7 @@ class Recorded(Engine):
 def test_a_result_takes_memory_and_time_with_its_edges_and_sets():
     engine, C = Recorded(), np.broadcast_to(0.5, (P, P))
     suff_stat = pycupc.SuffStat(np.eye(2), 100, ["a", "b"])
-    suff_stat.C, suff_stat.labels = C, tuple(map(str, range(P)))  # p x p in shape only
+    suff_stat._C, suff_stat.p, suff_stat.labels = C, P, tuple(map(str, range(P)))  # p x p in shape only
     for _ in range(2):  # the first call compiles or loads
         seconds = time.process_time()
         fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)

@@ -171,5 +171,7 @@ check_discrete <- function(suffStat, p, test) {
   if (is.null(adaptDF)) {
     stop("`suffStat$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
   }
-  list(dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF"))
+  list(
+    dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF")
+  )
 }

@@ -1,4 +1,6 @@
-# Ctrl-C, sent by the parent after each "go", must be R's interrupt, and the next call must work: Rscript interrupt.R TIMES
+# Ctrl-C, sent by the parent after each "go", must be R's interrupt, and the next call must work:
+#
+#   Rscript interrupt.R TIMES
 #   engine  while an engine computes          short  while short calls follow one another
 #   test    while R computes a user's test    rule   while the conservative rule tests
 

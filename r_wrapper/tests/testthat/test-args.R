@@ -94,7 +94,8 @@ test_that("an unusable suffStat is an error that describes the value", {
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, m.max = NA), "`m.max` must be one number from 0 on; got NA")
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, NAdelete = NA), "`NAdelete` must be TRUE or FALSE; got NA")
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, u2pd = "rand"), "use cu_pc\\(\\)")
-  expect_error(cu_plain("pc", S, "disCItest", 0.05, p = 8), "`indepTest` must be a function")
+  expect_error(cu_plain("pc", S, "dsepTest", 0.05, p = 8), "`indepTest` must be a function")
+  expect_error(cu_plain("pc", S, "disCItest", 0.05, p = 8), "must be a list with `dm`.*got a list with `C`, `n`")
 })
 
 test_that("an argument that does not exist is an error, never ignored", {

@@ -11,6 +11,7 @@ import ctypes
 import os
 import queue
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +39,7 @@ class Background:
         self._finished = threading.Event()
         self._finished.set()
         self._lock = threading.Lock()
-        self._done = self._closing = False
+        self._begun = self._done = self._closing = False
         self._handler = signal.getsignal(signal.SIGINT)
         _set_python_handler(lambda *_: None)
 
@@ -51,6 +52,7 @@ class Background:
     def _work(self, compute: Callable[[], Event]) -> None:
         try:
             try:
+                self._begun = True  # from here on an interrupt is caught
                 event = compute()
                 with self._lock:
                     self._done = True
@@ -90,10 +92,9 @@ class Background:
         self._closing = True
         while not self._finished.is_set():
             with self._lock:
-                if not self._done:
-                    _raise_interrupt(self._thread)
+                told = self._done or (self._begun and _raise_interrupt(self._thread))
             self._answers.put(None)
-            self._finished.wait(PATIENCE)
+            self._finished.wait(PATIENCE if told else 0.005)
         if self._handler is not None:
             _set_python_handler(self._handler)
             self._handler = None
@@ -120,10 +121,19 @@ def _the_thread() -> threading.Thread:
     return _threads[0]
 
 
-def _raise_interrupt(thread: threading.Thread) -> None:
-    """Raise KeyboardInterrupt in a thread, as soon as it runs Python code."""
+def _raise_interrupt(thread: threading.Thread) -> bool:
+    """Raise KeyboardInterrupt in a thread, as soon as it runs Python code; False if it is no moment for that.
+
+    While a thread starts another one, CPython would take the new one for it, and it would wait for ever for the start.
+    """
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None:
+        if frame.f_code is threading.Thread.start.__code__:
+            return False
+        frame = frame.f_back
     identity = ctypes.c_ulong(thread.ident or 0)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(KeyboardInterrupt))
+    return True
 
 
 def _set_python_handler(handler: Any) -> None:

@@ -232,6 +232,16 @@ def test_a_note_where_pcalg_may_answer_otherwise():
     assert "quirks" not in pycupc.pc(DiscreteSuffStat(codes, levels, adaptDF=False), disCItest, alpha=0.05).notes
 
 
+def test_compare_names_the_faults_of_pcalg():
+    codes, levels = draw(2, 6, 2000, most=3)
+    suff = DiscreteSuffStat(codes, levels, adaptDF=True)
+    ours, theirs = (pycupc.pc(suff, disCItest, alpha=0.05, quirks=quirks) for quirks in (False, True))
+    found = pycupc.compare(ours, theirs, names=("ours", "pcalg"))
+    assert not found.equal
+    assert "ours: may differ from pcalg's disCItest, whose adaptDF raises" in str(found)
+    assert "pcalg: as pcalg's disCItest" in str(found)
+
+
 # -- data -------------------------------------------------------------------------------------------------------------
 
 

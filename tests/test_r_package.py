@@ -238,7 +238,7 @@ def test_no_python_at_all_is_an_error(r_library: Path) -> None:
     assert "alive" in done.stdout
 
 
-def test_where_no_cache_can_be_written_the_variable_is_named(r_library: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_replaced_or_named(r_library: Path, tmp_path: Path) -> None:
     package = tmp_path / "pycupc"
     shutil.copytree(ROOT / "pycupc", package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
@@ -246,8 +246,6 @@ def test_where_no_cache_can_be_written_the_variable_is_named(r_library: Path, tm
     settings = {"R_LIBS": libraries(r_library), "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": "/dev/null"}
     done = run_r("-e", f"{SMALL} small()", **settings)  # goes on with a temporary folder
     assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
-    assert "compiled code is kept in" in done.stdout, done.stdout
-    assert "NUMBA_CACHE_DIR names another folder" in done.stdout
     done = run_r("-e", f"{SMALL} Sys.setenv(NUMBA_CACHE_DIR = '/dev/null/x'); small()", **settings)
     assert "cannot store its compiled code" in done.stdout, done.stdout
     assert 'Sys.setenv(NUMBA_CACHE_DIR = "' in done.stdout

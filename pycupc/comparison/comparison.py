@@ -119,6 +119,10 @@ def compare(
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
     report = Report(one, two, labels, alpha)
     text = report.text(parts, differences, triple, edge, collinear)
+    if not all(parts.values()):
+        text += "".join(
+            f"{name}: {fit.notes['quirks']}\n" for fit, name in zip((a, b), names, strict=True) if "quirks" in fit.notes
+        )
     return Comparison(all(parts.values()), parts, differences, triple, edge, collinear, text)
 
 

@@ -86,6 +86,7 @@ class SuffStat:
         self.n = check_n(n)
         self.data: Floats | None = None
         self._engine: CorrelationEngine | None = None
+        self._progress: Progress | None = None
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
@@ -95,7 +96,10 @@ class SuffStat:
         """The correlations, float64 (p, p)."""
         if self._C is None:
             assert self.data is not None
-            self._take(correlation(self.data) if self._engine is None else self._engine.correlation(self.data))
+            if self._engine is None:
+                self._take(correlation(self.data, progress=self._progress))
+            else:
+                self._take(self._engine.correlation(self.data))
         assert self._C is not None
         return self._C
 
@@ -115,7 +119,7 @@ class SuffStat:
 
     def _take(self, C: Floats) -> None:
         """The correlations of the data, which are needed no longer."""
-        self._C, self.data, self._engine = C, None, None
+        self._C, self.data, self._engine, self._progress = C, None, None, None
 
     def __repr__(self) -> str:
         return f"SuffStat(p={self.p}, n={self.n})"
@@ -175,7 +179,7 @@ class SuffStat:
         warn_of_counter(X, names)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
         out = cls.__new__(cls)
-        out._C, out.data, out._engine = None, scaled(X), engine
+        out._C, out.data, out._engine, out._progress = None, scaled(X), engine, None
         out._checked, out._constant_named = False, True
         (out.n, out.p), out.labels = X.shape, labels
         if progress is not None and engine is None:
@@ -255,7 +259,7 @@ def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
     ----------
     suffStat : SuffStat, mapping with "C" and "n", or what `SuffStat.from_data` takes
     progress : callable ``(done, total)``, optional
-        As for `SuffStat.from_data`.
+        Called while the CPU computes the correlations, if it does: when the engine asks for them.
 
     Raises
     ------
@@ -272,4 +276,6 @@ def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
                 "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
             )
         return SuffStat(suffStat["C"], suffStat["n"])
-    return SuffStat.from_data(suffStat, progress=progress)
+    out = SuffStat.from_data(suffStat)
+    out._progress = progress
+    return out

@@ -14,7 +14,7 @@ import numpy as np
 from pycupc.data.errors import some
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
-from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, binCItest, disCItest
+from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
 from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
@@ -110,38 +110,6 @@ class CustomTest:
 
     indep_test: IndepTest
     suff_stat: Any
-
-
-@dataclass(frozen=True)
-class DiscreteTest:
-    """The G^2 test: its data, whether it is `binCItest`, and whether it answers as pcalg does, faults included."""
-
-    suff_stat: DiscreteSuffStat
-    binary: bool
-    quirks: bool
-
-    def p_value(self, x: int, y: int, S: Sequence[int], _: Any) -> float:
-        """One test, literally; an `indepTest` of the reference engine."""
-        if self.binary:
-            return binCItest(x, y, S, self.suff_stat)
-        return disCItest(x, y, S, self.suff_stat, quirks=self.quirks)
-
-    def note(self, n_edgetests: Sequence[int]) -> str:
-        """Where pcalg's answer could differ from that of the other value of `quirks`, after a run; empty if nowhere."""
-        if self.binary:
-            return ""
-        where = []
-        levels, at_least = list(n_edgetests), OBSERVATIONS_PER_DF * 2 ** (LARGEST_SET_OF_DISCITEST + 1)
-        if any(levels[LARGEST_SET_OF_DISCITEST + 1 :]) and self.suff_stat.n >= at_least:
-            where.append("which calls everything independent given 5 or more variables")
-        if self.suff_stat.adaptDF and (self.suff_stat.nlev > 2).any() and any(levels[1:]):
-            where.append("whose adaptDF raises the degrees of freedom given variables with more than 2 levels")
-        if not where:
-            return ""
-        fault = " and ".join(where)
-        if self.quirks:
-            return f"as pcalg's disCItest, {fault}; quirks=False gives the right answer"
-        return f"may differ from pcalg's disCItest, {fault}; quirks=True gives pcalg's answer"
 
 
 @dataclass(frozen=True)

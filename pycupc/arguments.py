@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pycupc.data.errors import some
+from pycupc.data.errors import check_labels, some
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -20,7 +20,7 @@ from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
-from pycupc.gaussian.suffstat import SuffStat, as_suff_stat, check_labels
+from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.progress import LevelBar
 
 if TYPE_CHECKING:

@@ -1,8 +1,10 @@
-"""The error that every reader of files raises, and the checks of column names that they share."""
+"""The error that every reader of files raises, and the checks of names that readers and tests share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class DataError(ValueError):
@@ -32,3 +34,19 @@ def some(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     """The first `most` names, and the number of the others."""
     shown = separator.join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def check_labels(labels: Any, p: int) -> tuple[str, ...]:
+    """`p` distinct names."""
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be a sequence of {p} names, got {labels!r}")
+    labels = list(labels)
+    if not all(isinstance(label, str) for label in labels):
+        wrong = next(label for label in labels if not isinstance(label, str))
+        raise TypeError(f"labels must be strings, got {wrong!r}")
+    if len(labels) != p:
+        raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
+    if len(set(labels)) != p:
+        twice = sorted(label for label, times in Counter(labels).items() if times > 1)
+        raise ValueError(f"labels must be distinct, but these occur more than once: {some(twice)}")
+    return tuple(labels)

@@ -231,7 +231,7 @@ def run_tests(data, x, y, sets, counting, independent, p):
         if not same:
             q = configurations(data.levels, sets[i], size, n)
         if not is_tested(data, x[i], y[i], size, q):
-            independent[i], p[i] = data.alpha <= 1.0, 1.0
+            independent[i], p[i] = True, 1.0  # too few observations count as independence
             ready = ready if same else -1
             continue
         if not same:

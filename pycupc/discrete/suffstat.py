@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.errors import check_labels, some
 from pycupc.discrete.coding import code_table, values_of
 
 #: A code takes a byte.
@@ -60,7 +61,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
         if not isinstance(adaptDF, bool | np.bool_):
             raise TypeError(f"adaptDF must be True or False, got {adaptDF!r}")
         values, columns = values_of(dm, "dm")
-        self.labels = _labels(labels, columns, values.shape[1])
+        labels = columns if labels is None else labels
+        self.labels = None if labels is None else check_labels(labels, values.shape[1])
         names = self.labels or [f"column {j}" for j in range(values.shape[1])]
         codes = _whole_numbers(values, names)
         self.nlev = _levels(codes, nlev, names)
@@ -153,15 +155,6 @@ def as_discrete_suff_stat(suffStat: Any) -> DiscreteSuffStat:
     return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), adaptDF=suffStat["adaptDF"])
 
 
-def _labels(labels: Sequence[str] | None, columns: Sequence[str] | None, p: int) -> tuple[str, ...] | None:
-    chosen = columns if labels is None else labels
-    if chosen is None:
-        return None
-    if len(chosen) != p or len(set(chosen)) != p or not all(isinstance(label, str) for label in chosen):
-        raise ValueError(f"labels must be {p} distinct strings, got {list(chosen)!r}")
-    return tuple(chosen)
-
-
 def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int64]:
     if values.dtype.kind not in "iubf":
         raise TypeError(
@@ -206,9 +199,8 @@ def _levels(
     return levels.astype(np.int64)
 
 
-def _refuse(wrong: Any, names: Sequence[str], message: str, most: int = 8) -> None:
+def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
     """Raise ValueError with the names of the columns that are wrong."""
     columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
     if columns:
-        shown = ", ".join(columns[:most])
-        raise ValueError(message.format(shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"))
+        raise ValueError(message.format(some(columns)))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import some
+from pycupc.data.errors import check_labels, some
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
@@ -234,22 +233,6 @@ def check_n(n: Any) -> float:
     if not np.isfinite(n) or n < 1:
         raise ValueError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
     return int(n) if n == int(n) else float(n)
-
-
-def check_labels(labels: Any, p: int) -> tuple[str, ...]:
-    """`p` distinct names."""
-    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
-        raise TypeError(f"labels must be a sequence of {p} names, got {labels!r}")
-    labels = list(labels)
-    if not all(isinstance(label, str) for label in labels):
-        wrong = next(label for label in labels if not isinstance(label, str))
-        raise TypeError(f"labels must be strings, got {wrong!r}")
-    if len(labels) != p:
-        raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
-    if len(set(labels)) != p:
-        twice = sorted(label for label, times in Counter(labels).items() if times > 1)
-        raise ValueError(f"labels must be distinct, but these occur more than once: {some(twice)}")
-    return tuple(labels)
 
 
 def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.results.evidence import Floats, PValues, Removals
+from pycupc.results.evidence import ComputedPValues, Floats, Removals, set_both
 from pycupc.sparse_graph import Ints, SparseGraph
 
 #: p-values of pairs x, y given nothing: (x int, y int) -> float64
@@ -16,7 +16,7 @@ Unconditional = Callable[[Ints, Ints], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class DiscretePValues(PValues):
+class DiscretePValues(ComputedPValues):
     """P-values of G^2 tests.
 
     Attributes
@@ -49,25 +49,14 @@ class DiscretePValues(PValues):
             others = np.arange(i + 1, p, dtype=np.int32)
             p_values = self.unconditional(np.full(len(others), i, dtype=np.int32), others)
             result[i, i + 1 :] = result[i + 1 :, i] = p_values
-        gone = self.removals
-        for x, y, values in (
-            (self.gaps[:, 0], self.gaps[:, 1], -math.inf),
-            (gone.x, gone.y, gone.r),
-            (self.graph.low, self.graph.high, self.edge_p),
-        ):
-            result[x, y] = result[y, x] = values
+        set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        set_both(result, self.removals.x, self.removals.y, self.removals.r)
+        set_both(result, self.graph.low, self.graph.high, self.edge_p)
         np.fill_diagonal(result, 1.0)
         return result
 
-    def at(self, x: int, y: int) -> float:
-        if x == y:
-            return 1.0
-        edge = int(self.graph.edge_number(x, y))
-        if edge >= 0:
-            return float(self.edge_p[edge])
-        found = self.removals.find(x, y)
-        if found is not None:
-            return float(self.removals.r[found])
-        if (self.gaps == (min(x, y), max(x, y))).all(axis=1).any():
-            return -math.inf
-        return float(self.unconditional(np.array([min(x, y)], np.int32), np.array([max(x, y)], np.int32))[0])
+    def of_removal(self, k: int) -> float:
+        return float(self.removals.r[k])
+
+    def of_level0(self, x: int, y: int) -> float:
+        return float(self.unconditional(np.array([x], np.int32), np.array([y], np.int32))[0])

@@ -191,8 +191,46 @@ class RecordedPValues(PValues):
         return float(self.matrix[x, y])
 
 
+class ComputedPValues(PValues):
+    """P-values computed from the evidence of a run. A class of them has these attributes.
+
+    Attributes
+    ----------
+    graph : SparseGraph
+        The edges that are left.
+    removals : Removals
+        The edges removed at levels from 1 on.
+    gaps : int32 (k, 2)
+        Pairs that were never tested (fixedGaps).
+    """
+
+    graph: SparseGraph
+    removals: Removals
+    gaps: Ints
+
+    @abstractmethod
+    def of_removal(self, k: int) -> float:
+        """Of the pair of a removal, by its number; NaN if it is not known."""
+
+    @abstractmethod
+    def of_level0(self, x: int, y: int) -> float:
+        """Of a pair x < y removed at level 0; NaN if it is not known."""
+
+    def at(self, x: int, y: int) -> float:
+        if x == y:
+            return 1.0
+        edge = int(self.graph.edge_number(x, y))
+        if edge >= 0:
+            return float(self.of_edges(self.graph)[edge])
+        found = self.removals.find(x, y)
+        if found is not None:
+            return self.of_removal(found)
+        low, high = min(x, y), max(x, y)
+        return -math.inf if (self.gaps == (low, high)).all(axis=1).any() else self.of_level0(low, high)
+
+
 @dataclass(frozen=True, eq=False)
-class GaussianPValues(PValues):
+class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations when somebody asks.
 
     Attributes
@@ -260,24 +298,17 @@ class GaussianPValues(PValues):
 
         with ThreadPoolExecutor(available_cores() if p > _FEW else 1) as pool:
             list(pool.map(band, range(0, p, _BAND)))
-        _set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-        _set_both(result, self.graph.low, self.graph.high, self.edges)
+        set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        set_both(result, self.graph.low, self.graph.high, self.edges)
         np.fill_diagonal(result, 1.0)
         return result
 
-    def at(self, x: int, y: int) -> float:
-        if x == y:
-            return 1.0
-        edge = int(self.graph.edge_number(x, y))
-        if edge >= 0:
-            return float(self.edges[edge])
-        found = self.removals.find(x, y)
-        if found is not None:
-            r = self.removals.r_at(found)
-            return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[found])))
-        if ((self.gaps == (min(x, y), max(x, y))).all(axis=1)).any():
-            return -math.inf
-        return math.nan if self.C is None else float(fisher_z.p_value(self.C[min(x, y), max(x, y)], self.n, 0))
+    def of_removal(self, k: int) -> float:
+        r = self.removals.r_at(k)
+        return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[k])))
+
+    def of_level0(self, x: int, y: int) -> float:
+        return math.nan if self.C is None else float(fisher_z.p_value(self.C[x, y], self.n, 0))
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
@@ -286,7 +317,8 @@ class GaussianPValues(PValues):
         return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
 
 
-def _set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:
+def set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:
+    """Set cells (x, y) and (y, x)."""
     matrix[x, y] = matrix[y, x] = values
 
 

@@ -171,6 +171,14 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
     return base64.b64encode(data.getvalue()).decode("ascii")
 
 
+def rehearse() -> None:
+    """Draw something small: the first picture of a process takes a second longer, most of it to import and find fonts."""
+    p = MAX_LABELLED + 1
+    k = np.arange(1, p, dtype=np.int32)
+    ones = np.ones(p - 1, dtype=np.int8)
+    small_picture(SparseGraph(p, np.zeros_like(k), k, ones, ones), [str(v) for v in range(p)])
+
+
 def _require_matplotlib() -> None:
     set_environment()
     try:

@@ -17,9 +17,7 @@ from typing import Any
 
 from pycupc.caches import set_environment
 
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve()"
-)
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve()"
 
 
 class SecondProcess:

@@ -162,7 +162,7 @@ def _save_few_colours(figure: Figure, path: Path, dpi: int) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     figure.set_dpi(dpi)
     canvas.draw()
     full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")

@@ -22,7 +22,6 @@ from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
 
-
 #: Size of a file from which `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs nothing but a context that nobody uses.
 GPU_PAYS_FROM_BYTES = 500_000

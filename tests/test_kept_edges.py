@@ -92,6 +92,10 @@ def test_what_the_page_says(fit, suff_stat, monkeypatch):
     around = explored.content(fit, around=0, radius=0)
     assert around.weakest == []
     monkeypatch.setattr(explored, "MAX_TESTS", content.edge_tests.sum() - 1)
+    without = explored.content(fit).weakest
+    assert without.count(None) == 1
+    assert content.edge_tests[without.index(None)] == content.edge_tests.max()
+    monkeypatch.setattr(explored, "MAX_TESTS", content.edge_tests.max())
     assert explored.content(fit).weakest == []
     monkeypatch.setattr(kept, "MOST_TESTS", 1)
     why = fit.why(*pairs(fit)[0])

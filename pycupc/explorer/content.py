@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
-#: Most tests of the edges of a page that are made again to find the weakest of each; a few tenths of a second.
+#: Most tests that are made again for a page, to find the weakest of each edge; a few tenths of a second.
 MAX_TESTS = 40_000
 #: Most variables for which a page holds the correlations of all pairs.
 MAX_CORRELATIONS = 800
@@ -73,7 +73,8 @@ class Content:
     edge_level : int (m,)
         The highest level of them.
     weakest : sequence of m (sequence, float) or None
-        The set and the partial correlation of the test with the largest p-value; empty where that was not looked for.
+        The set and the partial correlation of the test with the largest p-value; None or empty where that was not
+        looked for.
     reasons : sequence of m sequences
         What set its arrowheads: each [rule, variable, ...].
     stability : float (m,) or None

@@ -103,7 +103,9 @@ def _write_page(content: Any, path: Path) -> None:
 
 
 def _rehearse_page() -> None:
-    from pycupc.explorer import write_page  # noqa: F401 - what takes time is its import
+    import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
+
+    from pycupc.explorer import write_page  # noqa: F401
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:

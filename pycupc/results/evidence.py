@@ -339,7 +339,7 @@ class Why:
         known of discrete data, of a result without its data, and after more than 100,000 tests. None where not known.
     arrow : tuple or None
         What set the arrowhead of a kept edge: ("collider", x, y, z) or ("R1", ...), in labels; None if undirected.
-    n_tests : float or None
+    n_tests : int or None
         How many tests a kept edge survived, as pcalg counts them.
     """
 
@@ -355,7 +355,7 @@ class Why:
     cutoff: float | None = None
     margin: float | None = None
     arrow: tuple[str, ...] | None = None
-    n_tests: float | None = None
+    n_tests: int | None = None
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
@@ -364,7 +364,7 @@ class Why:
         if self.status == "fixed":
             return f"{pair}: edge, because fixedEdges requires it; never tested{self._arrow_text()}"
         if self.status == "kept":
-            tests = "all its" if self.n_tests is None else f"its {self.n_tests:,.0f}"
+            tests = "all its" if self.n_tests is None else f"its {self.n_tests:,}"
             given = "" if self.S is None else f", {self._given_text()}"
             return f"{pair}: edge; the largest p-value of {tests} tests is {self.p:.3g}{given}{self._arrow_text()}"
         text = f"{pair}: no edge, independent {self._given_text()} (level {self.level}, side {self.side}"

@@ -155,7 +155,7 @@ def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray
 def why_kept(fit: Tested, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """What `PcAlgo.why` says of an edge whose largest p-value is p."""
     kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
-    tests = float(kept.n_tests(low, high)[0][0])
+    tests = int(kept.n_tests(low, high)[0][0])
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why

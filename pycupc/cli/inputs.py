@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,7 +19,12 @@ from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
+from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
+
+#: Size of a file from which `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
+#: variables. A wrong guess costs nothing but a context that nobody uses.
+GPU_PAYS_FROM_BYTES = 500_000
 
 
 @runtime_checkable
@@ -94,6 +100,15 @@ def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
     return group
+
+
+def begin_gpu(args: argparse.Namespace) -> None:
+    """Let the GPU start while the data are read, if it was asked for or the file looks large enough for it."""
+    if args.engine in ("cpu", "reference") or args.data is None:
+        return
+    with contextlib.suppress(OSError):  # `read` explains it
+        if args.engine != "auto" or args.data.stat().st_size >= GPU_PAYS_FROM_BYTES:
+            begin_context()
 
 
 def check(args: argparse.Namespace) -> None:

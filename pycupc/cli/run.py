@@ -105,6 +105,7 @@ def main(args: argparse.Namespace) -> int:
         OutputFolder(target, force=force, names=names) as folder,
         output.writer(request) as writer,
     ):
+        inputs.begin_gpu(args)
         record = output.Run(_recorded(args), messages)
         with _timed(record.seconds, "read"), level_bar(wanted=_progress_wanted(args)) as bar:
             suff_stat, record.source = inputs.read(args, bar)

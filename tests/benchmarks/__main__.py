@@ -141,9 +141,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     alphas = {"type": float, "nargs": "+", "default": list(networks.ALPHAS)}
     parser.add_argument("--alphas", **alphas, help="discrete: levels of significance (0.05 0.01)")
     parser.add_argument("--threads", type=int, help="threads of cpu and stable.fast (all cores)")
-    parser.add_argument(
-        "--limit", type=float, help="time limit of one run in seconds (cpu and discrete 600, scaling 10)"
-    )
+    parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; scaling 10)")
     parser.add_argument("--deadline", type=float, help="seconds for a whole GPU experiment (540) or paired (no end)")
 
 

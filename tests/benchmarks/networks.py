@@ -1,4 +1,4 @@
-"""Tables of discrete data, sampled from the Bayesian networks that pgmpy ships in its wheel: no file of them is kept here.
+"""Tables of discrete data, sampled from the Bayesian networks in pgmpy's wheel, of which no file is kept here.
 
 `load` takes a table from the data folder, where `pack` puts it for a machine without pgmpy, or else samples it.
 """

@@ -21,7 +21,6 @@ from .gpu import Deadline
 
 #: Keys of our own runs: the default answer, and pcalg's with its faults, by which pcalg is judged.
 CPU, QUIRKS, GPU = "cpu", "cpu, quirks", "gpu"
-KEYS = ("set", "alpha")
 
 
 def discrete(args: Any) -> None:
@@ -42,7 +41,7 @@ def discrete(args: Any) -> None:
 
 
 def discrete_gpu(args: Any, deadline: Deadline) -> None:
-    """Experiment "discrete-gpu": the gpu engine on the tables of `prepare`, checked by the cpu engine of the same machine.
+    """Experiment "discrete-gpu": the gpu engine on the tables of `prepare`, checked by the same machine's cpu engine.
 
     The report compares its answers with those of the file of the experiment "discrete" as well.
     """
@@ -70,12 +69,10 @@ def _wanted(args: Any, known: tuple[str, ...]) -> list[str]:
 
 def _row(result: dict[str, Any], table: networks.Table) -> dict[str, Any]:
     """The row of a problem, a new one or that of an earlier call, whose runs of the peers it keeps."""
-    row = next(
-        (r for r in result["rows"] if all(r[key] == getattr(table, "name" if key == "set" else key) for key in KEYS)),
-        None,
-    )
+    own = {"set": table.name, "alpha": table.alpha}
+    row = next((r for r in result["rows"] if own.items() <= r.items()), None)
     if row is None:
-        row = {"set": table.name, "alpha": table.alpha, "p": table.p, "n": table.n, "source": table.source, "runs": {}}
+        row = {**own, "p": table.p, "n": table.n, "source": table.source, "runs": {}}
         row["levels_of_variables"] = [int(table.nlev.min()), int(table.nlev.max())]
         row["constant_in_sample"] = table.p - len(table.varying)
         result["rows"].append(row)
@@ -89,9 +86,7 @@ def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, th
     On a GPU the cpu engine runs first: its answer is the one to be reproduced.
     """
     suff, fits = table.suff_stat(), {}
-    plans = (
-        [(CPU, "cpu", False), (QUIRKS, "cpu", True)] if engine == "cpu" else [(CPU, "cpu", False), (GPU, "gpu", False)]
-    )
+    plans = [(CPU, "cpu", False), (QUIRKS, "cpu", True) if engine == "cpu" else (GPU, "gpu", False)]
     for key, name, quirks in plans:
         check = fits.get(CPU) if key == GPU else None
         out = _repeat(suff, table.alpha, name, quirks, threads, args, check)
@@ -111,28 +106,27 @@ def _repeat(
 ) -> dict[str, Any]:
     """Times of whole calls of pc(): a first run, whose answer is checked and kept, then warm ones."""
 
-    def once(data: DiscreteSuffStat) -> tuple[Any, float]:
-        began = time.perf_counter()
+    how = {"alpha": alpha, "engine": engine, "quirks": quirks, "numCores": threads if engine == "cpu" else None}
+    began = time.perf_counter()
 
-        def stop(level: int, _: int, most: int, edges: int) -> None:
-            if time.perf_counter() - began > args.limit:
-                raise runs.TooSlow(args.limit, {"level": level, "tests_at_most": most, "edges_left": edges})
+    def stop(level: int, _: int, most: int, edges: int) -> None:
+        if time.perf_counter() - began > args.limit:
+            raise runs.TooSlow(args.limit, {"level": level, "tests_at_most": most, "edges_left": edges})
 
-        how = {"engine": engine, "quirks": quirks, "numCores": threads if engine == "cpu" else None}
-        fit = pycupc.pc(data, disCItest, alpha=alpha, progress=stop, **how)
-        return fit, time.perf_counter() - began
-
-    once(_copies())  # loads the code
+    pycupc.pc(_copies(), disCItest, **how)  # loads the code
     try:
-        fit, first = once(suff)
-        seconds, ends = [], time.perf_counter() + (1 if args.quick else 20)
-        with runs.quick_collection():
-            while len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
-                again, taken = once(suff)
-                seconds.append(taken)
-                gc.collect()
+        began = time.perf_counter()
+        fit = pycupc.pc(suff, disCItest, **how, progress=stop)
+        first = time.perf_counter() - began
     except runs.TooSlow as stopped:
         return {"too_slow": args.limit, "reached": stopped.reached, "seconds": []}
+    seconds, ends = [], time.perf_counter() + (1 if args.quick else 20)
+    with runs.quick_collection():
+        while len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
+            began = time.perf_counter()
+            again = pycupc.pc(suff, disCItest, **how)
+            seconds.append(time.perf_counter() - began)
+            gc.collect()
     answer = Answer.of(fit)
     differs = {} if Answer.of(again).digest == answer.digest else {"between_runs": True}
     if check is not None:
@@ -172,13 +166,13 @@ def _peer(
 def _too_long(peer: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
     """Why a run is not started: for pcalg its number of tests, which is known; for others a run that was stopped.
 
-    pcalg makes the tests that we make with `quirks`. The others make tests of their own; one of them that was stopped at
-    this limit, or a longer one, is not started on a problem on which we make at least as many tests.
+    pcalg makes the tests that we make with `quirks`. The others make tests of their own; one of them that was stopped
+    at this limit, or a longer one, is not started on a problem on which we make at least as many tests.
     """
     if peer == "pcalg":
         rows = [{**r, "tests": r["tests_quirks"]} for r in result["rows"] if "tests_quirks" in r]
         here = {**row, "tests": row["tests_quirks"]}
-        others = [r for r in rows if any(r[key] != row[key] for key in KEYS)]
+        others = [r for r in rows if (r["set"], r["alpha"]) != (row["set"], row["alpha"])]
         return predicted(peer, here, {"rows": others}, limit)
     for r in result["rows"]:
         stopped = r["runs"].get(peer, {}).get("too_slow", 0)

@@ -65,7 +65,7 @@ def _in_r(package: str, table: Table, processes: int, effort: Effort) -> dict[st
         table.nlev.astype(np.int32).tofile(folder / "nlev.bin")
         job = [package, table.n, table.p, repr(table.alpha), processes, effort.repeats, effort.budget]
         (folder / "job.txt").write_text("\n".join(map(str, job)) + "\n")
-        done = _with_limit(["Rscript", "--vanilla", str(HERE / "discrete.R"), name], effort.limit)
+        done = with_limit(["Rscript", "--vanilla", str(HERE / "discrete.R"), name], effort.limit)
         if done is None:
             return {"too_slow": effort.limit}
         if done.returncode:
@@ -73,7 +73,7 @@ def _in_r(package: str, table: Table, processes: int, effort: Effort) -> dict[st
         return _read(package, folder, table.p)
 
 
-def _with_limit(command: list[str], limit: float) -> subprocess.CompletedProcess[str] | None:
+def with_limit(command: list[str], limit: float) -> subprocess.CompletedProcess[str] | None:
     """Run a command; None if it took longer: then its own processes are ended with it."""
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -13,8 +13,8 @@ from .tables import Table, cell, digits, time
 
 #: Seconds that a call was to take at most on 2 cores, by network.
 GOALS = {"alarm": 0.03, "hepar2": 0.4, "munin1": 4.0}
-#: Published seconds (Jiang, Wen and Mian 2022, Table III; alpha 0.05): pcalg on one core, bnlearn in parallel, Fast-BNS on
-#: one core and in parallel. None: more than two days.
+#: Published seconds (Jiang, Wen and Mian 2022, Table III; alpha 0.05): pcalg on one core, bnlearn in parallel, Fast-BNS
+#: on one core and in parallel. None: more than two days.
 PUBLISHED: dict[str, tuple[float | None, float, float, float]] = {
     "alarm": (53.8, 0.42, 0.12, 0.017),
     "hepar2": (209, 2.8, 1.57, 0.19),
@@ -37,17 +37,16 @@ implementation had been stopped on another problem here with at most as many tes
 estimate is given instead).
 
 The other implementations decide by other rules, so that their graphs differ. pcalg and pycupc call two variables
-independent if there are fewer than ten observations per degree of freedom (most tests of the larger networks are of
-this kind), and keep the first set that separates them. *bnlearn* (`pc.stable`, test "mi") has the same degrees of
-freedom without that rule; with one process and with one per core, of which the faster counts. *pgmpy* (`g_sq`) and
-*causal-learn* (`gsq`) have no such rule either, subtract the empty rows and columns of each configuration from the
-degrees of freedom, go through all sets of a level even after one has separated, and keep the union of those that did;
-pgmpy corrects 2 x 2 tables as Yates did. To these two the variables that are constant in the sample are not given,
-which pgmpy would connect with everything.
+independent if there are fewer than ten observations per degree of freedom, and keep the first set that separates them.
+*bnlearn* (`pc.stable`, test "mi") has the same degrees of freedom without that rule; it is run with one process per
+core and with one, and the smaller time counts. *pgmpy* (`g_sq`) and *causal-learn* (`gsq`) have no such rule either,
+subtract the empty rows and columns of each configuration from the degrees of freedom, go through all sets of a level
+even after one has separated, and keep the union of those that did; pgmpy corrects 2 x 2 tables as Yates did. Variables
+that are constant in the sample are left out for these two, because pgmpy connects them with everything.
 """
 PUBLISHED_TEXT = """\
 **Published times, from another machine**: seconds from Table III of Jiang, Wen and Mian (2022), *Fast parallel Bayesian
-network structure learning*, IPDPS, doi:10.1109/IPDPS53621.2022.00066; 5,000 samples (not these), alpha 0.05, two
+network structure learning*, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00066; 5,000 samples (not these), alpha 0.05, two
 processors with 26 cores each, the best of up to 32 threads where it says parallel. Whether Fast-BNS leaves out tests
 with few observations is not known: the work may differ.
 """
@@ -97,9 +96,8 @@ def _times(rows: list[dict[str, Any]]) -> Table:
         tests, edges = (f"{r[key]:,}" if key in r else "" for key in ("tests", "edges"))
         facts = [r["set"], f"{r['alpha']:g}", f"{r['p']:,}", tests, str(r.get("last_level", "")), edges]
         goal = f"{GOALS[r['set']]:g}" if r["set"] in GOALS else ""
-        body.append(
-            [*facts, goal, *(cell(r["runs"].get(w), names.unit(w)) for w in who), _verdict(r["runs"].get("pcalg"))]
-        )
+        times = [cell(r["runs"].get(w), names.unit(w)) for w in who]
+        body.append([*facts, goal, *times, _verdict(r["runs"].get("pcalg"))])
     return Table(heads, body)
 
 

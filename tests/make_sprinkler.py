@@ -1,7 +1,7 @@
 """Write the discrete example data, pycupc/data/sprinkler.csv: ``python tests/make_sprinkler.py``.
 
-The graph is that of the sprinkler example of J. Pearl (2009), *Causality*, 2nd edition, figure 1.2; its probabilities, the
-levels and the seed are those below.
+The graph is that of the sprinkler example of J. Pearl (2009), *Causality*, 2nd edition, figure 1.2; the levels, the
+probabilities and the seed are those below.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from benchmarks.networks import Network, sample
+from benchmarks.networks import Network, sample  # noqa: E402 - from this folder
 
 N, SEED = 3000, 1
 NETWORK = Network(

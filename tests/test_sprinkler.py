@@ -41,8 +41,9 @@ def test_the_true_graph_is_found(engine):
 
 
 @pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["discrete"]), "--test", "discrete"]])
-def test_the_command_finds_it(tmp_path, arguments):
+def test_the_command_finds_it(tmp_path, capsys, arguments):
     out = tmp_path / "out"
     assert cli.main(["run", *arguments, "--plot", "none", "--quiet", "--out", str(out)]) == 0
     with (out / "edges.csv").open(newline="") as file:
         assert {(edge["from"], edge["to"], edge["type"]) for edge in csv.DictReader(file)} == CPDAG
+    assert capsys.readouterr().err == ""

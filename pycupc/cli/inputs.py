@@ -140,7 +140,7 @@ def _read(
     if args.correlation is not None:
         table = read_correlation(path, options)
         return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
-    if args.test == "discrete":
+    if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
         categories = read_categories(path, options)
         return "categories", _coded(args, categories), categories
     try:

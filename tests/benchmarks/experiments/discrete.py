@@ -89,7 +89,9 @@ def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, th
     plans = [(CPU, "cpu", False), (QUIRKS, "cpu", True) if engine == "cpu" else (GPU, "gpu", False)]
     for key, name, quirks in plans:
         check = fits.get(CPU) if key == GPU else None
-        out = _repeat(suff, table.alpha, name, quirks, threads, args, check)
+        budget = 0 if engine != name else 1 if args.quick else 20
+        how = {"alpha": table.alpha, "quirks": quirks, "engine": name}
+        out = _repeat(suff, how, threads, (args.limit, budget), check)
         fit = out.pop("fit", None)
         if fit is not None:
             fits[key] = fit
@@ -102,16 +104,18 @@ def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, th
 
 
 def _repeat(
-    suff: DiscreteSuffStat, alpha: float, engine: str, quirks: bool, threads: int, args: Any, check: Any
+    suff: DiscreteSuffStat, how: dict[str, Any], threads: int, times: tuple[float, float], check: Any
 ) -> dict[str, Any]:
-    """Times of whole calls of pc(): a first run, whose answer is checked and kept, then warm ones."""
+    """Times of whole calls of pc(): a first run, whose answer is checked and kept, then warm ones.
 
-    how = {"alpha": alpha, "engine": engine, "quirks": quirks, "numCores": threads if engine == "cpu" else None}
+    `times` are the limit of the first run and, in seconds, how long warm ones are begun: at least one, at most nine.
+    """
+    (limit, budget), how = times, {**how, "numCores": threads if how["engine"] == "cpu" else None}
     began = time.perf_counter()
 
     def stop(level: int, _: int, most: int, edges: int) -> None:
-        if time.perf_counter() - began > args.limit:
-            raise runs.TooSlow(args.limit, {"level": level, "tests_at_most": most, "edges_left": edges})
+        if time.perf_counter() - began > limit:
+            raise runs.TooSlow(limit, {"level": level, "tests_at_most": most, "edges_left": edges})
 
     pycupc.pc(_copies(), disCItest, **how)  # loads the code
     try:
@@ -119,8 +123,8 @@ def _repeat(
         fit = pycupc.pc(suff, disCItest, **how, progress=stop)
         first = time.perf_counter() - began
     except runs.TooSlow as stopped:
-        return {"too_slow": args.limit, "reached": stopped.reached, "seconds": []}
-    seconds, ends = [], time.perf_counter() + (1 if args.quick else 20)
+        return {"too_slow": limit, "reached": stopped.reached, "seconds": []}
+    seconds, ends = [], time.perf_counter() + budget
     with runs.quick_collection():
         while len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
             began = time.perf_counter()

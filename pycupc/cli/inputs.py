@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pycupc.data import EXAMPLE, DataError
+from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
@@ -43,7 +43,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
         "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
     )
-    add("--example", action="store_true", help="use the example data that come with pycupc")
+    example = "use the example data that come with pycupc: measurements, or with --example discrete categories"
+    add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
     add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
     add(
         "--header",
@@ -135,7 +136,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     pycupc.data.DataError, ValueError
         The file or its values are wrong.
     """
-    path: Path = EXAMPLE if args.example else args.data
+    path: Path = EXAMPLES[args.example] if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
     kind, suff_stat, table = _read(args, path, options, bar)
     return suff_stat, {
@@ -154,7 +155,7 @@ def _read(
     if args.correlation is not None:
         table = read_correlation(path, options)
         return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
-    if args.test == "discrete":
+    if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
         categories = read_categories(path, options)
         return "categories", _coded(args, categories), categories
     try:

@@ -98,6 +98,13 @@ class DiscreteSuffStat(Mapping[str, Any]):
         out.categories = categories
         return out
 
+    def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:
+        """Some of the observations, int64 (k,), with the numbers of levels of all of them."""
+        out = type(self).__new__(type(self))
+        out.__dict__ |= self.__dict__
+        out.codes = np.ascontiguousarray(self.codes[:, rows])
+        return out
+
     @property
     def n(self) -> int:
         """Number of observations."""

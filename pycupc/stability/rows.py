@@ -113,7 +113,7 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
         If `data` is no table of observations of the kind that `indepTest` takes, or the test is one of the user's own.
     """
     if indepTest is disCItest or indepTest is binCItest:
-        return DiscreteRows(as_discrete_suff_stat(data))
+        return DiscreteRows(as_discrete_suff_stat(data, "data"))
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
             "indepTest must be gaussCItest (or None), disCItest or binCItest: of the data of another test it is not "

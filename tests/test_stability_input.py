@@ -121,6 +121,6 @@ def test_the_engine_of_the_workers_need_not_be_here():
         pycupc.stability(DATA, engine="gpu")
     with (
         ThreadPoolExecutor(1) as executor,
-        pytest.raises(EngineError, match=r"resample 0 failed .*engine='gpu' cannot"),
+        pytest.raises(EngineError, match=r"resample . failed .*engine='gpu' cannot"),
     ):
         pycupc.stability(DATA, engine="gpu", executor=executor, n_resamples=2)

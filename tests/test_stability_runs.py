@@ -287,7 +287,7 @@ def test_another_study_is_refused(data, kept, change, words):
 def test_other_data_are_refused(data, kept):
     other = data.copy()
     other.iloc[3, 3] += 1e-9
-    with pytest.raises(ValueError, match="is of another study: data differ$"):
+    with pytest.raises(ValueError, match="is of another study: data differ; name another folder, or delete it"):
         pycupc.stability(other, checkpoint=kept, **CALL)
 
 

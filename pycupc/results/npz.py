@@ -68,7 +68,7 @@ def write(
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise
 
 

@@ -63,7 +63,10 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
             _write_text(self.folder / _STUDY, json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n")
         elif found != identity:
-            raise ValueError(f"checkpoint {folder} is of another study: {_differences(found, identity)}")
+            differences = _differences(found, identity)
+            raise ValueError(
+                f"checkpoint {folder} is of another study: {differences}; name another folder, or delete it"
+            )
         for part in self.folder.glob(".resample-*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - part.stat().st_mtime > _ABANDONED:
@@ -125,6 +128,14 @@ class Checkpoint:
         if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > BIDIRECTED:
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
+
+
+def remove(folder: str | PathLike[str]) -> None:
+    """Delete the files that a checkpoint has written, and the folder if nothing else is in it."""
+    with contextlib.suppress(OSError):
+        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY):
+            path.unlink(missing_ok=True)
+        Path(folder).rmdir()
 
 
 def seed_in(folder: str | PathLike[str]) -> int | None:

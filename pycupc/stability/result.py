@@ -139,7 +139,12 @@ class Stability:
         """`edges` for all alphas, one after the other."""
         import pandas as pd
 
-        return pd.concat([self.edges(threshold, alpha) for alpha in self.alphas], ignore_index=True)
+        return pd.DataFrame(self.columns(threshold))
+
+    def columns(self, threshold: float = 0.0) -> dict[str, NDArray[Any]]:
+        """The columns of `to_pandas`."""
+        parts = [self.edge_columns(threshold, alpha) for alpha in self.alphas]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def path(self, threshold: float = 0.0) -> pd.DataFrame:
         """How the frequency of each pair changes with alpha: from, to, and a column for each alpha, ascending.

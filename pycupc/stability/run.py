@@ -128,6 +128,11 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     A variable that is constant in a resample has no edges there, except those of fixedEdges; that is `pc`'s answer. It
     counts as not adjacent, and the result says in how many resamples there were such variables.
 
+    For several GPUs start one Dask worker for each, with ``CUDA_VISIBLE_DEVICES`` set to its number and
+    ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so). A worker that dies costs the
+    resamples it was at work on, which Dask runs again. The data are sent to each worker about once. A
+    ProcessPoolExecutor breaks when one of its processes is killed: the error then has what was finished.
+
     Bootstrap resamples repeat rows, which makes dependence look stronger than it is: their graphs have more edges than
     the graph of the data. Subsamples do not have that fault, but fewer rows and therefore fewer edges.
 

@@ -176,7 +176,7 @@ struct SetRange {
 #endif
 constexpr int THREADS = CONTINGENCY_THREADS;     // of a block of the discrete tests
 constexpr int BLOCKS = 768 / THREADS;            // of them, at least, on a multiprocessor
-constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/contingency.cuh: see Bench
+constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/bench.cuh: see Bench
 constexpr int MOST_OFFSETS = 1536;               // of planes, by configuration and member
 
 // Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: the high and the low

@@ -84,7 +84,7 @@ check_gauss <- function(suffStat, p) {
     stop("`suffStat$n` must be one finite number from 1 on, the number of observations; got ", describe(n),
       call. = FALSE)
   }
-  storage.mode(C) <- "double"
+  if (!is.double(C)) storage.mode(C) <- "double" # the assignment alone would copy the matrix
   list(C = C, n = as.double(n))
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from math import comb
 from pathlib import Path
 
@@ -397,6 +398,16 @@ def test_a_launch_that_fails_is_an_engine_error(monkeypatch):
         pycupc.pc(**dense(), engine=engine)
     monkeypatch.undo()
     still_works()
+
+
+def test_runs_in_several_threads_do_not_disturb_each_other():
+    rng = np.random.default_rng(5)
+    tables = [rng.normal(size=(60, p)) @ (np.eye(p) + (rng.random((p, p)) < 4 / p)) for p in (40, 300, 700, 90)]
+    alone = [pycupc.pc(X, alpha=0.05, engine="gpu") for X in tables]
+    with ThreadPoolExecutor(3) as threads:
+        runs = [threads.submit(pycupc.pc, tables[i % 4], alpha=0.05, engine="gpu") for i in range(60)]
+        for i, run in enumerate(runs):
+            same(run.result(), alone[i % 4])
 
 
 def test_no_such_device():

@@ -23,7 +23,10 @@ TICK = 0.2
 
 
 class Device:
-    """What one card keeps between runs. Use it inside a `Session`."""
+    """What one thread keeps on one card between runs. Use it inside a `Session`.
+
+    Runs in two threads have nothing in common but the compiled kernels, so that they share the card side by side.
+    """
 
     def __init__(self, index: int) -> None:
         import cupy as cp
@@ -46,7 +49,7 @@ class Device:
             self._words[:2] = (0, 1)
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
             cp.cuda.runtime.deviceSynchronize()
-        self.kernels = Kernels(cp)
+        self.kernels = _kernels(index)
         self.transfers = Transfers(cp, index, self.stream)
         self.scratch = Scratch(cp)
         self.lock = threading.RLock()
@@ -160,12 +163,24 @@ class Session:
 
 
 @functools.cache
-def _device(index: int) -> Device:
-    return Device(index)
+def _kernels(index: int) -> Kernels:
+    import cupy as cp
+
+    return Kernels(cp)
+
+
+class _Opened(threading.local):
+    """The devices that this thread has opened, by number."""
+
+    def __init__(self) -> None:
+        self.devices: dict[int, Device] = {}
+
+
+_opened = _Opened()
 
 
 def open_device(index: int) -> Device:
-    """The one `Device` of a card in this process.
+    """The one `Device` of a card in this thread.
 
     Raises
     ------
@@ -175,7 +190,9 @@ def open_device(index: int) -> Device:
     works, why = gpu_works(index)
     if not works:
         raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
-    try:
-        return _device(index)
-    except Exception as error:
-        raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
+    if index not in _opened.devices:
+        try:
+            _opened.devices[index] = Device(index)
+        except Exception as error:
+            raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
+    return _opened.devices[index]

@@ -81,7 +81,7 @@ TUNING = Tuning()
 
 
 def shared_bytes(level: int) -> int:
-    """Dynamic shared memory of a block, as lay_out in kernels/discrete/contingency.cuh."""
+    """Dynamic shared memory of a block, as lay_out in kernels/discrete/bench.cuh."""
     words = TUNING.mask_words + TUNING.cells + MOST_OFFSETS
     return BENCH_BYTES + 4 * (words + 2 * level + 2)
 

@@ -256,11 +256,8 @@ class GpuEngine(Engine):
         if self.algorithm != "schur":
             super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
         self._progress, self._data, self._ahead, self._graph = progress, None, None, None
-        self._C, self._C_host, self._cutoffs = (
-            None,
-            None,
-            _none_expected,
-        )  # no level runs ahead: see DiscreteGraph.settle
+        self._C = self._C_host = None
+        self._cutoffs = _none_expected  # no level runs ahead: see DiscreteGraph.settle
         with self._session():
             graph = discrete.start(self.device, data, gaps, fixed)
         self._graph, self._tests = graph, graph.tests

@@ -44,11 +44,14 @@ class Kernel:
         self._driver = driver
         self._shared_limit = 48 * 1024 - int(function.shared_size_bytes)  # what needs no permission
         self._blocks: dict[tuple[int, int], int] = {}
+        self._lock = threading.Lock()
 
     def allow_shared(self, nbytes: int) -> None:
         if nbytes > self._shared_limit:
-            self._raw.max_dynamic_shared_size_bytes = nbytes
-            self._shared_limit = nbytes
+            with self._lock:
+                nbytes = max(nbytes, self._shared_limit)
+                self._raw.max_dynamic_shared_size_bytes = nbytes
+                self._shared_limit = nbytes
 
     def blocks_per_processor(self, block: int, shared: int) -> int:
         """Blocks of this size, at least one, that fit one multiprocessor."""
@@ -90,6 +93,7 @@ class Kernels:
 
     def __init__(self, cp: Any) -> None:
         self._cp = cp
+        self._lock = threading.Lock()
         self.loaded: dict[KernelName, Kernel] = {}
 
     def get(self, file: str, name: str) -> Kernel:
@@ -101,7 +105,10 @@ class Kernels:
             If the file cannot be read, or does not compile here.
         """
         kernel = self.loaded.get((file, name))
-        return kernel if kernel is not None else self._load(file, name)
+        if kernel is None:
+            with self._lock:
+                kernel = self.loaded.get((file, name)) or self._load(file, name)
+        return kernel
 
     def missing(self, wanted: Iterable[KernelName]) -> list[KernelName]:
         """Those that are not loaded yet."""
@@ -111,7 +118,7 @@ class Kernels:
         """Load kernels; `notice` is logged if that turns out to mean compiling."""
         with _notice(notice):
             for file, name in self.missing(wanted):
-                self._load(file, name)
+                self.get(file, name)
 
     def _load(self, file: str, name: str) -> Kernel:
         source = KERNEL_DIR / f"{file}.cu"

@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -189,6 +190,28 @@ def test_killed_run_goes_on(data, expected, tmp_path):
     assert len(files(folder)) == 12
     assert pycupc.stability(data, checkpoint=folder, progress=lambda *a: seen.append(a), **CALL) == expected
     assert seen[-1] == (12, 12)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(data, tmp_path, times):
+    """Wherever the process dies, the next one goes on; after many deaths the answer is that of one run."""
+    call = {**CALL, "n_resamples": 2000}
+    code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(tmp_path / "c"), stop=-1, action="", call=call)
+    code = code.replace("    if done == -1:\n        \n", "    pass\n")
+    moments, kept = np.random.default_rng(0).uniform(0, 1.5, size=times), 0
+    for moment in moments:
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun = time.monotonic()
+        while len(files(tmp_path / "c")) <= kept and process.poll() is None and time.monotonic() - begun < 60:
+            time.sleep(0.01)
+        time.sleep(moment / 3)
+        process.kill()
+        process.wait()
+        assert len(files(tmp_path / "c")) > kept
+        kept = len(files(tmp_path / "c"))
+    call["n_resamples"] = 2 * (kept // 2) + 10  # an even number
+    assert pycupc.stability(data, checkpoint=tmp_path / "c", **call) == pycupc.stability(data, **call)
 
 
 def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):

@@ -22,6 +22,10 @@ from pycupc.stability.study import Outcome, Study
 #: Worker (host and process) and what it found; None where it does not have the study.
 Reply = tuple[str, Outcome | None]
 
+#: Resamples that run side by side in this process. The cpu engine uses all cores for one resample, which takes no
+#: longer than to divide them between two; with an engine that waits for its device, two would fill its pauses.
+SIDE_BY_SIDE = 1
+
 #: Studies that a worker remembers.
 _MOST_STUDIES = 2
 
@@ -37,7 +41,7 @@ class ResampleFailed(Exception):
         self.index = index
 
 
-def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
+def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = SIDE_BY_SIDE) -> Iterator[Outcome]:
     """The resamples `wanted`, computed in this process, `at_once` of them side by side; in any order.
 
     Raises

@@ -79,7 +79,7 @@ class GaussianRows:
         return Resample(SuffStat.from_checked(X, self.labels), np.array(constant, dtype=np.int64), copies)
 
     def digest(self) -> str:
-        return _sha256(np.ascontiguousarray(self.X))
+        return _sha256(self.X)
 
 
 @dataclass(frozen=True)
@@ -139,5 +139,5 @@ def _sha256(*arrays: NDArray[Any]) -> str:
     found = hashlib.sha256()
     for array in arrays:
         found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
+        found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
     return found.hexdigest()

@@ -73,17 +73,19 @@ class Tally:
     _cells: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _pending: list[Ints] = field(default_factory=list)
+    _n_pending: int = 0
 
     def add(self, edges: Edges) -> None:
         """Count the edges of one graph."""
         pairs = edges.low.astype(np.int64) * self.p + edges.high
         self._pending.append(pairs * 4 + edges.kind)
-        if sum(map(len, self._pending)) > max(_MOST_PENDING, len(self._cells)):
+        self._n_pending += len(pairs)
+        if self._n_pending > max(_MOST_PENDING, len(self._cells)):
             self._count()
 
     def _count(self) -> None:
         new, times = np.unique(np.concatenate([self._cells[:0], *self._pending]), return_counts=True)
-        self._pending = []
+        self._pending, self._n_pending = [], 0
         self._cells, place = np.unique(np.concatenate([self._cells, new]), return_inverse=True)
         before, self._counts = self._counts, np.zeros(len(self._cells), dtype=np.int64)
         np.add.at(self._counts, place, np.concatenate([before, times]))

@@ -292,6 +292,7 @@ def test_plot_shows_frequencies(result):
     arrows = [patch for patch in axes.get_children() if isinstance(patch, FancyArrowPatch)]
     widths = [round(arrow.get_linewidth(), 6) for arrow in arrows]
     assert len(set(widths)) > 1
+    assert any("adjacent in at least 20% of 20 resamples" in text.get_text() for text in axes.texts)
     assert result.plot(0.2, around="v0", radius=1) is not None
     assert result.plot(0.2, max_labelled=2) is not None
     with pytest.raises(ValueError, match="strength must have one number for each of the"):

@@ -41,6 +41,7 @@ DATA = gaussian(n=20, p=4)
         ({"random_state": "a"}, TypeError, "random_state must be a whole number, a numpy.random.Generator or None"),
         ({"random_state": -1}, ValueError, "random_state must be 0 or more, got -1"),
         ({"executor": 2}, TypeError, "executor must be a concurrent.futures.Executor.* got int"),
+        ({"checkpoint": 3}, TypeError, "checkpoint must be the path of a folder, got 3"),
         ({"progress": 3}, TypeError, r"progress must be True, False, None, or callable \(resamples done, resamples\)"),
         ({"engine": "abacus"}, ValueError, "engine must be one of"),
         ({"engine": ReferenceEngine()}, TypeError, "engine must be the name of an engine"),

@@ -284,6 +284,14 @@ def test_more_resamples_later(data, expected, kept):
     assert fewer == pycupc.stability(data, **{**CALL, "n_resamples": 2})
 
 
+def test_other_forms_of_the_same_arguments(data, kept):
+    """An argument in another type is the same argument."""
+    call = {**CALL, "n_resamples": np.int64(4), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
+    same = {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
+    expected = pycupc.stability(data, **{**CALL, "n_resamples": 4})
+    assert pycupc.stability(data, checkpoint=kept, **call, **same) == expected
+
+
 def test_seed_of_the_checkpoint(data, expected, kept):
     assert pycupc.stability(data, checkpoint=kept, **{**CALL, "random_state": None}) == expected
 
@@ -294,7 +302,7 @@ def test_seed_of_the_checkpoint(data, expected, kept):
         ({"alpha": 0.05}, r"alpha was \[0.01, 0.1\], now \[0.05\]"),
         ({"scheme": "subsample"}, "scheme was 'complementary', now 'subsample'"),
         ({"random_state": 10}, "random_state was 9, now 10"),
-        ({"m_max": 2}, "m_max was 'inf', now 2"),
+        ({"m_max": 2}, "m_max was 'inf', now 2.0"),
         ({"solve_confl": True}, "solve_confl was False, now True"),
         ({"fixedGaps": [("v0", "v1")]}, "fixedGaps differ"),
         ({"labels": list("abcdef")}, "labels differ"),

@@ -195,7 +195,7 @@ def _write(
         from pycupc import plotting
 
         path, strength = new / f"graph.{ending}", consensus.frequencies["adjacent"]
-        plotting.save(consensus.sparse_graph, consensus.labels, path, strength=strength)
+        plotting.save(consensus.sparse_graph, consensus.labels, path, title=consensus.title, strength=strength)
         written.files[path.name] = "picture of the consensus graph"
     return written
 

@@ -80,9 +80,20 @@ class Consensus(NamedGraph):
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         return dict(self.frequencies)
 
+    @property
+    def title(self) -> str:
+        """What a picture says of the graph."""
+        return (
+            f"{plotting.describe(self.sparse_graph)}\n"
+            f"adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, alpha {self.alpha:g}; "
+            "the more often, the thicker and darker"
+        )
+
     def plot(self, **options: Any) -> Axes:
         """Draw the graph, the more frequent edges thicker and darker; `options` are those of `pycupc.plotting.plot`."""
-        return plotting.plot(self.sparse_graph, self.labels, **{"strength": self.frequencies["adjacent"], **options})
+        title = self.title if options.get("around") is None else None
+        defaults = {"strength": self.frequencies["adjacent"], "title": title}
+        return plotting.plot(self.sparse_graph, self.labels, **{**defaults, **options})
 
     def __repr__(self) -> str:
         return (

@@ -44,6 +44,7 @@ class Resampling:
             raise TypeError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
         if not 0 < self.fraction < 1:
             raise ValueError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
+        object.__setattr__(self, "fraction", float(self.fraction))
         if self.fraction != 0.5 and self.scheme != "subsample":
             size = "as many rows as the data" if self.scheme == "bootstrap" else "half of the rows"
             raise ValueError(

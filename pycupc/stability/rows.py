@@ -139,5 +139,5 @@ def _sha256(*arrays: NDArray[Any]) -> str:
     found = hashlib.sha256()
     for array in arrays:
         found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+        found.update(np.ascontiguousarray(array).data.cast("B"))
     return found.hexdigest()

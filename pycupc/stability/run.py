@@ -133,8 +133,8 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     resamples it was at work on, which Dask runs again. The data are sent to each worker about once. A
     ProcessPoolExecutor breaks when one of its processes is killed: the error then has what was finished.
 
-    Bootstrap resamples repeat rows, which makes dependence look stronger than it is: their graphs have more edges than
-    the graph of the data. Subsamples do not have that fault, but fewer rows and therefore fewer edges.
+    Bootstrap resamples repeat rows, but the tests take all n of them for independent, and find spurious dependence more
+    often than alpha says. Subsamples do not have that fault, but fewer rows, and therefore less power.
 
     Examples
     --------
@@ -144,8 +144,7 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     >>> len(result.edges(threshold=0.9)) > 10
     True
     """
-    seed = seed_in(checkpoint) if random_state is None and checkpoint is not None else None
-    how = _How(n_resamples, scheme, fraction, seed_of(random_state) if seed is None else seed, executor)
+    how = _How(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     study, problem = _checked_study(data, how, alpha, arguments)
     kept = None
     if checkpoint is not None:
@@ -199,11 +198,12 @@ class _How:
     n_resamples: int
     scheme: Scheme
     fraction: float
-    seed: int
+    random_state: int | np.random.Generator | None
     executor: Executor | None
+    checkpoint: str | PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        n, executor = self.n_resamples, self.executor
+        n, executor, checkpoint = self.n_resamples, self.executor, self.checkpoint
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise TypeError(f"n_resamples must be a whole number, got {n!r}")
         if n < 1:
@@ -215,6 +215,13 @@ class _How:
                 "executor must be a concurrent.futures.Executor, e.g. of dask Client.get_executor(), got "
                 f"{type(executor).__name__}"
             )
+        if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
+            raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
+
+    def seed(self) -> int:
+        """The seed: that of the checkpoint if there is one and none was given."""
+        kept = seed_in(self.checkpoint) if self.random_state is None and self.checkpoint is not None else None
+        return seed_of(self.random_state) if kept is None else kept
 
 
 def _checked_study(data: Any, how: _How, alpha: Any, arguments: dict[str, Any]) -> tuple[Study, Problem]:
@@ -233,10 +240,12 @@ def _checked_study(data: Any, how: _How, alpha: Any, arguments: dict[str, Any]) 
     for level in alphas:
         _options(level, given)
     rows = as_rows(data, given["indepTest"], given["labels"])
-    resampling = Resampling(rows.n, how.scheme, how.fraction, how.seed)
+    resampling = Resampling(rows.n, how.scheme, how.fraction, how.seed())
     problem = _problem(rows, alphas[0], given, away=how.executor is not None)
     del given["p"]
+    flags = {name: bool(given[name]) for name, default in PC_ARGUMENTS.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
+    given |= {**flags, "m_max": float(given["m_max"])}  # in one form, as they are part of the study's identity
     return Study(rows, resampling, alphas, given), problem
 
 

@@ -75,7 +75,7 @@ def test_python_example_prints_what_is_shown(here, capsys):
     assert capsys.readouterr().out == blocks("text")[1]
     assert pycupc.PcAlgo.load("fit.npz").sepset == names["fit"].sepset
     exec(compile(discrete, "README.md", "exec"), names)
-    assert tuple(names["fit"].edge_counts()) == (3, 2, 0)
+    assert tuple(names["of_table"].edge_counts()) == (3, 2, 0)
     exec(compile(stability, "README.md", "exec"), names)
     assert 10 < len(names["result"].edges(threshold=0.9)) < 40
     assert Path("stable.html").exists()

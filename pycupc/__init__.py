@@ -7,11 +7,12 @@ What is public:
     gaussCItest                pcalg's Gaussian test
     PcAlgo                     what pc and skeleton return
     compare                    two results side by side
+    stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
-How the package is built, from the top: cli, r and comparison; pc (skeleton, then orientation) and skeleton (the level
-loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the Gaussian
-test; sparse_graph, the form of a graph that all of them share.
+How the package is built, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
+(the level loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the
+Gaussian test; sparse_graph, the form of a graph that all of them share.
 
 What is public is imported when it is first used, so that the command line answers at once.
 """
@@ -21,11 +22,13 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from pycupc.version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time until Ctrl-C ends the command silently
 if TYPE_CHECKING:
+    from typing import Any
+
     from pycupc.comparison import compare
     from pycupc.engines.base import EngineError
     from pycupc.gaussian.gauss_ci_test import gaussCItest
@@ -33,20 +36,25 @@ if TYPE_CHECKING:
     from pycupc.pc import pc
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.skeleton import Interrupted, skeleton
+    from pycupc.stability.result import Stability
+    from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "PcAlgo", "SuffStat", "__version__", "compare", "gaussCItest", "pc", "skeleton",
+    "EngineError", "Interrupted", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest", "pc",
+    "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.skeleton",
     "PcAlgo": "pycupc.results.pcalgo",
+    "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.gaussian.suffstat",
     "compare": "pycupc.comparison",
     "gaussCItest": "pycupc.gaussian.gauss_ci_test",
     "pc": "pycupc.pc",
     "skeleton": "pycupc.skeleton",
+    "stability": "pycupc.stability.run",
 }
 
 
@@ -62,7 +70,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """`pc` and `skeleton` are functions here, although the modules that define them have the same names."""
+    """`pc`, `skeleton` and `stability` are functions here, although modules have the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):  # which the import system sets

@@ -13,11 +13,62 @@ from pycupc.log import lines_to
 #: Called as hook(level, tests done, tests at most, edges left).
 Hook = Callable[[int, int, int, int], None]
 
+#: Called as hook(done, total).
+CountHook = Callable[[int, int], object]
+
 _WIDTH = 24
 _SECONDS_BETWEEN_DRAWINGS = 0.1
 
 
-class LevelBar:
+class _Line:
+    """A line of a terminal that is drawn again and again."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._length = 0
+
+    def _end_line(self) -> None:
+        self._stream.write("\n")
+        self._stream.flush()
+        self._length = 0
+
+    def _draw(self, text: str) -> None:
+        self._stream.write("\r" + text + " " * (self._length - len(text)))
+        self._stream.flush()
+        self._length = len(text)
+
+
+class CountBar(_Line):
+    """Progress of tasks of about the same size; call it with (done, total)."""
+
+    def __init__(self, stream: TextIO, what: str) -> None:
+        super().__init__(stream)
+        self._what = what
+        self._first: tuple[int, float] | None = None
+        self._drawn = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (done, now)
+        if now - self._drawn < _SECONDS_BETWEEN_DRAWINGS and done < total:
+            return
+        self._drawn = now
+        begun, start = self._first
+        share = done / total if total else 1.0
+        passed = now - start
+        left = f"  {clock(passed * (total - done) / (done - begun))} left" if begun < done < total else ""
+        bar = "#" * round(_WIDTH * share)
+        ended = f"  {clock(passed)}" if done == total else ""
+        self._draw(f"{self._what} [{bar:<{_WIDTH}}] {share:4.0%}  {done:,} of {total:,}{left}{ended}")
+
+    def close(self) -> None:
+        """End the line, so that the output that follows begins on a line of its own."""
+        if self._length:
+            self._end_line()
+
+
+class LevelBar(_Line):
     """Progress of a run on a terminal; call it with (level, tests done, tests at most, edges left).
 
     The number of tests of a level is known only as an upper bound, since a removed edge makes its remaining tests
@@ -26,12 +77,11 @@ class LevelBar:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._correlations_began: float | None = None
         self._writing_began: float | None = None
         self._level: int | None = None
         self._drawn = 0.0
-        self._length = 0
 
     def __call__(self, level: int, done: int, at_most: int, edges_left: int) -> None:
         now = time.monotonic()
@@ -85,16 +135,6 @@ class LevelBar:
         self._draw(f"level {self._level:>2} {state}  {self._edges:,} edges left  {passed:.1f} s")
         self._end_line()
 
-    def _end_line(self) -> None:
-        self._stream.write("\n")
-        self._stream.flush()
-        self._length = 0
-
-    def _draw(self, text: str) -> None:
-        self._stream.write("\r" + text + " " * (self._length - len(text)))
-        self._stream.flush()
-        self._length = len(text)
-
 
 @contextmanager
 def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelBar | None]:
@@ -135,6 +175,28 @@ def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
             "progress must be True, False, None, or callable (level, tests done, tests at most, edges left), got "
             f"{progress!r}"
         )
+    yield progress
+
+
+@contextmanager
+def count_hook(progress: Callable[[int, int], object] | bool | None, what: str) -> Iterator[CountHook | None]:
+    """What an argument `progress` asks for where tasks are counted: a bar for True, nothing for False and None.
+
+    Raises
+    ------
+    TypeError
+        If it is something else and not callable.
+    """
+    if isinstance(progress, bool) or progress is None:
+        bar = CountBar(sys.stderr, what) if progress else None
+        try:
+            yield bar
+        finally:
+            if bar is not None:
+                bar.close()
+        return
+    if not callable(progress):
+        raise TypeError(f"progress must be True, False, None, or callable ({what} done, {what}), got {progress!r}")
     yield progress
 
 

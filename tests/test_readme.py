@@ -69,28 +69,32 @@ def test_the_second_command_is_that_of_continuous_integration():
 def test_python_example_prints_what_is_shown(here, capsys):
     pytest.importorskip("networkx", reason="the example exports to networkx")
     pytest.importorskip("matplotlib", reason="the example draws a picture").use("Agg")
-    block, discrete = blocks("python")
+    block, discrete, stability = blocks("python")
     names: dict = {}
     exec(compile(block, "README.md", "exec"), names)
     assert capsys.readouterr().out == blocks("text")[1]
     assert pycupc.PcAlgo.load("fit.npz").sepset == names["fit"].sepset
     exec(compile(discrete, "README.md", "exec"), names)
     assert tuple(names["fit"].edge_counts()) == (3, 2, 0)
+    exec(compile(stability, "README.md", "exec"), names)
+    assert 10 < len(names["result"].edges(threshold=0.9)) < 40
+    assert Path("stable.html").exists()
 
 
 def test_command_lines_run(here, capsys, monkeypatch):
-    steps, (run, plot, estimate, compare, doctor) = commands()[:2], commands()[2:]
-    names = [command[0] for command in (run, plot, estimate, compare, doctor)]
-    assert names == ["run", "plot", "estimate", "compare", "doctor"]
+    steps, (run, plot, stability, estimate, compare, doctor) = commands()[:2], commands()[2:]
+    names = [command[0] for command in (run, plot, stability, estimate, compare, doctor)]
+    assert names == ["run", "plot", "stability", "estimate", "compare", "doctor"]
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address))
     opened: list[str] = []
     for command in steps:  # the way to an explored graph
         assert cli.main(command) == cli.OK, command
     assert opened == [(here / "results" / "graph.html").as_uri()]
-    for command in ([*run, "--force"], plot, estimate, doctor):
+    for command in ([*run, "--force"], plot, stability, estimate, doctor):
         assert cli.main(command) == cli.OK, command
     assert (here / "results" / "manifest.json").exists()
     assert (here / "radius_mean.png").exists()
+    assert (here / "stable" / "consensus.csv").exists()
     assert cli.main([word.replace("pcalg-stable", "pycupc") for word in compare]) == cli.OK
     assert " and pycupc are equal: " in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""The command ``pycupc``: run, plot, estimate, compare, doctor; one module per command."""
+"""The command ``pycupc``: run, plot, stability, estimate, compare, doctor; one module per command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import pycupc
-from pycupc.cli import compare, doctor, estimate, plot, run
+from pycupc.cli import compare, doctor, estimate, plot, run, stability
 from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE
 from pycupc.cli.folder import FolderError
 from pycupc.cli.interrupts import interrupting
@@ -23,6 +23,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
     pycupc run --example                    analyse the example data that come with pycupc
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
     pycupc plot data-pycupc --around NAME   a picture of what is around one variable
+    pycupc stability data.csv               how often each edge is found on resamples of the rows
     pycupc estimate data.csv                number of tests and memory needed, level by level
     pycupc compare A B                      how two results differ, and at which test they first differ
     pycupc doctor                           which engines work on this machine, and why others do not
@@ -42,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pycupc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (run, plot, estimate, compare, doctor):
+    for command in (run, plot, stability, estimate, compare, doctor):
         command.add_parser(commands)
     return parser
 

@@ -24,6 +24,7 @@ PACKAGES = {
     "Parquet and Feather files": ("pyarrow",),
     "Excel files": ("openpyxl",),
     "R from Python": ("rpy2", "rpy2-rinterface"),
+    "clusters": ("distributed",),
 }
 ENGINES = ("reference", "cpu", "gpu")
 

@@ -1,8 +1,9 @@
-"""The arguments about data and tests that ``run`` and ``estimate`` share, and reading the data."""
+"""The arguments about data, tests and orientation that the commands share, and reading the data."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,9 +17,15 @@ from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
+from pycupc.estimate import labels_of
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
+from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
+
+#: Size of a file from which `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
+#: variables. A wrong guess costs nothing but a context that nobody uses.
+GPU_PAYS_FROM_BYTES = 500_000
 
 
 @runtime_checkable
@@ -63,17 +70,27 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
 
 
-def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the arguments that determine the tests; returns their group."""
+def add_test_arguments(
+    parser: argparse.ArgumentParser, *, several: bool = False, limited: bool = False
+) -> argparse._ArgumentGroup:
+    """Add the arguments that determine the tests, and return their group.
+
+    With `several`, --alpha takes several levels; with `limited`, there is --m-max.
+    """
     group = parser.add_argument_group("tests")
     add = group.add_argument
     add(
         "--alpha",
         type=probability,
-        default=0.01,
+        nargs="+" if several else None,
+        default=[0.01] if several else 0.01,
         metavar="A",
-        help="significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)",
+        help="significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
+        + ("; of several levels the first is that of the consensus graph" if several else ""),
     )
+    if limited:
+        limit = "size of the largest conditioning set (default: no limit)"
+        add("--m-max", type=level, default=math.inf, metavar="L", help=limit)
     add(
         "--engine",
         choices=(*NAMES, "schur"),
@@ -95,6 +112,42 @@ def add_test_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
     return group
+
+
+def begin_gpu(args: argparse.Namespace) -> None:
+    """Let the GPU start while the data are read, if it was asked for or the file looks large enough for it."""
+    if args.engine in ("cpu", "reference") or args.data is None:
+        return
+    with contextlib.suppress(OSError):  # `read` explains it
+        if args.engine != "auto" or args.data.stat().st_size >= GPU_PAYS_FROM_BYTES:
+            begin_context()
+
+
+def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments that say how edges are oriented; returns their group."""
+    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
+    add = group.add_argument
+    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG has the colliders found")
+    add("--conservative", action="store_true", help="orient a triple only if all of its separating sets agree")
+    add("--maj-rule", action="store_true", help="orient a triple as the majority of its separating sets imply")
+    add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
+    return group
+
+
+def check_orientation(args: argparse.Namespace) -> None:
+    """End with a usage error if the arguments about orientation contradict each other."""
+    for flag in ("conservative", "maj_rule", "solve_confl"):
+        if getattr(args, flag) and args.u2pd != "relaxed":
+            args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
+    if args.conservative and args.maj_rule:
+        args.parser.error("choose one of --conservative and --maj-rule")
+
+
+def pc_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """The arguments of `pycupc.pc` that `run` and `stability` share: all but data, alpha, progress and random_state."""
+    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
+    options |= {"numCores": args.threads, "engine": args.engine}
+    return options | fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
 
 
 def check(args: argparse.Namespace) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib.util
 import json
+import os
 import platform
 import shutil
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
@@ -17,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pycupc.apart import SecondProcess
+from pycupc.cli.command import DEVICE, OK
 from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder, elsewhere
 from pycupc.machine import available_cores, version_of
@@ -29,6 +33,43 @@ __all__ = ["MANIFEST", "Kept", "Run", "Writer", "Written", "keep", "picture_form
 
 #: Called with files begun, files, name of the file.
 Progress = Callable[[int, int, str], None]
+
+
+def add_folder_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments about the folder of results and what is shown meanwhile; returns their group."""
+    group = parser.add_argument_group("output")
+    add = group.add_argument
+    add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
+    add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
+    add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
+    add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
+    add("--quiet", action="store_true", help="print nothing but warnings and errors")
+    add("--no-progress", action="store_true", help="show no progress bars (there are none outside a terminal)")
+    return group
+
+
+def progress_wanted(args: argparse.Namespace) -> bool:
+    """Whether progress is to be shown on a terminal."""
+    return not args.quiet and not args.no_progress
+
+
+def stem(path: Path) -> str:
+    """File name without its endings: data for data.csv.gz, and for standard input."""
+    return path.name.split(".")[0].strip("-") or "data"
+
+
+def recorded(args: argparse.Namespace) -> dict[str, object]:
+    """The arguments as the manifest holds them; infinity becomes a word, which JSON lacks."""
+    values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
+    return {name: "inf" if value == float("inf") else value for name, value in values.items()}
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Note the seconds that something takes."""
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
 
 
 def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
@@ -99,7 +140,7 @@ class Writer:
 
     def _begin(self, kind: FileKind, content: Any, path: Path) -> Callable[[], None] | None:
         """Write a file, or begin to; returns what waits for its end."""
-        if not kind.modules:
+        if kind.rehearse is None:
             kind.write(content, path)
             return None
         if self._process is None:
@@ -124,12 +165,13 @@ def _finish(kind: FileKind, wait: Callable[[], None], folder: Path, out: Written
 @contextmanager
 def writer(request: Request) -> Iterator[Writer]:
     """A `Writer`, with a second process where that saves time."""
-    apart = [kind for kind in FILES if kind.modules and kind.wanted(request)]
-    if not apart or available_cores() < 2:
+    rehearsals = [kind.rehearse for kind in FILES if kind.rehearse is not None and kind.wanted(request)]
+    if not rehearsals or available_cores() < 2:
         yield Writer(request)
         return
-    modules = dict.fromkeys(module for kind in apart for module in (*kind.modules, "pycupc.cli.files"))
-    with SecondProcess(tuple(modules)) as process:
+    with SecondProcess() as process:
+        for rehearse in dict.fromkeys(rehearsals):
+            process.start(rehearse)
         yield Writer(request, process)
 
 
@@ -153,8 +195,17 @@ class Kept:
     failure: str | None = None
 
 
-def keep(fit: PcAlgo, folder: OutputFolder, writer: Writer, run: Run, progress: Progress | None = None) -> Kept:
+def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folder: OutputFolder, run: Run) -> Kept:
     """Write all files and put the folder into place; if that fails, into another folder.
+
+    Parameters
+    ----------
+    write_files : callable
+        Writes all files but the manifest into a folder.
+    facts : mapping
+        What the manifest says of the result.
+    folder : OutputFolder
+    run : Run
 
     Raises
     ------
@@ -164,9 +215,9 @@ def keep(fit: PcAlgo, folder: OutputFolder, writer: Writer, run: Run, progress: 
 
     def write(target: OutputFolder) -> Kept:
         start = time.perf_counter()
-        written = writer.write(fit, target.new, progress)
+        written = write_files(target.new)
         run.seconds["write"] = time.perf_counter() - start
-        write_manifest(target.new, fit, run, written)
+        write_manifest(target.new, facts, run, written)
         place = target.finish()
         failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"
         return Kept(place, written, failure)
@@ -182,13 +233,37 @@ def keep(fit: PcAlgo, folder: OutputFolder, writer: Writer, run: Run, progress: 
         raise
 
 
+def tell(kept: Kept, summary: str | None) -> int:
+    """Print what came out (unless None) and where it is; returns the exit code."""
+    place = f"{kept.place}{os.sep}"
+    if kept.failure is not None:
+        print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
+    if summary is not None:
+        print(summary)
+        print(f"\nResults are in {place}")
+        for name, reason in kept.written.left_out.items():
+            print(f"without {name} ({reason})")
+    return OK if kept.failure is None else DEVICE
+
+
 def sizes(p: int, request: Request) -> tuple[float, float]:
     """Bytes that the results of p variables take at least, and at most but for very dense graphs."""
     least = 1e6 + 300.0 * p
     return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
 
 
-def write_manifest(folder: Path, fit: PcAlgo, run: Run, written: Written) -> None:
+def facts_of(fit: PcAlgo) -> dict[str, Any]:
+    """What the manifest says of a result of `pc`."""
+    return {
+        "engine": fit.engine,
+        "alpha": fit.alpha,
+        "edges": dict(zip(("directed", "undirected", "bidirected"), fit.edge_counts(), strict=True)),
+        "levels": [asdict(level) for level in fit.levels],
+        "notes": fit.notes,
+    }
+
+
+def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Written) -> None:
     """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
     from pycupc.cli.doctor import PACKAGES
 
@@ -205,11 +280,7 @@ def write_manifest(folder: Path, fit: PcAlgo, run: Run, written: Written) -> Non
         "arguments": run.arguments,
         "input": run.source,
         "seconds": {name: round(seconds, 3) for name, seconds in run.seconds.items()},
-        "engine": fit.engine,
-        "alpha": fit.alpha,
-        "edges": dict(zip(("directed", "undirected", "bidirected"), fit.edge_counts(), strict=True)),
-        "levels": [asdict(level) for level in fit.levels],
-        "notes": fit.notes,
+        **facts,
         "warnings": list(run.messages),
         "files": written.files,
         "left_out": written.left_out,

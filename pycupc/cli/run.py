@@ -5,21 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, output
-from pycupc.cli.command import DEVICE, INTERRUPTED, OK, add_command
+from pycupc.cli.command import INTERRUPTED, add_command
 from pycupc.cli.files import FILES, Request
 from pycupc.cli.folder import FolderError, OutputFolder
 from pycupc.cli.interrupts import only_once
 from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.estimate import labels_of
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.progress import level_bar
 
@@ -53,33 +50,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         usage="pycupc run DATA [options]\n       pycupc run --example [options]",
     )
     inputs.add_data_arguments(parser)
-    inputs.add_test_arguments(parser).add_argument(
-        "--m-max",
-        type=inputs.level,
-        default=float("inf"),
-        metavar="L",
-        help="size of the largest conditioning set (default: no limit)",
-    )
-    _add_orientation_arguments(parser)
+    inputs.add_test_arguments(parser, limited=True)
+    orientation = inputs.add_orientation_arguments(parser)
+    orientation.add_argument("--seed", type=int, metavar="K", help="random state of --u2pd rand and retry")
     _add_output_arguments(parser)
 
 
-def _add_orientation_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
-    add = group.add_argument
-    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG has the colliders found")
-    add("--conservative", action="store_true", help="orient a triple only if all of its separating sets agree")
-    add("--maj-rule", action="store_true", help="orient a triple as the majority of its separating sets imply")
-    add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
-    add("--seed", type=int, metavar="K", help="random state of --u2pd rand and retry")
-
-
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
-    add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
-    add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
-    add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
-    add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
+    add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
     add(
         "--evidence",
@@ -87,14 +65,12 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep all correlations and r in result.npz, however many (see PcAlgo.save)",
     )
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
-    add("--quiet", action="store_true", help="print nothing but warnings and errors")
-    add("--no-progress", action="store_true", help="show no progress bars (there are none outside a terminal)")
 
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     _check_arguments(args)
-    target = args.out or Path(f"{'example' if args.example else _stem(args.data)}-pycupc")
+    target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-pycupc")
     force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
     request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
     names = (*(kind.name for kind in FILES), output.MANIFEST)
@@ -105,32 +81,27 @@ def main(args: argparse.Namespace) -> int:
         OutputFolder(target, force=force, names=names) as folder,
         output.writer(request) as writer,
     ):
-        record = output.Run(_recorded(args), messages)
-        with _timed(record.seconds, "read"), level_bar(wanted=_progress_wanted(args)) as bar:
+        inputs.begin_gpu(args)
+        record = output.Run(output.recorded(args), messages)
+        with output.timed(record.seconds, "read"), level_bar(wanted=output.progress_wanted(args)) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
-        with _timed(record.seconds, "pc"):
+        with output.timed(record.seconds, "pc"):
             fit, interruption = _fit(args, suff_stat)
         no_more_interrupts()
-        with level_bar(wanted=_progress_wanted(args)) as bar:
-            kept = output.keep(fit, folder, writer, record, None if bar is None else bar.writing)
+        with level_bar(wanted=output.progress_wanted(args)) as bar:
+            progress = None if bar is None else bar.writing
+            kept = output.keep(lambda new: writer.write(fit, new, progress), output.facts_of(fit), folder, record)
     return _report(args, fit, kept, interruption)
 
 
 def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: output.Kept, interruption: str | None) -> int:
     """Print what came out and where it is; returns the exit code."""
-    place = f"{kept.place}{os.sep}"
-    if kept.failure is not None:
-        print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
-    if interruption is not None:
-        print(f"pycupc: {interruption}; the skeleton after them is in {place}", file=sys.stderr)
-        return INTERRUPTED
-    if not args.quiet:
-        print(fit.summary())
-        print(f"\nResults are in {place}")
-        for name, reason in kept.written.left_out.items():
-            print(f"without {name} ({reason})")
-    return OK if kept.failure is None else DEVICE
+    code = output.tell(kept, None if args.quiet or interruption is not None else fit.summary())
+    if interruption is None:
+        return code
+    print(f"pycupc: {interruption}; the skeleton after them is in {kept.place}{os.sep}", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
@@ -146,32 +117,15 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
 
 def _check_arguments(args: argparse.Namespace) -> None:
     inputs.check(args)
-    for flag in ("conservative", "maj_rule", "solve_confl"):
-        if getattr(args, flag) and args.u2pd != "relaxed":
-            args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
-    if args.conservative and args.maj_rule:
-        args.parser.error("choose one of --conservative and --maj-rule")
-
-
-def _progress_wanted(args: argparse.Namespace) -> bool:
-    return not args.quiet and not args.no_progress
+    inputs.check_orientation(args)
 
 
 def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:
     """The result; and if it is only that of the levels before an interrupt, a message that says so."""
-    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
-    options |= inputs.fixed_pairs(args, labels_of(suff_stat)) | inputs.test_of(args, suff_stat)
+    options = inputs.pc_arguments(args, suff_stat)
     try:
-        with level_bar(wanted=_progress_wanted(args)) as bar:
-            fit = pycupc.pc(
-                suff_stat,
-                alpha=args.alpha,
-                numCores=args.threads,
-                engine=args.engine,
-                progress=bar,
-                random_state=args.seed,
-                **options,
-            )
+        with level_bar(wanted=output.progress_wanted(args)) as bar:
+            fit = pycupc.pc(suff_stat, alpha=args.alpha, progress=bar, random_state=args.seed, **options)
     except pycupc.Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
@@ -180,21 +134,3 @@ def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tu
         partial.notes["interrupted"] = f"skeleton after levels 0 to {partial.max_ord}, not oriented"
         return partial, f"interrupted; levels 0 to {partial.max_ord} had finished"
     return fit, None
-
-
-def _stem(path: Path) -> str:
-    """File name without its endings: data for data.csv.gz, and for standard input."""
-    return path.name.split(".")[0].strip("-") or "data"
-
-
-def _recorded(args: argparse.Namespace) -> dict[str, object]:
-    """The arguments as the manifest holds them; infinity becomes a word, which JSON lacks."""
-    values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
-    return {name: "inf" if value == float("inf") else value for name, value in values.items()}
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    start = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - start

@@ -98,6 +98,13 @@ class DiscreteSuffStat(Mapping[str, Any]):
         out.categories = categories
         return out
 
+    def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:
+        """Some of the observations, int64 (k,), with the numbers of levels of all of them."""
+        out = type(self).__new__(type(self))
+        out.__dict__ |= self.__dict__
+        out.codes = np.ascontiguousarray(self.codes[:, rows])
+        return out
+
     @property
     def n(self) -> int:
         """Number of observations."""
@@ -133,8 +140,10 @@ class DiscreteSuffStat(Mapping[str, Any]):
         return f"DiscreteSuffStat(p={self.p}, n={self.n}, {levels}, adaptDF={self.adaptDF})"
 
 
-def as_discrete_suff_stat(suffStat: Any) -> DiscreteSuffStat:
+def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuffStat:
     """Accept what `pc` and `skeleton` accept for discrete data: DiscreteSuffStat, or a mapping with dm and adaptDF.
+
+    Messages call it `name`.
 
     Raises
     ------
@@ -145,13 +154,13 @@ def as_discrete_suff_stat(suffStat: Any) -> DiscreteSuffStat:
         return suffStat
     if not isinstance(suffStat, Mapping):
         raise TypeError(
-            "suffStat must be a DiscreteSuffStat or a mapping with 'dm' (codes) and 'adaptDF', "
+            f"{name} must be a DiscreteSuffStat or a mapping with 'dm' (codes) and 'adaptDF', "
             f"got {type(suffStat).__name__}; for a table of categories use DiscreteSuffStat.from_data(table)"
         )
     missing = [key for key in ("dm", "adaptDF") if suffStat.get(key) is None]
     if missing:
         what = {"dm": "'dm' (codes, n rows and p columns)", "adaptDF": "'adaptDF' (True or False)"}
-        raise ValueError(f"suffStat lacks {' and '.join(what[key] for key in missing)}")
+        raise ValueError(f"{name} lacks {' and '.join(what[key] for key in missing)}")
     return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), adaptDF=suffStat["adaptDF"])
 
 

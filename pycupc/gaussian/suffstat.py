@@ -177,12 +177,27 @@ class SuffStat:
         refuse_incomplete(X, names)
         warn_of_counter(X, names)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
+        out = cls.from_checked(X, labels)
+        out._engine = engine
+        if progress is not None and engine is None:
+            assert out.data is not None
+            out._take(correlation(out.data, progress=progress))
+        return out
+
+    @classmethod
+    def from_checked(cls, X: Floats, labels: tuple[str, ...] | None) -> SuffStat:
+        """As `from_data`, for rows of a table that `from_data` has accepted: nothing is checked, nothing warned of.
+
+        Parameters
+        ----------
+        X : float64 (n, p)
+            Must not be changed before the correlations are computed.
+        labels : tuple of p str, or None
+        """
         out = cls.__new__(cls)
-        out._C, out.data, out._engine, out._progress = None, scaled(X), engine, None
+        out._C, out.data, out._engine, out._progress = None, scaled(X), None, None
         out._checked, out._constant_named = False, True
         (out.n, out.p), out.labels = X.shape, labels
-        if progress is not None and engine is None:
-            out._take(correlation(out.data, progress=progress))
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:

@@ -72,14 +72,22 @@ class Canvas:
         """Write text of a size in points; `options` are those of matplotlib's ``Axes.text``."""
         self.ax.text(x, y, text, fontsize=points * self.scale, **options)
 
-    def edge(self, start: Floats, end: Floats, kind: str, **options: Any) -> None:
+    def edge(self, start: Floats, end: Floats, kind: str, strength: float | None = None, **options: Any) -> None:
         """Draw an edge; `options` are those of matplotlib's ``FancyArrowPatch``."""
         from matplotlib.patches import FancyArrowPatch
 
         style, scale = EDGE_STYLES[kind], self.scale
         options.update(color=style.color, linewidth=style.width * scale, linestyle=style.dashes)
+        if strength is not None:
+            wider, opacity = emphasis(strength)
+            options.update(linewidth=style.width * scale * wider, alpha=opacity)
         ends = (start[0], start[1]), (end[0], end[1])
         self.ax.add_artist(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
+
+
+def emphasis(strength: Any) -> tuple[Any, Any]:
+    """How an edge, or several, of a strength from 0 to 1 are drawn: the factor of their width, and their opacity."""
+    return 0.4 + 1.1 * strength, 0.25 + 0.75 * strength
 
 
 def filled_figure(ax: Axes) -> Figure | None:

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
 
 
-def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, centres: Sequence[int] = ()) -> None:
-    """Draw every variable with its label, and `centres` highlighted."""
+def draw_labelled(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    ax: Axes,
+    title: str,
+    centres: Sequence[int] = (),
+    strength: Floats | None = None,
+) -> None:
+    """Draw every variable with its label, and `centres` highlighted; `strength` (m,) is that of the edges."""
     tail, head, kind = graph.edge_list()
     shown = [short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
@@ -35,10 +42,11 @@ def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: st
     fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
     fill[list(centres)] = CHOSEN
     boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True)]
-    for u, v, k in zip(tail, head, kind.tolist(), strict=True):
+    strengths = [None] * len(kind) if strength is None else strength.tolist()
+    for u, v, k, s in zip(tail, head, kind.tolist(), strengths, strict=True):
         patches = {"patchA": boxes[u], "patchB": boxes[v], "shrinkA": 1.0, "shrinkB": 1.0}
         curve = f"arc3,rad={_bend(u, v, xy, sizes)}"
-        canvas.edge(xy[u], xy[v], k, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
+        canvas.edge(xy[u], xy[v], k, s, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
     _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.sparse_graph import SparseGraph
 
@@ -48,13 +49,14 @@ def _similar(label: str, labels: Sequence[str]) -> str:
 
 def neighbourhood(
     graph: SparseGraph, labels: Sequence[str], around: Variables, radius: int, most: int
-) -> tuple[SparseGraph, list[str], list[int], str]:
+) -> tuple[SparseGraph, NDArray[np.int64], list[int], str]:
     """The part of a graph that is drawn around some variables.
 
     Returns
     -------
     graph : SparseGraph
-    labels : list of str
+    nodes : int64
+        Its variables, by their positions in the whole graph.
     centres : list of int
         Where the variables of `around` are in it.
     title : str
@@ -74,4 +76,4 @@ def neighbourhood(
         title += f": the nearest {most} of {len(nodes):,} variables"
         nodes = nodes[: max(most, len(set(centres)))]
     place = {v: i for i, v in enumerate(nodes.tolist())}
-    return graph.subgraph(nodes), [labels[v] for v in place], [place[v] for v in centres], title
+    return graph.subgraph(nodes), nodes, [place[v] for v in centres], title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.plotting.canvas import CHOSEN, EDGE_STYLES, GREY, INK, Canvas, Floats, short
+from pycupc.plotting.canvas import CHOSEN, EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
 from pycupc.plotting.layout import layout
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
@@ -26,7 +26,9 @@ HUBS = 24
 POINTS = 7.0
 
 
-def draw_network(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str) -> None:
+def draw_network(
+    graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: Floats | None = None
+) -> None:
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
     tail, head, kind = graph.edge_list()
     degree = graph.degrees()
@@ -43,7 +45,7 @@ def draw_network(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str
     low = xy.min(axis=0) - margin
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
-    _draw_edges(canvas, xy, radius, tail, head, kind)
+    _draw_edges(canvas, xy, radius, (tail, head, kind), strength)
     hubs = order[:12]
     fill = np.full(graph.p, "#e3ebf2", dtype=object)
     fill[hubs] = CHOSEN
@@ -111,15 +113,21 @@ def place_labels(xy: Floats, radius: Floats, order: Places, sizes: Floats) -> di
     return placed
 
 
-def _draw_edges(canvas: Canvas, xy: Floats, radius: Floats, tail: Places, head: Places, kind: Kinds) -> None:
+def _draw_edges(
+    canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
+) -> None:
     """Draw all edges of one kind together, which is much faster than one patch per edge."""
     from matplotlib.collections import LineCollection, PolyCollection
 
+    tail, head, kind = edges
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
         style = EDGE_STYLES[name]
         u, v = tail[kind == name], head[kind == name]
         lines = LineCollection(list(np.stack([xy[u], xy[v]], axis=1)), colors=style.color, alpha=0.55, zorder=1)
         lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=style.dashes)
+        if strength is not None and len(u):  # matplotlib refuses opacities of no lines
+            wider, opacity = emphasis(strength[kind == name])
+            lines.set(linewidths=0.45 * style.width * canvas.scale * wider, alpha=opacity)
         canvas.ax.add_collection(lines)
         ends = {UNDIRECTED: [], DIRECTED: [(v, u)], BIDIRECTED: [(v, u), (u, v)]}[name]
         for tip, source in ends:

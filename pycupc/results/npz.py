@@ -1,9 +1,9 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle.
 
-meta     JSON text: format, names of the arrays, labels, call, n, alpha, engine, max_ord, levels, notes, what set the
-         arrows
-others   the arrays of `pycupc.results.arrays`, with the evidence. Integers are stored in the smallest type that holds
-         them, compressed; float64 is stored as it is, since its random digits cannot be compressed
+meta     JSON text: format, names of the arrays, and what else the writer says; of a `PcAlgo` its labels, call, n,
+         alpha, engine, max_ord, levels, notes, what set the arrows
+others   arrays; of a `PcAlgo` those of `pycupc.results.arrays`, with the evidence. Integers are stored in the smallest
+         type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import os
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,17 +24,38 @@ from numpy.typing import NDArray
 
 from pycupc.machine import free_memory
 
-FORMAT = "pycupc-result-3"
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file holds.
+
+    Attributes
+    ----------
+    format : str
+        The format that is written.
+    name : str
+        What messages call it.
+    older : tuple of str
+        Formats that can be read as well.
+    """
+
+    format: str
+    name: str
+    older: tuple[str, ...] = ()
+
+
 #: Format 2, of versions before 0.2.0 was released, differs only in the types of its integers and in being compressed.
-READABLE = (FORMAT, "pycupc-result-2")
+RESULT = Kind("pycupc-result-3", "a result that PcAlgo.save wrote", ("pycupc-result-2",))
 
 #: No deflated data expand to more than about 1,032 times their size.
 _EXPANSION = 1040
 
 
-def write(path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def write(
+    path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDArray[Any]], kind: Kind = RESULT
+) -> None:
     """Write a file, which appears only when it is complete."""
-    text = json.dumps({"format": FORMAT, "arrays": sorted(arrays), **meta}, default=_plain)
+    text = json.dumps({"format": kind.format, "arrays": sorted(arrays), **meta}, default=_plain)
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".part")
     try:
@@ -46,7 +68,7 @@ def write(path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDA
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise
 
 
@@ -55,7 +77,7 @@ def _smallest(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if values.dtype.kind == "i" else values
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `write` wrote: meta and arrays, which are vectors of int32 or float64.
 
     Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum.
@@ -65,18 +87,18 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[A
     OSError
         The file is not there or cannot be read; FileNotFoundError, PermissionError ...
     ValueError
-        It is not a saved result of a format that this version reads, or is damaged.
+        It is no file of this kind and of a format that this version reads, or is damaged.
     """
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as members:
                 _check_sizes(members, os.fstat(file.fileno()).st_size)
                 arrays = {info.filename.removesuffix(".npy"): _array(members.read(info)) for info in members.infolist()}
-            meta = _meta(arrays)
+            meta = _meta(arrays, kind)
             return meta, {name: _vector(name, values) for name, values in arrays.items()}
         except Exception as error:  # zipfile, zlib, struct and NumPy have many for damaged files
             text = str(error) or type(error).__name__
-            raise ValueError(f"{path} is not a result that PcAlgo.save wrote, or is damaged: {text}") from error
+            raise ValueError(f"{path} is not {kind.name}, or is damaged: {text}") from error
 
 
 def _check_sizes(members: zipfile.ZipFile, size: int) -> None:
@@ -106,19 +128,20 @@ def _array(data: bytes) -> NDArray[Any]:
     return np.frombuffer(data, dtype=dtype, offset=stream.tell()).reshape(shape)
 
 
-def _meta(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
     """The meta data, taken out of the arrays."""
     if "meta" not in arrays:
         raise ValueError("it has no meta data")
     meta = json.loads(str(arrays.pop("meta")))
     if not isinstance(meta, dict):
         raise ValueError("its meta data are no JSON object")
-    if meta.get("format") not in READABLE:
+    readable = (kind.format, *kind.older)
+    if meta.get("format") not in readable:
         raise ValueError(
-            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, READABLE))}; run the "
+            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, readable))}; run the "
             "analysis again, or read the file with the version of pycupc that wrote it"
         )
-    if meta["format"] == FORMAT and meta.get("arrays") != sorted(arrays):
+    if meta["format"] == kind.format and meta.get("arrays") != sorted(arrays):
         raise ValueError(f"its arrays are {', '.join(sorted(arrays))}, those listed {meta.get('arrays')}")
     return meta
 

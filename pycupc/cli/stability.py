@@ -1,0 +1,228 @@
+"""``pycupc stability``: how often each edge is found on resamples of the rows."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pycupc.cli import inputs, output
+from pycupc.cli.command import add_command
+from pycupc.cli.files import MAX_MATRIX
+from pycupc.cli.folder import OutputFolder
+from pycupc.cli.messages import shown_warnings
+from pycupc.engines.base import EngineError
+from pycupc.results import exports
+from pycupc.results.named_graph import NamedGraph
+
+if TYPE_CHECKING:
+    from pycupc.stability import Consensus, Stability
+
+_DESCRIPTION = """\
+Find the causal graph (CPDAG) of many resamples of the rows of a table, count how often each edge is found, and write
+into a folder:
+
+    edges.csv        one line per pair that was ever adjacent, and per alpha: from, to, and the shares of the resamples
+                     in which they are adjacent, from --> to, to --> from, undirected, bidirected
+    consensus.csv    the edges of the consensus graph: pairs adjacent in at least the share --threshold
+    graph.graphml, graph.dot, graph.json       the consensus graph for other programs
+    graph.png        a picture of it, frequent edges thicker (see --plot)
+    stability.npz    the complete result, for pycupc.Stability.load
+    summary.txt      numbers of edges by frequency
+    manifest.json    versions, arguments, hash of the input, seed, timings
+    amat.csv         adjacency matrix of the consensus graph in pcalg's coding; for more than 1,000 variables with
+                     --amat
+
+Finished resamples are kept beside that folder, in DIR-resamples, until the results are written: after an interrupt the
+same command goes on from there.
+"""
+
+_EDGES = (
+    "shares of the resamples in which a pair is adjacent and has each mark; directed is from --> to, reversed to --> "
+    "from"
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = add_command(
+        commands,
+        "stability",
+        main,
+        summary="how often each edge is found on resamples of the rows",
+        description=_DESCRIPTION,
+        usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
+    )
+    inputs.add_data_arguments(parser)
+    _add_resampling_arguments(parser)
+    inputs.add_test_arguments(parser, several=True, limited=True)
+    inputs.add_orientation_arguments(parser)
+    add = output.add_folder_arguments(parser).add_argument
+    add(
+        "--threshold",
+        type=inputs.probability,
+        default=0.5,
+        metavar="T",
+        help="share of the resamples in which the edges of the consensus graph are there (default: 0.5)",
+    )
+
+
+def _add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("resamples").add_argument
+    add("--resamples", type=inputs.positive, default=100, metavar="K", help="number of resamples (default: 100)")
+    add(
+        "--scheme",
+        choices=("bootstrap", "subsample", "complementary"),
+        default="bootstrap",
+        help="n rows with replacement; a share of the rows; halves in pairs without common rows (default: bootstrap). "
+        "The last two come with bounds on false edges",
+    )
+    add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
+    add("--seed", type=int, metavar="K", help="makes the resamples reproducible (default: drawn, and written down)")
+    add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
+    add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, also afterwards")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run with parsed arguments; returns the exit code."""
+    inputs.check(args)
+    inputs.check_orientation(args)
+    if args.correlation is not None:
+        args.parser.error("--correlation gives no rows to draw; stability needs observations")
+    target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-stability")
+    force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
+    pictures = output.picture_formats(args.plot)
+    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "stability.npz", output.MANIFEST)
+    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
+        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
+        record = output.Run(output.recorded(args), messages)
+        result = _result(args, record, checkpoint)
+        consensus = result.consensus(args.threshold)
+
+        def write(new: Path) -> output.Written:
+            return _write(args, result, consensus, new, pictures)
+
+        kept = output.keep(write, _facts(result, consensus), folder, record)
+    if args.checkpoint is None and kept.failure is None:
+        from pycupc.stability.checkpoint import remove
+
+        remove(checkpoint)
+    return output.tell(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
+
+
+def _result(args: argparse.Namespace, record: output.Run, checkpoint: Path) -> Stability:
+    from pycupc.stability import stability
+
+    with output.timed(record.seconds, "read"):
+        suff_stat, record.source = inputs.read(args)
+    with output.timed(record.seconds, "stability"), _executor(args.scheduler) as executor:
+        return stability(
+            suff_stat,
+            n_resamples=args.resamples,
+            scheme=args.scheme,
+            fraction=args.fraction,
+            alpha=args.alpha,
+            random_state=args.seed,
+            executor=executor,
+            checkpoint=checkpoint,
+            progress=output.progress_wanted(args) and sys.stderr.isatty(),
+            **inputs.pc_arguments(args, suff_stat),
+        )
+
+
+@contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    """The executor of a Dask cluster, None without an address.
+
+    Raises
+    ------
+    ImportError
+        distributed is not installed.
+    EngineError
+        Nothing answers at the address.
+    """
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("--scheduler needs distributed: pip install 'pycupc[cluster]'") from error
+    try:
+        client = Client(address)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise EngineError(f"--scheduler {address}: {error}") from error
+    with client:
+        yield client.get_executor()  # type: ignore[no-untyped-call]
+
+
+def _table(graph: NamedGraph) -> str:
+    return exports.csv(exports.edge_columns(graph.sparse_graph, graph.labels, graph.edge_attributes()))
+
+
+#: The files of text: name, description, and the text of a result and its consensus graph.
+_TEXTS: tuple[tuple[str, str, Callable[[Stability, Consensus], str]], ...] = (
+    ("edges.csv", _EDGES, lambda result, _: exports.csv(result.columns())),
+    ("consensus.csv", exports.EDGE_LIST, lambda _, graph: _table(graph)),
+    ("amat.csv", exports.PCALG_AMAT, lambda _, graph: exports.amat_csv(graph.sparse_graph, graph.labels)),
+    ("graph.graphml", exports.BOTH_WAYS, lambda _, graph: graph.to_graphml()),
+    ("graph.dot", exports.EDGE_LIST, lambda _, graph: graph.to_dot()),
+    ("graph.json", exports.EDGE_LIST, lambda _, graph: graph.to_json()),
+    ("summary.txt", "numbers of edges by frequency", lambda result, _: result.summary() + "\n"),
+)
+_PICTURES = ("graph.png", "graph.svg", "graph.pdf")
+
+
+def _write(
+    args: argparse.Namespace, result: Stability, consensus: Consensus, new: Path, pictures: tuple[str, ...]
+) -> output.Written:
+    """Write every file but the manifest."""
+    written = output.Written()
+    for name, description, text in _TEXTS:
+        if name == "amat.csv" and result.p > MAX_MATRIX and not args.amat:
+            written.left_out[name] = f"{result.p:,} variables; --amat writes it"
+            continue
+        (new / name).write_text(text(result, consensus), encoding="utf-8", errors="replace", newline="\n")
+        written.files[name] = description
+    result.save(new / "stability.npz")
+    written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"
+    for ending in pictures:
+        from pycupc import plotting
+
+        path, strength = new / f"graph.{ending}", consensus.frequencies["adjacent"]
+        plotting.save(consensus.sparse_graph, consensus.labels, path, title=consensus.title, strength=strength)
+        written.files[path.name] = "picture of the consensus graph"
+    return written
+
+
+def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
+    """What the manifest says of the result."""
+    return {
+        "study": dict(result.arguments),
+        "resamples": result.n_resamples,
+        "edges_per_graph": [round(result.mean_edges(alpha), 3) for alpha in result.alphas],
+        "consensus": {
+            "alpha": consensus.alpha,
+            "threshold": consensus.threshold,
+            "edges": dict(zip(("directed", "undirected", "bidirected"), consensus.edge_counts(), strict=True)),
+        },
+    }
+
+
+def _about(result: Stability, consensus: Consensus) -> str:
+    """The consensus graph in a sentence, with a bound on its false edges if one holds."""
+    directed, undirected, bidirected = consensus.edge_counts()
+    text = (
+        f"consensus at alpha {consensus.alpha:g}, threshold {consensus.threshold:g}: {len(consensus.sparse_graph):,} "
+        f"edges ({directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected)"
+    )
+    try:
+        bound = result.bound(consensus.threshold)
+    except ValueError:  # none is known for this scheme
+        return text
+    return text + (f"\nexpected false edges: at most {bound:.3g} (see Stability.bound)" if math.isfinite(bound) else "")

@@ -1,0 +1,27 @@
+"""How sure is each edge? The PC algorithm on many resamples of the rows, and how often each edge comes out.
+
+    resampling.py     which rows a resample has: a pure function of seed and index
+    rows.py           the data, and a resample of them as `pc` takes it
+    study.py          what is run on every resample, and one resample of it
+    tally.py          how often each edge was found
+    processes.py      resamples in this process, or on an executor
+    checkpoint.py     finished resamples in a folder
+    run.py            `stability`, which puts these together
+    result.py         `Stability`, which it returns; summary.py its text, saved.py its file
+    consensus.py      the graph of the stable edges
+    bounds.py         how many of these are expected to be false
+
+References
+----------
+Meinshausen and Buehlmann (2010), Stability selection, JRSS B 72, 417-473. Shah and Samworth (2013), Variable selection
+with error control: another look at stability selection, JRSS B 75, 55-80. Friedman, Goldszmidt and Wyner (1999), Data
+analysis with Bayesian networks: a bootstrap approach, UAI.
+"""
+
+from __future__ import annotations
+
+from pycupc.stability.consensus import Consensus
+from pycupc.stability.result import Stability
+from pycupc.stability.run import StabilityError, StabilityInterrupted, stability
+
+__all__ = ["Consensus", "Stability", "StabilityError", "StabilityInterrupted", "stability"]

@@ -1,0 +1,133 @@
+"""How many falsely selected edges to expect, from the two theorems of the literature.
+
+Notation, for one alpha: an edge is *selected* if the two variables are adjacent in at least a share `threshold` of the
+graphs of the resamples; q is the mean number of edges of these graphs; N is the number of pairs of variables that could
+be adjacent. Both theorems are on the adjacencies; they say nothing about arrowheads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+Method = Literal["meinshausen-buehlmann", "worst-case", "unimodal"]
+
+#: The methods that hold for each scheme, the default first.
+METHODS: dict[str, tuple[Method, ...]] = {
+    "bootstrap": (),
+    "subsample": ("meinshausen-buehlmann",),
+    "complementary": ("worst-case", "unimodal"),
+}
+
+
+def meinshausen_buehlmann(q: float, n_pairs: int, threshold: float) -> float:
+    """Bound on the expected number of false edges: q^2 / ((2 threshold - 1) N).
+
+    Parameters
+    ----------
+    q : float
+        Mean number of edges in the graph of a subsample of half of the rows.
+    n_pairs : int
+        N, pairs that could be adjacent.
+    threshold : float in (1/2, 1]
+
+    Returns
+    -------
+    float
+        Infinite for a threshold of at most 1/2, to which the theorem does not apply.
+
+    Notes
+    -----
+    Theorem 1 of Meinshausen and Buehlmann (2010). Assumes that the pairs without an edge in the true graph are
+    exchangeable, that is, each of them is as likely to be selected as every other; that PC is not worse than guessing
+    pairs at random; and that the frequencies are those of all subsamples of half of the rows, which many resamples
+    come near to. For causal graphs the first assumption is at best an approximation: pairs with a short indirect path
+    are selected more often than unconnected ones.
+    """
+    return q * q / ((2 * threshold - 1) * n_pairs) if threshold > 0.5 else math.inf
+
+
+def worst_case(q: float, n_pairs: int, threshold: float) -> float:
+    """Bound on the expected number of selected edges of low selection probability: q^2 / ((2 threshold - 1) N).
+
+    Parameters
+    ----------
+    q, n_pairs, threshold
+        As in `meinshausen_buehlmann`.
+
+    Notes
+    -----
+    Theorem 1 of Shah and Samworth (2013), for complementary pairs, with theta = q / N. It assumes nothing about the
+    data or the procedure, but what it bounds is the expected number of selected pairs that PC finds, on half of the
+    rows, with a probability of at most q / N. These are the false edges if each pair without an edge is found at most
+    as often as an average pair. It holds for any number of pairs of subsamples.
+    """
+    return meinshausen_buehlmann(q, n_pairs, threshold)
+
+
+def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> float:
+    """The bound of `worst_case` times a smaller constant, under an assumption of unimodality.
+
+    Parameters
+    ----------
+    q, n_pairs, threshold
+        As in `meinshausen_buehlmann`.
+    n_resamples : int
+        2 B, where B is the number of complementary pairs.
+
+    Returns
+    -------
+    float
+        Infinite where the theorem does not apply: q / N above 1 / sqrt(3), or a threshold that is too close to 1/2.
+
+    Notes
+    -----
+    Theorem 2 of Shah and Samworth (2013): the bound is C q^2 / N with
+
+        C = 1 / (2 (2 threshold - 1 - 1 / (2 B)))              for thresholds up to 3/4
+        C = 4 (1 - threshold + 1 / (2 B)) / (1 + 1 / B)        beyond
+
+    It assumes in addition to `worst_case` that for each pair of low selection probability the share of complementary
+    pairs of which *both* halves have the edge has a unimodal distribution. A threshold between two multiples of
+    1 / (2 B) selects what the larger multiple selects, and has its bound.
+    """
+    B, theta = n_resamples // 2, q / n_pairs
+    tau = math.ceil(round(threshold * 2 * B, 9)) / (2 * B)
+    if theta > 1 / math.sqrt(3) or not 0.5 + min(theta**2, 1 / (2 * B) + 0.75 * theta**2) < tau <= 1:
+        return math.inf
+    if tau <= 0.75:
+        factor = 2 * tau - 1 - 1 / (2 * B)
+        return q * q / n_pairs / (2 * factor) if factor > 0 else math.inf
+    return q * q / n_pairs * 4 * (1 - tau + 1 / (2 * B)) / (1 + 1 / B)
+
+
+def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples: int) -> float:
+    """The bound of a method, at least 0."""
+    if not n_pairs:
+        return 0.0
+    if method == "unimodal":
+        return unimodal(q, n_pairs, threshold, n_resamples)
+    return {"meinshausen-buehlmann": meinshausen_buehlmann, "worst-case": worst_case}[method](q, n_pairs, threshold)
+
+
+def checked_method(method: str | None, scheme: str, fraction: float) -> Method:
+    """The method asked for, or the default of the scheme.
+
+    Raises
+    ------
+    ValueError
+        No bound holds for the scheme, or not this one.
+    """
+    if method is not None and method not in get_args(Method):
+        raise ValueError(f"method must be one of {', '.join(map(repr, get_args(Method)))}, got {method!r}")
+    holding = METHODS[scheme] if fraction == 0.5 else ()
+    if not holding:
+        drawn = "bootstrap resamples" if scheme == "bootstrap" else f"subsamples of a share of {fraction:g}"
+        raise ValueError(
+            f"no bound is known for {drawn}: the theorems are on subsamples of half of the rows; run with "
+            "scheme='complementary' or scheme='subsample'"
+        )
+    if method is not None and method not in holding:
+        needed = next(scheme for scheme, methods in METHODS.items() if method in methods)
+        raise ValueError(f"method={method!r} needs scheme={needed!r}; the resamples are of scheme={scheme!r}")
+    return holding[0] if method is None else method

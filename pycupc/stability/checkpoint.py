@@ -1,0 +1,196 @@
+"""Finished resamples in a folder, so that a run that was killed goes on where it was.
+
+    study.json              the format, and everything that decides the answer (`Study.identity`)
+    resample-000012.npz     what is kept of resample 12; it appears only when it is complete
+
+Every file names the study that it belongs to, and several runs of the same study may share a folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.results import npz
+from pycupc.stability.study import Outcome
+from pycupc.stability.tally import BIDIRECTED, Edges
+
+FORMAT = "pycupc-checkpoint-1"
+KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
+_STUDY = "study.json"
+#: Seconds after which an unfinished file is taken for one that a killed run has left.
+_ABANDONED = 3600
+
+
+class Checkpoint:
+    """The folder of one study.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made if it is not there.
+    identity : mapping
+        `Study.identity`.
+    key : str
+        `Study.key`.
+    p, n_alphas : int
+        Variables and alphas.
+
+    Raises
+    ------
+    ValueError
+        The folder holds something else, or another study; the message names the first differences.
+    OSError
+        It cannot be read or written.
+    """
+
+    def __init__(
+        self, folder: str | PathLike[str], identity: Mapping[str, Any], key: str, p: int, n_alphas: int
+    ) -> None:
+        self.folder, self._key, self._p, self._n_alphas = Path(folder), key, p, n_alphas
+        found = _read_study(self.folder)
+        if found is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write_text(self.folder / _STUDY, json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n")
+        elif found != identity:
+            differences = _differences(found, identity)
+            raise ValueError(
+                f"checkpoint {folder} is of another study: {differences}; name another folder, or delete it"
+            )
+        for part in self.folder.glob(".resample-*.part"):
+            with contextlib.suppress(OSError):
+                if time.time() - part.stat().st_mtime > _ABANDONED:
+                    part.unlink()
+
+    def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
+        """The finished resamples below `n_resamples`.
+
+        Raises
+        ------
+        ValueError
+            A file is damaged, or of another study; the message names it.
+        """
+        for i in range(n_resamples):
+            path = self._path(i)
+            if path.exists():
+                yield self._read(path, i)
+
+    def keep(self, outcome: Outcome) -> None:
+        """Write a finished resample."""
+        arrays: dict[str, NDArray[Any]] = {
+            "n_tests": outcome.n_tests.astype(np.float64),
+            "constant": outcome.constant,
+            "n_copies": np.array([outcome.n_copies]),
+        }
+        for k, edges in enumerate(outcome.edges):
+            arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
+        npz.write(self._path(outcome.index), {"study": self._key, "index": outcome.index}, arrays, KIND)
+
+    def _path(self, i: int) -> Path:
+        return self.folder / f"resample-{i:06}.npz"
+
+    def _read(self, path: Path, i: int) -> Outcome:
+        remedy = "delete the file, and the resample is computed again"
+        try:
+            meta, arrays = npz.read(path, KIND)
+        except ValueError as error:
+            raise ValueError(f"{error}; {remedy}") from error
+        try:
+            if (meta["study"], meta["index"]) != (self._key, i):
+                raise ValueError("it is a resample of another study, or another resample")
+            return self._outcome(arrays, i)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}; {remedy}") from error
+
+    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int) -> Outcome:
+        n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
+        wrong = n_tests.shape != (self._n_alphas,) or not np.isfinite(n_tests).all() or copies.shape != (1,)
+        if wrong or int(constant.max(initial=0)) >= self._p or (np.diff(constant) <= 0).any():
+            raise ValueError("its numbers are out of range")
+        edges = tuple(self._edges(arrays, k) for k in range(self._n_alphas))
+        return Outcome(i, edges, n_tests.astype(np.int64), constant.astype(np.int64), int(copies[0]))
+
+    def _edges(self, arrays: Mapping[str, NDArray[Any]], k: int) -> Edges:
+        low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
+        pairs = low.astype(np.int64) * self._p + high
+        wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
+        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > BIDIRECTED:
+            raise ValueError("its edges are out of range")
+        return Edges(low, high, kind.astype(np.uint8))
+
+
+def remove(folder: str | PathLike[str]) -> None:
+    """Delete the files that a checkpoint has written, and the folder if nothing else is in it."""
+    with contextlib.suppress(OSError):
+        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY):
+            path.unlink(missing_ok=True)
+        Path(folder).rmdir()
+
+
+def seed_in(folder: str | PathLike[str]) -> int | None:
+    """The seed of the study in a folder, None if it holds none.
+
+    Raises
+    ------
+    ValueError
+        The folder holds something else, or is damaged.
+    """
+    found = _read_study(Path(folder))
+    if found is None:
+        return None
+    if type(found.get("random_state")) is not int:
+        raise ValueError(f"{Path(folder) / _STUDY} is damaged: it has no random_state")
+    return int(found["random_state"])
+
+
+def _read_study(folder: Path) -> dict[str, Any] | None:
+    """What study.json says of the study, None if the folder is not there or empty."""
+    path = folder / _STUDY
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"checkpoint {folder} is not a folder")
+    if not path.exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise ValueError(
+                f"checkpoint {folder} holds other files and no {_STUDY}; name a folder that is empty or not there"
+            )
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}, this version reads {FORMAT!r}")
+        if not isinstance(content["study"], dict):
+            raise ValueError("it names no study")
+    except (KeyError, TypeError, ValueError) as error:  # JSON and UTF-8 errors are ValueErrors
+        raise ValueError(f"{path} is not a checkpoint of pycupc.stability, or is damaged: {error}") from error
+    return dict(content["study"])
+
+
+def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """The arguments that differ, with their values where they are short."""
+    names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
+    texts = []
+    for name in names:
+        before, now = found.get(name), wanted.get(name)
+        hashes = any(isinstance(value, str) and len(value) == 64 for value in (before, now))
+        texts.append(f"{name} differ" if hashes else f"{name} was {before!r}, now {now!r}")
+    return "; ".join(texts[:5]) + ("; ..." if len(texts) > 5 else "")
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write a file, which appears only when it is complete."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)

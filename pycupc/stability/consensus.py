@@ -1,0 +1,121 @@
+"""The graph of the edges that were found in enough resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc import plotting
+from pycupc.results.named_graph import NamedGraph
+from pycupc.sparse_graph import SparseGraph
+from pycupc.stability.tally import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Columns of frequencies, in tables and as attributes of edges.
+FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Consensus(NamedGraph):
+    """The graph of the stable edges.
+
+    It has the methods of a result of `pycupc.pc` that need the graph only: `edges`, `amat`, `matrix`, `to_networkx`,
+    `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`. The frequencies are attributes of its edges.
+
+    Attributes
+    ----------
+    labels, sparse_graph
+        See `NamedGraph`.
+    alpha : float
+    threshold : float
+        Share of the resamples in which the two variables of an edge are at least adjacent.
+    n_resamples : int
+    frequencies : mapping of str to float64 (m,)
+        adjacent, directed, reversed, undirected, bidirected: share of the resamples with the edge, and with each mark,
+        in the order of ``sparse_graph.edge_list()``. "directed" is from --> to as the edge is listed, "reversed" the
+        other way.
+
+    Notes
+    -----
+    The mark of an edge is the one that more than half of the graphs have in which the two variables are adjacent; where
+    no mark has that majority the edge is undirected. The arrows are chosen edge by edge, so that together they need not
+    be a CPDAG; there may even be a cycle.
+    """
+
+    alpha: float
+    threshold: float
+    n_resamples: int
+    frequencies: Mapping[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, labels: tuple[str, ...], counts: Counts, *, alpha: float, threshold: float, n_resamples: int
+    ) -> Consensus:
+        """The pairs that were adjacent in at least ``threshold * n_resamples`` of the graphs."""
+        stable = np.flatnonzero(counts.adjacent >= least_count(threshold, n_resamples))
+        kinds = counts.kinds[stable]
+        majority = 2 * kinds > kinds.sum(axis=1, keepdims=True)
+        mark = np.where(majority.any(axis=1), majority.argmax(axis=1), UNDIRECTED)
+        forward = np.array([1, 0, 1, 2], dtype=np.int8)[mark]
+        backward = np.array([0, 1, 1, 2], dtype=np.int8)[mark]
+        graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], forward, backward)
+        frequencies = listed_frequencies(kinds, mark == BACKWARD, n_resamples)
+        return cls(
+            labels=labels,
+            sparse_graph=graph,
+            alpha=alpha,
+            threshold=threshold,
+            n_resamples=n_resamples,
+            frequencies=frequencies,
+        )
+
+    def edge_attributes(self) -> dict[str, NDArray[Any]]:
+        return dict(self.frequencies)
+
+    @property
+    def title(self) -> str:
+        """What a picture says of the graph."""
+        return (
+            f"{plotting.describe(self.sparse_graph)}\n"
+            f"adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, alpha {self.alpha:g}; "
+            "the more often, the thicker and darker"
+        )
+
+    def plot(self, **options: Any) -> Axes:
+        """Draw the graph, the more frequent edges thicker and darker; `options` are those of `pycupc.plotting.plot`."""
+        title = self.title if options.get("around") is None else None
+        defaults = {"strength": self.frequencies["adjacent"], "title": title}
+        return plotting.plot(self.sparse_graph, self.labels, **{**defaults, **options})
+
+    def __repr__(self) -> str:
+        return (
+            f"{super().__repr__()[:-1]}, adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, "
+            f"alpha {self.alpha:g}>"
+        )
+
+
+def least_count(threshold: float, n_resamples: int) -> int:
+    """The least number of resamples that is a share of at least `threshold`, and at least 1."""
+    return max(1, int(np.ceil(round(threshold * n_resamples, 9))))
+
+
+def listed_frequencies(kinds: NDArray[np.int32], turned: NDArray[np.bool_], n_resamples: int) -> dict[str, Floats]:
+    """The columns of frequencies of edges that are listed from low to high, or from high to low where `turned`."""
+    share = kinds / max(n_resamples, 1)
+    forward, backward = share[:, FORWARD], share[:, BACKWARD]
+    columns = (
+        kinds.sum(axis=1) / max(n_resamples, 1),
+        np.where(turned, backward, forward),
+        np.where(turned, forward, backward),
+        share[:, UNDIRECTED],
+        share[:, BIDIRECTED],
+    )
+    return dict(zip(FREQUENCIES, columns, strict=True))

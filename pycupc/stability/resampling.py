@@ -1,0 +1,97 @@
+"""Which rows a resample has: a pure function of the seed and the index of the resample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scheme = Literal["bootstrap", "subsample", "complementary"]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The resamples of a table of n rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the data.
+    scheme : {"bootstrap", "subsample", "complementary"}
+        n rows drawn with replacement; a share of the rows, each at most once; halves of the rows, where the resamples
+        2k and 2k + 1 have no row in common.
+    fraction : float in (0, 1)
+        Share of the rows in a subsample, rounded down to whole rows.
+    seed : int, at least 0
+
+    Raises
+    ------
+    TypeError, ValueError
+        One of them is not that, or a resample would have fewer than 2 rows.
+    """
+
+    n: int
+    scheme: Scheme
+    fraction: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.scheme not in get_args(Scheme):
+            raise ValueError(f"scheme must be one of {', '.join(map(repr, get_args(Scheme)))}, got {self.scheme!r}")
+        if isinstance(self.fraction, bool) or not isinstance(self.fraction, (int, float, np.integer, np.floating)):
+            raise TypeError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
+        if not 0 < self.fraction < 1:
+            raise ValueError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
+        object.__setattr__(self, "fraction", float(self.fraction))
+        if self.fraction != 0.5 and self.scheme != "subsample":
+            size = "as many rows as the data" if self.scheme == "bootstrap" else "half of the rows"
+            raise ValueError(
+                f"fraction={self.fraction!r} needs scheme='subsample': with {self.scheme!r} a resample has {size}"
+            )
+        if self.size < 2:
+            raise ValueError(f"fraction={self.fraction!r} of {self.n} rows leaves {self.size}; at least 2 are needed")
+
+    @property
+    def size(self) -> int:
+        """Rows of a resample."""
+        return self.n if self.scheme == "bootstrap" else int(self.n * self.fraction)
+
+    def indices(self, i: int) -> NDArray[np.int64]:
+        """The rows of resample `i`, ascending; with "bootstrap" a row may occur several times."""
+        if self.scheme == "bootstrap":
+            rows = self._generator(i).integers(self.n, size=self.n)
+        elif self.scheme == "subsample":
+            rows = self._generator(i).permutation(self.n)[: self.size]
+        else:
+            shuffled = self._generator(i // 2).permutation(self.n)
+            rows = shuffled[i % 2 * self.size :][: self.size]
+        return np.sort(rows).astype(np.int64, copy=False)
+
+    def random_state(self, i: int) -> int:
+        """The `random_state` of `pycupc.pc` on resample `i`, which matters to u2pd="rand" and "retry" only."""
+        return int(np.random.SeedSequence(self.seed, spawn_key=(i, 1)).generate_state(1)[0])
+
+    def _generator(self, k: int) -> np.random.Generator:
+        """That of ``SeedSequence(seed).spawn(k + 1)[k]``."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(k,)))
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that `random_state` stands for: itself, one drawn from a generator, or a fresh one below 2^32 for None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none of these.
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        raise TypeError(f"random_state must be a whole number, a numpy.random.Generator or None, got {random_state!r}")
+    if random_state < 0:
+        raise ValueError(f"random_state must be 0 or more, got {random_state}")
+    return int(random_state)

@@ -1,0 +1,340 @@
+"""`Stability`: how often each edge was found in the graphs of the resamples."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.results.named_graph import NamedGraph
+from pycupc.stability import bounds, saved
+from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
+from pycupc.stability.resampling import Resampling
+from pycupc.stability.summary import summary
+from pycupc.stability.tally import BACKWARD, FORWARD, Counts
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Stability:
+    """Frequencies of edges over resamples, what `pycupc.stability` returns.
+
+    Where a method has the argument `alpha`, it is one of those of the run, and by default the first of them. Two
+    results are equal (``==``) if they have the same variables, resamples and frequencies.
+
+    Attributes
+    ----------
+    labels : tuple of p str
+    alphas : tuple of float
+        In the order in which they were given.
+    resampling : Resampling
+        Rows, scheme, fraction and seed.
+    resamples : int64 (n_resamples,)
+        The resamples that are counted: 0, 1, ..., unless the run was interrupted.
+    counts : tuple of Counts
+        For each alpha the pairs that were ever adjacent, and in how many graphs with each mark.
+    n_tests : int64 (n_resamples, number of alphas)
+        Tests, as pcalg counts them.
+    n_constant, n_copies : int64 (n_resamples,)
+        Variables that were constant in each resample, which then have no edges (except fixedEdges); variables that were
+        equal to another one.
+    constant : int64 (p,)
+        Resamples in which each variable was constant.
+    n_pairs, n_fixed : int
+        Pairs that are tested, neither in fixedGaps nor in fixedEdges; pairs of fixedEdges.
+    arguments : dict
+        What decided the answer: the arguments, large ones and the data by their hash.
+    """
+
+    labels: tuple[str, ...]
+    alphas: tuple[float, ...]
+    resampling: Resampling
+    resamples: Ints
+    counts: tuple[Counts, ...]
+    n_tests: Ints
+    n_constant: Ints
+    n_copies: Ints
+    constant: Ints
+    n_pairs: int
+    n_fixed: int
+    arguments: Mapping[str, Any]
+
+    @property
+    def n_resamples(self) -> int:
+        """Resamples that are counted."""
+        return len(self.resamples)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
+    @property
+    def random_state(self) -> int:
+        """The seed, with which the run can be repeated."""
+        return self.resampling.seed
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stability):
+            return NotImplemented
+        mine, others = saved.meta(self), saved.meta(other)
+        a, b = saved.arrays(self), saved.arrays(other)
+        return mine == others and a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- resamples ----------------------------------------------------------------------------------------------------
+
+    def indices(self, i: int) -> Ints:
+        """The rows of resample `i`, 0-based, ascending: its graph is that of ``pycupc.pc(data[indices(i)], ...)``."""
+        if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or i < 0:
+            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
+        return self.resampling.indices(int(i))
+
+    # -- edges --------------------------------------------------------------------------------------------------------
+
+    def edges(self, threshold: float = 0.5, alpha: float | None = None) -> pd.DataFrame:
+        """The pairs adjacent in at least a share `threshold` of the resamples, the most frequent first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            from, to, adjacent, directed, reversed, undirected, bidirected (shares of the resamples), alpha. from --> to
+            is the more frequent of the two directions: "directed" is its share, "reversed" that of the other.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `threshold` is not from 0 to 1, or `alpha` none of the run.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.edge_columns(threshold, alpha))
+
+    def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
+        """The columns of `edges`."""
+        counts, share = self._counts(alpha), _checked_share("threshold", threshold)
+        kept = np.flatnonzero(counts.adjacent >= least_count(share, self.n_resamples))
+        kept = kept[np.argsort(-counts.adjacent[kept], kind="stable")]
+        low, high, kinds = counts.low[kept], counts.high[kept], counts.kinds[kept]
+        turned = kinds[:, BACKWARD] > kinds[:, FORWARD]
+        names = np.array(self.labels, dtype=object)
+        ends = {"from": names[np.where(turned, high, low)], "to": names[np.where(turned, low, high)]}
+        level = np.full(len(kept), self._alpha(alpha))
+        return {**ends, **listed_frequencies(kinds, turned, self.n_resamples), "alpha": level}
+
+    def to_pandas(self, threshold: float = 0.0) -> pd.DataFrame:
+        """`edges` for all alphas, one after the other."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns(threshold))
+
+    def columns(self, threshold: float = 0.0) -> dict[str, NDArray[Any]]:
+        """The columns of `to_pandas`."""
+        parts = [self.edge_columns(threshold, alpha) for alpha in self.alphas]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def path(self, threshold: float = 0.0) -> pd.DataFrame:
+        """How the frequency of each pair changes with alpha: from, to, and a column for each alpha, ascending.
+
+        A pair is there if at some alpha it is adjacent in at least a share `threshold` of the resamples; the most
+        frequent pairs come first.
+        """
+        import pandas as pd
+
+        share = _checked_share("threshold", threshold)
+        ascending = sorted(self.alphas)
+        keys = np.unique(np.concatenate([self._keys(alpha) for alpha in ascending]))
+        table = np.zeros((len(keys), len(ascending)), dtype=np.int64)
+        for column, alpha in enumerate(ascending):
+            table[keys.searchsorted(self._keys(alpha)), column] = self._counts(alpha).adjacent
+        largest = table.max(axis=1)
+        kept = np.flatnonzero(largest >= least_count(share, self.n_resamples))
+        kept = kept[np.argsort(-largest[kept], kind="stable")]
+        names = np.array(self.labels, dtype=object)
+        low, high = np.divmod(keys[kept], max(self.p, 1))
+        out = pd.DataFrame(table[kept] / max(self.n_resamples, 1), columns=ascending)
+        out.insert(0, "from", names[low])
+        out.insert(1, "to", names[high])
+        return out
+
+    def mean_edges(self, alpha: float | None = None) -> float:
+        """Mean number of edges of the graphs of the resamples."""
+        return float(self._counts(alpha).adjacent.sum()) / max(self.n_resamples, 1)
+
+    def frequencies(self, graph: NamedGraph, alpha: float | None = None) -> Floats:
+        """The share of the resamples in which each edge of a graph of the same variables is there, float64 (m,).
+
+        The order is that of ``graph.edges()``, so that ``fit.explore(stability=result.frequencies(fit))`` shows them on
+        the page of `fit`.
+
+        Raises
+        ------
+        ValueError
+            If the graph has other variables.
+        """
+        if tuple(graph.labels) != self.labels:
+            raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
+        edges, keys, counts = graph.sparse_graph, self._keys(alpha), self._counts(alpha)
+        if not len(keys):
+            return np.zeros(len(edges))
+        at = np.minimum(keys.searchsorted(edges.keys), len(keys) - 1)
+        return np.where(keys[at] == edges.keys, counts.adjacent[at], 0) / max(self.n_resamples, 1)
+
+    # -- graphs -------------------------------------------------------------------------------------------------------
+
+    def consensus(self, threshold: float = 0.5, alpha: float | None = None) -> Consensus:
+        """The graph of the pairs that are adjacent in at least a share `threshold` of the resamples.
+
+        `Consensus` describes how the mark of an edge is chosen.
+        """
+        share = _checked_share("threshold", threshold)
+        return Consensus.of(
+            self.labels, self._counts(alpha), alpha=self._alpha(alpha), threshold=share, n_resamples=self.n_resamples
+        )
+
+    def to_networkx(self, threshold: float = 0.0, alpha: float | None = None) -> networkx.DiGraph:
+        """`consensus` as networkx.DiGraph with the frequencies as attributes; by default of all pairs ever adjacent."""
+        return self.consensus(threshold, alpha).to_networkx()
+
+    def to_graphml(self, threshold: float = 0.0, alpha: float | None = None) -> str:
+        """`consensus` as GraphML text with the frequencies as attributes; by default of all pairs ever adjacent."""
+        return self.consensus(threshold, alpha).to_graphml()
+
+    def plot(self, threshold: float = 0.5, alpha: float | None = None, **options: Any) -> Axes:
+        """Draw `consensus`, more frequent edges thicker and darker; `options` are those of `pycupc.plotting.plot`."""
+        return self.consensus(threshold, alpha).plot(**options)
+
+    # -- error control ------------------------------------------------------------------------------------------------
+
+    def bound(self, threshold: float, alpha: float | None = None, method: bounds.Method | None = None) -> float:
+        """Bound on the expected number of false edges among those of `edges(threshold)`.
+
+        Parameters
+        ----------
+        threshold : float
+            Above 1/2; at or below it no bound holds, and the answer is infinite.
+        alpha : float, optional
+        method : {"meinshausen-buehlmann", "worst-case", "unimodal"}, optional
+            The first for scheme "subsample", the other two for "complementary", where "worst-case" is the default. The
+            functions of these names in `pycupc.stability.bounds` state what each bounds and what it assumes.
+
+        Returns
+        -------
+        float
+            Edges; adjacencies, whatever their marks. Pairs of fixedEdges are not counted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The scheme has no bound, or not this one; the run was interrupted between two halves.
+        """
+        share = _checked_share("threshold", threshold)
+        return self._bound(alpha, method)(share)
+
+    def threshold_for(self, n_false: float, alpha: float | None = None, method: bounds.Method | None = None) -> float:
+        """The smallest threshold whose `bound` is at most `n_false` edges, among the multiples of 1 / n_resamples.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is none: q, the mean number of edges of a graph, is too large, so that alpha must be smaller; or see
+            `bound`.
+        """
+        if isinstance(n_false, bool) or not isinstance(n_false, (int, float, np.integer, np.floating)):
+            raise TypeError(f"n_false must be a number of edges, got {n_false!r}")
+        if not n_false > 0:
+            raise ValueError(f"n_false must be a number of edges above 0, got {n_false!r}")
+        bound = self._bound(alpha, method)
+        shares = np.arange(1, self.n_resamples + 1) / self.n_resamples
+        found = next((float(share) for share in shares if bound(float(share)) <= n_false), None)
+        if found is None:
+            raise ValueError(
+                f"no threshold bounds the expected number of false edges by {n_false:g}: with {self._q(alpha):.1f} "
+                f"edges per graph the bound is {bound(1.0):.3g} at threshold 1; take a smaller alpha"
+            )
+        return found
+
+    def _bound(self, alpha: float | None, method: bounds.Method | None) -> Callable[[float], float]:
+        """The bound as a function of the threshold."""
+        scheme = self.resampling.scheme
+        chosen = bounds.checked_method(method, scheme, self.resampling.fraction)
+        pairs, sizes = np.unique(self.resamples // 2, return_counts=True)
+        if scheme == "complementary" and (not len(pairs) or (sizes != 2).any()):
+            raise ValueError("the bound needs both halves of every pair; the run was interrupted between two halves")
+        q, n_resamples = self._q(alpha), self.n_resamples
+        return lambda share: bounds.bound(chosen, q, self.n_pairs, share, n_resamples)
+
+    def _q(self, alpha: float | None) -> float:
+        """Mean number of edges per graph, those of fixedEdges not counted."""
+        return self.mean_edges(alpha) - self.n_fixed
+
+    # -- texts and files ----------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        alphas = ", ".join(f"{alpha:g}" for alpha in self.alphas)
+        return (
+            f"<Stability: {self.p:,} variables, {self.n_resamples:,} resamples ({self.resampling.scheme}), "
+            f"alpha {alphas}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary."""
+        return f"<pre>{html.escape(self.summary())}</pre>"
+
+    def summary(self) -> str:
+        """Size of the study and numbers of edges by frequency, as text."""
+        return summary(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything into one .npz file (no pickle), which appears only when it is complete."""
+        saved.write(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Stability:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        OSError
+            If there is no such file (FileNotFoundError), or it cannot be read.
+        ValueError
+            If it is not a saved result or is damaged.
+        """
+        return cls(**saved.read(path))
+
+    # -- by alpha -----------------------------------------------------------------------------------------------------
+
+    def _alpha(self, alpha: float | None) -> float:
+        if alpha is None:
+            return self.alphas[0]
+        if alpha not in self.alphas:
+            raise ValueError(f"alpha must be one of {', '.join(f'{a:g}' for a in self.alphas)}, got {alpha!r}")
+        return float(alpha)
+
+    def _counts(self, alpha: float | None) -> Counts:
+        return self.counts[self.alphas.index(self._alpha(alpha))]
+
+    def _keys(self, alpha: float | None) -> Ints:
+        counts = self._counts(alpha)
+        return counts.low.astype(np.int64) * self.p + counts.high
+
+
+def _checked_share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+    return float(value)

@@ -1,0 +1,130 @@
+"""A `Stability` as a file, and back; what must hold of such a file before anything is computed from it.
+
+meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments
+arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
+          n_tests (float64: resample by resample, the alphas of each one after the other),
+          and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.errors import check_labels
+from pycupc.results import npz
+from pycupc.stability.resampling import Resampling
+from pycupc.stability.tally import Counts
+
+if TYPE_CHECKING:
+    from pycupc.stability.result import Stability
+
+KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
+
+
+def write(result: Stability, path: str | PathLike[str]) -> None:
+    """Write a file, which appears only when it is complete."""
+    npz.write(path, meta(result), arrays(result), KIND)
+
+
+def meta(result: Stability) -> dict[str, Any]:
+    """What is no array."""
+    resampling = result.resampling
+    return {
+        "labels": list(result.labels),
+        "alphas": list(result.alphas),
+        "n": resampling.n,
+        "scheme": resampling.scheme,
+        "fraction": resampling.fraction,
+        "random_state": resampling.seed,
+        "n_pairs": result.n_pairs,
+        "n_fixed": result.n_fixed,
+        "arguments": dict(result.arguments),
+    }
+
+
+def arrays(result: Stability) -> dict[str, NDArray[Any]]:
+    """What is an array, all of one dimension."""
+    out: dict[str, NDArray[Any]] = {
+        name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")
+    }
+    out["n_tests"] = result.n_tests.astype(np.float64).ravel()
+    for k, counts in enumerate(result.counts):
+        out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
+    return out
+
+
+def read(path: str | PathLike[str]) -> dict[str, Any]:
+    """The attributes of the `Stability` in a file.
+
+    Raises
+    ------
+    OSError
+        The file is not there or cannot be read.
+    ValueError
+        It is no such file, or damaged.
+    """
+    about, values = npz.read(path, KIND)
+    try:
+        return _attributes(about, values)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}") from error
+
+
+def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    _require(isinstance(about["labels"], list) and len(about["labels"]) > 1, "labels", about["labels"])
+    labels = check_labels(about["labels"], len(about["labels"]))
+    for name in ("n", "n_pairs", "n_fixed", "random_state"):
+        _require(type(about[name]) is int and about[name] >= 0, name, about[name])
+    _require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
+    alphas = about["alphas"]
+    _require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
+    _require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
+    resampling = Resampling(about["n"], about["scheme"], about["fraction"], about["random_state"])
+    resamples = _integers(values, "resamples")
+    B, p = len(resamples), len(labels)
+    _require(B > 0 and bool((np.diff(resamples) > 0).all()), "resamples", "none, or out of order")
+    sizes = {"n_constant": B, "n_copies": B, "constant": p}
+    numbers = {name: _integers(values, name) for name in sizes}
+    for name, size in sizes.items():
+        _require(len(numbers[name]) == size, name, f"{len(numbers[name])} numbers")
+    tests = values["n_tests"]
+    _require(tests.dtype.kind == "f" and tests.shape == (B * len(alphas),), "n_tests", tests.shape)
+    _require(bool(np.isfinite(tests).all() and (tests >= 0).all()), "n_tests", "negative or not finite")
+    return {
+        "labels": labels,
+        "alphas": tuple(map(float, alphas)),
+        "resampling": resampling,
+        "resamples": resamples,
+        "counts": tuple(_counts(values, k, p, B) for k in range(len(alphas))),
+        "n_tests": tests.reshape(B, len(alphas)).astype(np.int64),
+        **numbers,
+        **{name: about[name] for name in ("n_pairs", "n_fixed", "arguments")},
+    }
+
+
+def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int) -> Counts:
+    low, high, kinds = (_integers(values, f"{name}_{k}") for name in ("low", "high", "kinds"))
+    _require(len(low) == len(high) and len(kinds) == 4 * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
+    _require(bool((low < high).all()) and int(high.max(initial=0)) < p, f"high_{k}", "out of range")
+    _require(bool((np.diff(low * p + high) > 0).all()), f"low_{k}", "out of order")
+    table = kinds.reshape(-1, 4)
+    total = table.sum(axis=1)
+    _require(not len(total) or bool(total.min() > 0 and total.max() <= n_resamples), f"kinds_{k}", "out of range")
+    return Counts(low.astype(np.int32), high.astype(np.int32), table.astype(np.int32))
+
+
+def _integers(values: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
+    """A vector of whole numbers from 0 on, which `npz.read` has seen to."""
+    _require(values[name].ndim == 1 and values[name].dtype.kind == "i", name, values[name].dtype)
+    return values[name].astype(np.int64)
+
+
+def _require(condition: bool, name: str, value: object) -> None:
+    if not condition:
+        raise ValueError(f"{name} cannot be {value}")

@@ -1,0 +1,112 @@
+"""What is run on every resample, and one resample of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.pc import pc
+from pycupc.stability.resampling import Resampling
+from pycupc.stability.rows import Rows
+from pycupc.stability.tally import Edges
+
+#: The arguments of `pc` that do not change its answer.
+_WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of one resample.
+
+    Attributes
+    ----------
+    index : int
+    edges : tuple of Edges
+        One for each alpha.
+    n_tests : int64 (number of alphas,)
+    constant : int64
+        Variables with one value in all rows of the resample.
+    n_copies : int
+        Variables that are equal to another one in all rows of the resample.
+    """
+
+    index: int
+    edges: tuple[Edges, ...]
+    n_tests: NDArray[np.int64]
+    constant: NDArray[np.int64]
+    n_copies: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """Data, resamples, and the arguments of `pc`; everything that a worker needs, and can be pickled.
+
+    Attributes
+    ----------
+    rows : Rows
+    resampling : Resampling
+    alphas : tuple of float
+    arguments : mapping
+        The other arguments of `pc`.
+    """
+
+    rows: Rows
+    resampling: Resampling
+    alphas: tuple[float, ...]
+    arguments: Mapping[str, Any]
+
+    def outcome(self, i: int) -> Outcome:
+        """Run `pc` on resample `i`: a pure function of the study and `i`. Its correlations are computed once."""
+        resample = self.rows.take(self.resampling.indices(i))
+        random_state = self.resampling.random_state(i)
+        edges, n_tests = [], []
+        for alpha in self.alphas:
+            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, **self.arguments)
+            edges.append(Edges.of(fit.sparse_graph))
+            n_tests.append(sum(fit.n_edgetests))
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides the answer of each resample, large things by their hash; fit for JSON."""
+        resampling, arguments = self.resampling, dict(self.arguments)
+        test = arguments.pop("indepTest", None)
+        labels = arguments.pop("labels")
+        for name in _WITHOUT_EFFECT:
+            arguments.pop(name, None)
+        return {
+            "data": self.rows.digest(),
+            "labels": _hash(json.dumps(labels).encode()),
+            "rows": resampling.n,
+            "variables": len(labels),
+            "scheme": resampling.scheme,
+            "fraction": resampling.fraction,
+            "random_state": resampling.seed,
+            "alpha": list(self.alphas),
+            "indepTest": "gaussCItest" if test is None else test.__name__,
+            **{name: _plain(value) for name, value in sorted(arguments.items())},
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of data and arguments."""
+        return _hash(json.dumps(self.identity, sort_keys=True).encode())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return _hash(f"{value.shape}".encode() + np.packbits(value).tobytes())
+    if isinstance(value, np.generic):
+        value = value.item()
+    return "inf" if value == float("inf") else value
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,101 @@
+"""How often each edge was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.sparse_graph import SparseGraph
+
+Ints = NDArray[np.int64]
+
+#: The marks of an edge between `low` and `high`, as they are counted.
+FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
+#: Cells that are collected before they are counted.
+_MOST_PENDING = 1_000_000
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of one graph: what is kept of a resample.
+
+    Attributes
+    ----------
+    low, high : int32 (m,)
+        ``low < high``; sorted.
+    kind : uint8 (m,)
+        `FORWARD` (low --> high), `BACKWARD` (low <-- high), `UNDIRECTED`, `BIDIRECTED`.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, graph: SparseGraph) -> Edges:
+        """The edges of `graph`."""
+        one_way = np.where(graph.forward == 1, FORWARD, BACKWARD)
+        both = np.where(graph.forward == 2, BIDIRECTED, UNDIRECTED)
+        kind = np.where((graph.forward > 0) & (graph.backward > 0), both, one_way)
+        return cls(graph.low, graph.high, kind.astype(np.uint8))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """In how many graphs each pair was adjacent; only pairs that ever were.
+
+    Attributes
+    ----------
+    low, high : int32 (m,)
+        The pairs, ``low < high``, sorted.
+    kinds : int32 (m, 4)
+        Graphs with each mark: columns `FORWARD`, `BACKWARD`, `UNDIRECTED`, `BIDIRECTED`.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    kinds: NDArray[np.int32]
+
+    @property
+    def adjacent(self) -> Ints:
+        """Graphs in which each pair was adjacent, int64 (m,)."""
+        out: Ints = self.kinds.sum(axis=1, dtype=np.int64)
+        return out
+
+
+@dataclass
+class Tally:
+    """Counts edges, graph after graph, in any order; memory follows the different edges, not the graphs."""
+
+    p: int
+    _cells: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _pending: list[Ints] = field(default_factory=list)
+    _n_pending: int = 0
+
+    def add(self, edges: Edges) -> None:
+        """Count the edges of one graph."""
+        pairs = edges.low.astype(np.int64) * self.p + edges.high
+        self._pending.append(pairs * 4 + edges.kind)
+        self._n_pending += len(pairs)
+        if self._n_pending > max(_MOST_PENDING, len(self._cells)):
+            self._count()
+
+    def _count(self) -> None:
+        new, times = np.unique(np.concatenate([self._cells[:0], *self._pending]), return_counts=True)
+        self._pending, self._n_pending = [], 0
+        self._cells, place = np.unique(np.concatenate([self._cells, new]), return_inverse=True)
+        before, self._counts = self._counts, np.zeros(len(self._cells), dtype=np.int64)
+        np.add.at(self._counts, place, np.concatenate([before, times]))
+
+    def counts(self) -> Counts:
+        """What has been counted so far."""
+        self._count()
+        pair, kind = np.divmod(self._cells, 4)
+        pairs, place = np.unique(pair, return_inverse=True)
+        kinds = np.zeros((len(pairs), 4), dtype=np.int32)
+        kinds[place, kind] = self._counts
+        low, high = np.divmod(pairs, max(self.p, 1))
+        return Counts(low.astype(np.int32), high.astype(np.int32), kinds)

@@ -1,0 +1,172 @@
+"""``pycupc stability``: what it writes, that it resumes, and that it agrees with `pycupc.stability`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from stability_data import discrete, gaussian
+
+import pycupc
+from pycupc import cli
+from pycupc.discrete import disCItest
+
+FILES = {
+    "amat.csv", "consensus.csv", "edges.csv", "graph.dot", "graph.graphml", "graph.json", "manifest.json",
+    "stability.npz", "summary.txt",
+}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gaussian(n=60, p=6).to_csv("data.csv", index=False)
+    return tmp_path
+
+
+def run(*args):
+    return cli.main(["stability", *map(str, args)])
+
+
+def test_files(here, capsys):
+    options = ("--resamples", 6, "--alpha", 0.01, 0.1, "--seed", 3, "--scheme", "complementary", "--threshold", 0.9)
+    assert run("data.csv", *options, "--plot", "none", "--out", "out") == cli.OK
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert {path.name for path in (here / "out").iterdir()} == FILES
+    assert {path.name for path in here.iterdir()} == {"data.csv", "out"}  # the finished resamples are gone
+    data = pycupc.data.read_data("data.csv")
+    arguments = {"n_resamples": 6, "alpha": (0.01, 0.1), "random_state": 3, "scheme": "complementary"}
+    result = pycupc.stability(data, **arguments)
+    assert pycupc.Stability.load("out/stability.npz") == result
+    assert result.summary() in out
+    assert "expected false edges: at most" in out
+    pd.testing.assert_frame_equal(pd.read_csv("out/edges.csv"), result.to_pandas(), check_dtype=False)
+    consensus = result.consensus(0.9)
+    pd.testing.assert_frame_equal(pd.read_csv("out/consensus.csv"), consensus.edges(), check_dtype=False)
+    np.testing.assert_array_equal(pd.read_csv("out/amat.csv", index_col=0), consensus.amat())
+    assert nx.read_graphml("out/graph.graphml").number_of_edges() == consensus.to_networkx().number_of_edges()
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert set(manifest["files"]) == FILES - {"manifest.json"}
+    assert manifest["study"] == result.arguments
+    assert manifest["study"]["random_state"] == 3
+
+
+def test_picture_and_example(here, capsys):
+    pytest.importorskip("matplotlib")
+    assert run("--example", "--resamples", 2, "--plot", "svg", "--quiet") == cli.OK
+    assert "<svg" in Path("example-stability/graph.svg").read_text()
+    assert run("--example", "--resamples", 2, "--plot", "none", "--quiet") == cli.OK  # replaces it
+    assert capsys.readouterr().out == ""
+
+
+def test_discrete(here):
+    data = discrete(n=100, p=4)
+    pd.DataFrame(data.codes.T, columns=data.labels).to_csv("codes.csv", index=False)
+    options = ("--test", "discrete", "--adapt-df", "--resamples", 3, "--seed", 1, "--plot", "none", "--quiet")
+    assert run("codes.csv", *options, "--out", "out") == cli.OK
+    expected = pycupc.stability(data, indepTest=disCItest, n_resamples=3, random_state=1)
+    assert pycupc.Stability.load("out/stability.npz") == expected
+
+
+def test_more_resamples_from_a_checkpoint(here):
+    options = ("--plot", "none", "--quiet", "--checkpoint", "kept", "--force", "--out", "out")
+    assert run("data.csv", "--resamples", 3, *options) == cli.OK
+    assert len(list(Path("kept").glob("*.npz"))) == 3
+    before = {path: path.stat().st_mtime_ns for path in Path("kept").glob("*.npz")}
+    assert run("data.csv", "--resamples", 5, *options) == cli.OK
+    assert before.items() <= {path: path.stat().st_mtime_ns for path in Path("kept").glob("*.npz")}.items()
+    result = pycupc.Stability.load("out/stability.npz")
+    data = pycupc.data.read_data("data.csv")
+    assert result == pycupc.stability(data, n_resamples=5, random_state=result.random_state)
+
+
+def test_another_study_in_the_checkpoint(here, capsys):
+    options = ("--plot", "none", "--quiet", "--checkpoint", "kept", "--force", "--out", "out", "--resamples", 2)
+    assert run("data.csv", "--seed", 1, *options) == cli.OK
+    assert run("data.csv", "--seed", 2, *options) == cli.DATA
+    assert "checkpoint kept is of another study: random_state was 1, now 2" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_interrupted_and_resumed(here, capsys):
+    """Ctrl-C keeps what is finished, says so, and the same command goes on from there."""
+    options = ["stability", "data.csv", "--resamples", "2000", "--seed", "5", "--plot", "none", "--out", "out"]
+    root = Path(pycupc.__file__).resolve().parent.parent
+    code = f"import sys; sys.path.insert(0, {str(root)!r}); from pycupc.__main__ import main; sys.exit(main())"
+    process = subprocess.Popen([sys.executable, "-c", code, *options], stderr=subprocess.PIPE, text=True)
+    kept = here / "out-resamples"
+    begun = time.monotonic()
+    while len(list(kept.glob("resample-*.npz"))) < 3 and time.monotonic() - begun < 120:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == cli.INTERRUPTED, err
+    assert f"of 2,000 resamples; they are kept in {kept}, and the same call goes on from there" in err
+    finished = len(list(kept.glob("resample-*.npz")))
+    assert finished >= 3
+    assert {path.name for path in here.iterdir()} == {"data.csv", "out-resamples"}
+    before = {path: path.stat().st_mtime_ns for path in kept.glob("*.npz")}
+    shorter = [*options[:3], str(finished + 2), *options[4:]]
+    assert cli.main([*shorter, "--checkpoint", "out-resamples"]) == cli.OK
+    assert before.items() <= {path: path.stat().st_mtime_ns for path in kept.glob("*.npz")}.items()
+    assert cli.main([*shorter, "--force"]) == cli.OK
+    assert not kept.exists()
+    result = pycupc.Stability.load("out/stability.npz")
+    data = pycupc.data.read_data("data.csv")
+    assert result == pycupc.stability(data, n_resamples=finished + 2, random_state=5)
+
+
+def test_scheduler(here, capsys):
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    options = ("--resamples", 6, "--seed", 5, "--plot", "none", "--out", "out", "--quiet")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, memory_limit=None
+    ) as cluster:
+        assert run("data.csv", *options, "--scheduler", cluster.scheduler_address) == cli.OK
+    data = pycupc.data.read_data("data.csv")
+    assert pycupc.Stability.load("out/stability.npz") == pycupc.stability(data, n_resamples=6, random_state=5)
+
+
+def test_scheduler_that_is_not_there(here, capsys, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+    def refuse(address):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", refuse)
+    assert run("data.csv", "--scheduler", "tcp://127.0.0.1:9") == cli.DEVICE
+    assert "--scheduler tcp://127.0.0.1:9: timed out" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert run("data.csv", "--scheduler", "tcp://127.0.0.1:9") == cli.DEVICE
+    assert "pip install 'pycupc[cluster]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ((), cli.USAGE, "give either DATA or --example"),
+        (("data.csv", "--correlation", 50), cli.USAGE, "--correlation gives no rows to draw"),
+        (("data.csv", "--resamples", 0), cli.USAGE, "expected a whole number from 1, got '0'"),
+        (("data.csv", "--resamples", 3, "--scheme", "complementary"), cli.DATA, "n_resamples must be even"),
+        (("data.csv", "--alpha", 0.1, 2), cli.USAGE, "expected a number from 0 to 1, got '2'"),
+        (("data.csv", "--alpha", 0.1, 0.1), cli.DATA, "alpha must not name a level twice"),
+        (("data.csv", "--threshold", 7), cli.USAGE, "expected a number from 0 to 1, got '7'"),
+        (("data.csv", "--maj-rule", "--conservative"), cli.USAGE, "choose one of --conservative and --maj-rule"),
+        (("data.csv", "--fraction", 0.2), cli.DATA, "fraction=0.2 needs scheme='subsample'"),
+        (("none.csv",), cli.DATA, "none.csv: no such file"),
+        (("data.csv", "--out", "."), cli.USAGE, "exists; choose another --out"),
+    ],
+)
+def test_wrong_usage(here, capsys, options, code, words):
+    assert run(*options) == code
+    assert words in capsys.readouterr().err
+    assert {path.name for path in here.iterdir()} == {"data.csv"}

@@ -1,0 +1,127 @@
+"""Each wrong argument of `pycupc.stability` has its own error, before anything is computed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from stability_data import discrete, gaussian
+
+import pycupc
+from pycupc.discrete import disCItest
+from pycupc.engines.base import EngineError
+from pycupc.engines.reference import ReferenceEngine
+from pycupc.machine import gpu_works
+
+DATA = gaussian(n=20, p=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1, got 0"),
+        ({"n_resamples": 10.0}, TypeError, "n_resamples must be a whole number, got 10.0"),
+        ({"n_resamples": True}, TypeError, "n_resamples must be a whole number, got True"),
+        ({"n_resamples": 3, "scheme": "complementary"}, ValueError, "n_resamples must be even for scheme='complem"),
+        ({"scheme": "jackknife"}, ValueError, "scheme must be one of 'bootstrap', 'subsample', 'complementary', got"),
+        ({"fraction": "half"}, TypeError, "fraction must be a number between 0 and 1, got 'half'"),
+        ({"fraction": 1.5, "scheme": "subsample"}, ValueError, "fraction must be a number between 0 and 1, got 1.5"),
+        ({"fraction": math.nan, "scheme": "subsample"}, ValueError, "fraction must be a number .*, got nan"),
+        ({"fraction": 0.3}, ValueError, "fraction=0.3 needs scheme='subsample': with 'bootstrap' a resample has as"),
+        ({"fraction": 0.3, "scheme": "complementary"}, ValueError, "with 'complementary' a resample has half of the"),
+        ({"fraction": 0.05, "scheme": "subsample"}, ValueError, "fraction=0.05 of 20 rows leaves 1; at least 2 are"),
+        ({"alpha": "a"}, TypeError, r"alpha must be a number in \[0, 1\] or a sequence of them, got 'a'"),
+        ({"alpha": None}, TypeError, r"alpha must be a number in \[0, 1\] or a sequence of them, got None"),
+        ({"alpha": []}, ValueError, "alpha must be .*, got an empty sequence"),
+        ({"alpha": [0.1, "b"]}, TypeError, "alpha must be .* sequence of them"),
+        ({"alpha": [0.1, 1.5]}, ValueError, r"alpha must be in \[0, 1\], got 1.5"),
+        ({"alpha": [0.1, 0.1]}, ValueError, "alpha must not name a level twice"),
+        ({"random_state": "a"}, TypeError, "random_state must be a whole number, a numpy.random.Generator or None"),
+        ({"random_state": -1}, ValueError, "random_state must be 0 or more, got -1"),
+        ({"executor": 2}, TypeError, "executor must be a concurrent.futures.Executor.* got int"),
+        ({"checkpoint": 3}, TypeError, "checkpoint must be the path of a folder, got 3"),
+        ({"progress": 3}, TypeError, r"progress must be True, False, None, or callable \(resamples done, resamples\)"),
+        ({"engine": "abacus"}, ValueError, "engine must be one of"),
+        ({"engine": ReferenceEngine()}, TypeError, "engine must be the name of an engine"),
+        ({"engine_options": {"beta": 1}}, ValueError, "engine='auto' does not take this one"),
+        ({"m_max": -1}, ValueError, "m_max must be a whole number from 0 on, or inf, got -1"),
+        ({"numCores": 0}, ValueError, "numCores must be a whole number from 1 on"),
+        ({"u2pd": "none"}, ValueError, "u2pd must be 'relaxed', 'rand' or 'retry'"),
+        ({"conservative": True, "maj_rule": True}, ValueError, "choose one of conservative=True and maj_rule=True"),
+        ({"skel_method": "original"}, ValueError, "method 'original' depends on the order"),
+        ({"labels": ["a"]}, ValueError, "labels"),
+        ({"p": 7}, ValueError, "p must equal the number of labels, 4, got 7"),
+        ({"fixedGaps": [("v0", "x")]}, ValueError, "fixedGaps: .*x"),
+        ({"quirks": True}, ValueError, "quirks=True reproduces the faults of pcalg's disCItest"),
+        (
+            {"indepTest": lambda x, y, S, suffStat: 1.0},
+            ValueError,
+            "indepTest must be gaussCItest .or None., disCItest",
+        ),
+        ({"indepTest": disCItest}, TypeError, "data must be a DiscreteSuffStat"),
+        (
+            {"n_resample": 5},
+            TypeError,
+            "n_resample is no argument of stability or pc; those of pc are indepTest, labels",
+        ),
+        ({"suffStat": 5}, TypeError, "suffStat is no argument of stability or pc"),
+    ],
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
+)
+def test_arguments(arguments, error, words):
+    calls = []
+    with pytest.raises(error, match=words):
+        pycupc.stability(DATA, **{"progress": lambda *a: calls.append(a), **arguments})
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        ({"C": np.eye(3), "n": 50}, ValueError, "data must be a table of observations: .* a mapping with 'C', 'n'"),
+        (pycupc.SuffStat(np.eye(3), 50), ValueError, "resampling draws rows.*got a SuffStat that holds correlations"),
+        (np.eye(3), ValueError, "correlation matrix C of n observations"),
+        (discrete(n=30), ValueError, "data of type DiscreteSuffStat need indepTest=disCItest"),
+        (pd.DataFrame({"a": [1.0, np.nan, 2], "b": [1.0, 2, 3]}), ValueError, "missing or infinite values in a"),
+        (pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2]}), TypeError, "data must be numeric.*: a"),
+        (None, TypeError, "data must be a table of observations"),
+        ("no-such-file.csv", ValueError, "no-such-file.csv: no such file"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_data(data, error, words):
+    with pytest.raises(error, match=words):
+        pycupc.stability(data, n_resamples=2)
+
+
+def test_methods_of_the_result():
+    result = pycupc.stability(DATA, n_resamples=2, alpha=[0.01, 0.1], scheme="subsample", random_state=0)
+    for method in (result.edges, result.consensus, result.path, result.to_networkx, result.bound):
+        with pytest.raises(ValueError, match=r"threshold must be a number from 0 to 1, got 1.5"):
+            method(1.5)
+        with pytest.raises(TypeError, match=r"threshold must be a number from 0 to 1, got 'x'"):
+            method("x")
+    with pytest.raises(ValueError, match=r"alpha must be one of 0.01, 0.1, got 0.05"):
+        result.edges(alpha=0.05)
+    with pytest.raises(ValueError, match="i must be the number of a resample"):
+        result.indices(-1)
+    with pytest.raises(TypeError, match="n_false must be a number of edges, got 'few'"):
+        result.threshold_for("few")
+    with pytest.raises(ValueError, match="n_false must be a number of edges above 0, got 0"):
+        result.threshold_for(0)
+
+
+@pytest.mark.skipif(gpu_works()[0], reason="this machine has a GPU")
+def test_the_engine_of_the_workers_need_not_be_here():
+    """Without an executor a GPU is needed here; with one only the workers need it, and they say so."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with pytest.raises(EngineError, match="engine='gpu' cannot run"):
+        pycupc.stability(DATA, engine="gpu")
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(EngineError, match=r"resample . failed .*engine='gpu' cannot"),
+    ):
+        pycupc.stability(DATA, engine="gpu", executor=executor, n_resamples=2)

@@ -1,0 +1,447 @@
+"""The same answer for every executor, number of workers, order and restart; what is finished is kept."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stability_data import discrete, gaussian
+
+import pycupc
+from pycupc.discrete import disCItest
+from pycupc.engines.base import EngineError
+from pycupc.stability import StabilityError, StabilityInterrupted, processes
+from pycupc.stability.run import _checked_study, _How
+from pycupc.stability.study import Study
+
+HERE = Path(__file__).resolve().parent
+CALL = {"n_resamples": 12, "alpha": (0.01, 0.1), "scheme": "complementary", "random_state": 9}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return gaussian(n=60, p=6)
+
+
+@pytest.fixture(scope="module")
+def expected(data):
+    return pycupc.stability(data, **CALL)
+
+
+@contextmanager
+def two_processes():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
+def files(folder):
+    return sorted(path.name for path in folder.glob("resample-*.npz"))
+
+
+class _Elsewhere(Executor):
+    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`."""
+
+    def __init__(self, lifetime=1000):
+        self.sent, self.lifetime, self.tasks, self._studies = 0, lifetime, 0, {}
+
+    def submit(self, function, /, *args, **kwargs):
+        task = pickle.dumps((function, args, kwargs))
+        self.sent += len(task) > 2000
+        if self.tasks % self.lifetime == 0:
+            self._studies = {}
+        self.tasks += 1
+        function, args, kwargs = pickle.loads(task)
+        before = dict(processes._studies)
+        processes._studies.clear()
+        processes._studies.update(self._studies)
+        future = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        self._studies = dict(processes._studies)
+        processes._studies.clear()
+        processes._studies.update(before)
+        return future
+
+
+def test_two_processes(data, expected):
+    with two_processes() as executor:
+        assert pycupc.stability(data, executor=executor, **CALL) == expected
+        table = discrete(n=100, p=4)
+        found = pycupc.stability(table, indepTest=disCItest, n_resamples=4, random_state=1, executor=executor)
+    assert found == pycupc.stability(table, indepTest=disCItest, n_resamples=4, random_state=1)
+
+
+def test_threads(data, expected):
+    with ThreadPoolExecutor(3) as executor:
+        assert pycupc.stability(data, executor=executor, **CALL) == expected
+
+
+def test_side_by_side_in_this_process(data):
+    """Two resamples at a time, as an engine with a device may want them."""
+    study, _ = _checked_study(data, _How(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    one_by_one = {o.index: o for o in processes.outcomes_here(study, range(8))}
+    both = {o.index: o for o in processes.outcomes_here(study, range(8), at_once=2)}
+    assert both.keys() == one_by_one.keys()
+    for i, outcome in both.items():
+        for name in ("low", "high", "kind"):
+            assert np.array_equal(getattr(outcome.edges[0], name), getattr(one_by_one[i].edges[0], name))
+
+
+def test_data_are_sent_once_per_worker(data, expected):
+    executor = _Elsewhere()
+    assert pycupc.stability(data, executor=executor, **CALL) == expected
+    assert executor.sent <= 2 * processes.available_cores() + 2
+    executor = _Elsewhere()
+    pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": 60})
+    assert executor.sent <= 2 * processes.available_cores() + 2
+
+
+def test_restarted_workers_are_sent_the_data_again(data, expected):
+    assert pycupc.stability(data, executor=_Elsewhere(lifetime=5), **CALL) == expected
+
+
+def test_one_thread_per_task(data, monkeypatch):
+    """With an executor the cpu engine gets one thread, unless the caller says otherwise."""
+    seen = []
+    plain = processes.work
+
+    def work(key, i, study=None):
+        seen.append(processes._studies[key].arguments["numCores"])
+        return plain(key, i, study)
+
+    monkeypatch.setattr(processes, "work", work)
+    with ThreadPoolExecutor(1) as executor:
+        pycupc.stability(data, n_resamples=1, random_state=0, executor=executor)
+        pycupc.stability(data, n_resamples=1, random_state=0, executor=executor, numCores=2)
+    assert seen == [1, 2]
+
+
+def test_dask_with_a_killed_worker(data):
+    """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
+    call = {**CALL, "n_resamples": 80}
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    killed = []
+    with (
+        distributed.LocalCluster(
+            n_workers=3,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+
+        def kill(done, total):
+            if done >= 20 and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+        found = pycupc.stability(data, executor=client.get_executor(), progress=kill, **call)
+    assert killed
+    assert found == pycupc.stability(data, **call)
+
+
+_RUN = """
+import os, signal, sys
+sys.path[:0] = [{root!r}, {here!r}]
+import pycupc
+from stability_data import gaussian
+
+def progress(done, total):
+    if done == {stop}:
+        {action}
+
+pycupc.stability(gaussian(n=60, p=6), checkpoint={folder!r}, progress=progress, **{call!r})
+"""
+
+
+def _stopped_run(folder, action, stop=5):
+    code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(folder), stop=stop, action=action, call=CALL)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_killed_run_goes_on(data, expected, tmp_path):
+    """After kill -9 of the whole process the finished resamples are there, and the rest is computed."""
+    folder = tmp_path / "checkpoint"
+    run = _stopped_run(folder, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert files(folder) == [f"resample-{i:06}.npz" for i in range(5)]
+    seen = []
+    resumed = pycupc.stability(data, checkpoint=folder, progress=lambda *a: seen.append(a), **CALL)
+    assert resumed == expected
+    assert seen[:2] == [(5, 12), (6, 12)]
+    assert len(files(folder)) == 12
+    assert pycupc.stability(data, checkpoint=folder, progress=lambda *a: seen.append(a), **CALL) == expected
+    assert seen[-1] == (12, 12)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(data, tmp_path, times):
+    """Wherever the process dies, the next one goes on; after many deaths the answer is that of one run."""
+    call = {**CALL, "n_resamples": 2000}
+    code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(tmp_path / "c"), stop=-1, action="", call=call)
+    code = code.replace("    if done == -1:\n        \n", "    pass\n")
+    moments, kept = np.random.default_rng(0).uniform(0, 1.5, size=times), 0
+    for moment in moments:
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun = time.monotonic()
+        while len(files(tmp_path / "c")) <= kept and process.poll() is None and time.monotonic() - begun < 60:
+            time.sleep(0.01)
+        time.sleep(moment / 3)
+        process.kill()
+        process.wait()
+        assert len(files(tmp_path / "c")) > kept
+        kept = len(files(tmp_path / "c"))
+    call["n_resamples"] = 2 * (kept // 2) + 10  # an even number
+    assert pycupc.stability(data, checkpoint=tmp_path / "c", **call) == pycupc.stability(data, **call)
+
+
+def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
+    def interrupt(done, _):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(StabilityInterrupted, match="interrupted after 3 of 12 resamples; they are kept in") as caught:
+        pycupc.stability(data, checkpoint=tmp_path / "c", progress=interrupt, **CALL)
+    assert caught.value.partial.n_resamples == 3
+    with pytest.raises(ValueError, match="needs both halves of every pair"):
+        caught.value.partial.bound(0.9)
+    assert pycupc.stability(data, checkpoint=tmp_path / "c", **CALL) == expected
+    with pytest.raises(KeyboardInterrupt, match="with a checkpoint they would be kept"):
+        pycupc.stability(data, progress=interrupt, **CALL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_ctrl_c(data, expected, tmp_path):
+    run = _stopped_run(tmp_path / "c", "os.kill(os.getpid(), signal.SIGINT)")
+    assert "StabilityInterrupted: interrupted after 5 of 12 resamples" in run.stderr
+    assert pycupc.stability(data, checkpoint=tmp_path / "c", **CALL) == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_broken_pool_keeps_what_is_finished(data, expected, tmp_path):
+    """A killed process breaks a ProcessPoolExecutor for good: the error says so and what is kept."""
+    folder = tmp_path / "c"
+
+    def kill(done, _):
+        if done == 2:
+            for child in multiprocessing.active_children():
+                os.kill(child.pid, signal.SIGKILL)
+
+    call = {**CALL, "n_resamples": 400}
+    words = r"BrokenProcessPool.*they are kept in .*goes on from there"
+    with two_processes() as executor, pytest.raises(StabilityError, match=words) as caught:
+        pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
+    assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 400
+    assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
+
+
+def test_a_resample_that_fails(data, monkeypatch):
+    """The error names the resample, and has what had finished; it is an EngineError, as pc's own are."""
+    plain = Study.outcome
+
+    def outcome(self, i):
+        if i == 4:
+            raise MemoryError("no room")
+        return plain(self, i)
+
+    monkeypatch.setattr(Study, "outcome", outcome)
+    with pytest.raises(EngineError, match=r"resample 4 failed \(MemoryError: no room\) after 4 of 12") as caught:
+        pycupc.stability(data, **CALL)
+    assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
+
+
+# -- checkpoints ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(data, tmp_path):
+    pycupc.stability(data, checkpoint=tmp_path / "kept", **{**CALL, "n_resamples": 4})
+    return tmp_path / "kept"
+
+
+def test_more_resamples_later(data, expected, kept):
+    assert pycupc.stability(data, checkpoint=kept, **CALL) == expected
+    fewer = pycupc.stability(data, checkpoint=kept, **{**CALL, "n_resamples": 2})
+    assert fewer == pycupc.stability(data, **{**CALL, "n_resamples": 2})
+
+
+def test_other_forms_of_the_same_arguments(data, kept):
+    """An argument in another type is the same argument."""
+    call = {**CALL, "n_resamples": np.int64(4), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
+    same = {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
+    expected = pycupc.stability(data, **{**CALL, "n_resamples": 4})
+    assert pycupc.stability(data, checkpoint=kept, **call, **same) == expected
+
+
+def test_seed_of_the_checkpoint(data, expected, kept):
+    assert pycupc.stability(data, checkpoint=kept, **{**CALL, "random_state": None}) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"alpha": 0.05}, r"alpha was \[0.01, 0.1\], now \[0.05\]"),
+        ({"scheme": "subsample"}, "scheme was 'complementary', now 'subsample'"),
+        ({"random_state": 10}, "random_state was 9, now 10"),
+        ({"m_max": 2}, "m_max was 'inf', now 2.0"),
+        ({"solve_confl": True}, "solve_confl was False, now True"),
+        ({"fixedGaps": [("v0", "v1")]}, "fixedGaps differ"),
+        ({"labels": list("abcdef")}, "labels differ"),
+    ],
+)
+def test_another_study_is_refused(data, kept, change, words):
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    with pytest.raises(ValueError, match=f"checkpoint .* is of another study: {words}"):
+        pycupc.stability(data, checkpoint=kept, **{**CALL, **change})
+    assert before == {path.name: path.read_bytes() for path in kept.iterdir()}
+
+
+def test_other_data_are_refused(data, kept):
+    other = data.copy()
+    other.iloc[3, 3] += 1e-9
+    with pytest.raises(ValueError, match="is of another study: data differ; name another folder, or delete it"):
+        pycupc.stability(other, checkpoint=kept, **CALL)
+
+
+def test_engines_and_threads_share_a_checkpoint(data, expected, kept):
+    assert pycupc.stability(data, checkpoint=kept, engine="reference", numCores=1, **CALL) == expected
+
+
+def test_folders_of_others_are_refused(data, tmp_path):
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds other files and no study.json"):
+        pycupc.stability(data, checkpoint=tmp_path, **CALL)
+    with pytest.raises(ValueError, match="is not a folder"):
+        pycupc.stability(data, checkpoint=tmp_path / "note.txt", **CALL)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": "pycupc-checkpoint-1"}', '{"format": "x", "study": {}}']
+)
+def test_damaged_study_file(data, kept, content):
+    (kept / "study.json").write_text(content)
+    with pytest.raises(ValueError, match="study.json is not a checkpoint of pycupc.stability, or is damaged"):
+        pycupc.stability(data, checkpoint=kept, **CALL)
+
+
+def test_damaged_resample(data, kept):
+    """Whatever happens to a file: the documented error, with the remedy; or the file is as good as before."""
+    path = kept / "resample-000002.npz"
+    good = path.read_bytes()
+    expected = pycupc.stability(data, **{**CALL, "n_resamples": 4})
+    rng = np.random.default_rng(0)
+    refused = []
+    for _ in range(60):
+        content = bytearray(good)
+        if rng.random() < 0.3:
+            content = content[: rng.integers(len(content))]
+        else:
+            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        path.write_bytes(content)
+        try:
+            assert pycupc.stability(data, checkpoint=kept, **{**CALL, "n_resamples": 4}) == expected
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 30
+    assert all("delete the file, and the resample is computed again" in text for text in refused)
+    path.unlink()
+    assert pycupc.stability(data, checkpoint=kept, **{**CALL, "n_resamples": 4}) == expected
+
+
+def test_exchanged_resamples_are_refused(data, kept):
+    (kept / "resample-000001.npz").write_bytes((kept / "resample-000002.npz").read_bytes())
+    with pytest.raises(ValueError, match="another resample; delete the file"):
+        pycupc.stability(data, checkpoint=kept, **CALL)
+
+
+def test_parts_of_killed_runs_are_removed(data, kept):
+    old, new = kept / ".resample-000009.npz-abc.part", kept / ".resample-000010.npz-abc.part"
+    old.write_bytes(b"")
+    new.write_bytes(b"")
+    os.utime(old, (0, 0))
+    pycupc.stability(data, checkpoint=kept, **CALL)
+    assert not old.exists()
+    assert new.exists()
+
+
+# -- saved results ----------------------------------------------------------------------------------------------------
+
+
+def test_save_and_load(expected, data, tmp_path):
+    expected.save(tmp_path / "s.npz")
+    loaded = pycupc.Stability.load(tmp_path / "s.npz")
+    assert loaded == expected
+    assert loaded.to_pandas().equals(expected.to_pandas())
+    assert loaded.bound(0.9, 0.1) == expected.bound(0.9, 0.1)
+    assert np.array_equal(loaded.indices(3), expected.indices(3))
+    fit = pycupc.pc(data)
+    fit.save(tmp_path / "fit.npz")
+    with pytest.raises(ValueError, match=r"fit.npz is not a result that Stability.save wrote.*pycupc-stability-1"):
+        pycupc.Stability.load(tmp_path / "fit.npz")
+    with pytest.raises(ValueError, match=r"s.npz is not a result that PcAlgo.save wrote"):
+        pycupc.PcAlgo.load(tmp_path / "s.npz")
+    with pytest.raises(FileNotFoundError):
+        pycupc.Stability.load(tmp_path / "none.npz")
+
+
+def test_damaged_results(expected, tmp_path):
+    path = tmp_path / "s.npz"
+    expected.save(path)
+    good = path.read_bytes()
+    rng = np.random.default_rng(1)
+    refused = []
+    for _ in range(200):
+        content = bytearray(good)
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        path.write_bytes(content)
+        try:
+            assert pycupc.Stability.load(path) == expected
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert all("is not a result that Stability.save wrote, or is damaged" in text for text in refused)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", ["a", "a"]), ("labels", []), ("alphas", []), ("alphas", ["x"]), ("alphas", [2.0]), ("n", -1),
+        ("n", "x"), ("scheme", "none"), ("fraction", 0), ("random_state", -1), ("n_pairs", None), ("arguments", []),
+        ("resamples", [1, 1]), ("resamples", []), ("low_0", [5, 4]), ("high_0", [99] * 50), ("kinds_0", [1, 2, 3]),
+        ("n_tests", [1.0]), ("constant", [1]), ("n_copies", []),
+    ],
+)  # fmt: skip
+def test_files_that_lie(expected, tmp_path, name, value):
+    """Files with valid checksums and wrong content."""
+    from pycupc.results import npz
+    from pycupc.stability import saved
+
+    meta, arrays = saved.meta(expected), dict(saved.arrays(expected))
+    if name in meta:
+        meta[name] = value
+    else:
+        kind = arrays[name].dtype
+        arrays[name] = np.array(value, dtype=kind)
+    npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, saved.KIND)
+    with pytest.raises(ValueError, match="is not a result that Stability.save wrote, or is damaged"):
+        pycupc.Stability.load(tmp_path / "s.npz")

@@ -130,7 +130,11 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
         ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
         ("fraction=0.3 needs scheme='subsample'", 'fraction = 0.3 needs scheme = "subsample"'),
         ("another study: random_state was 1, now 2", "another study: seed was 1, now 2"),
-        ("data must be complete; resample 3 failed", "`x` must be complete; resample 4 failed"),
+        ("data must be complete", "`x` must be complete"),
+        (
+            "resample 3 failed; their frequencies are in .partial, and with a checkpoint they would be kept",
+            "resample 4 failed; with a checkpoint they would be kept",
+        ),
         ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
         ("pip install 'pycupc[gpu]' for 12, 'pycupc[gpu13]'", 'cu_install(source, gpu = "gpu") for 12, gpu = "gpu13"'),
     ],

@@ -102,7 +102,10 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   send_all(job, c(data[names(data) %in% c("x", "dm")], fixed))
   reporter <- make_reporter(FALSE, progress)
   on.exit(reporter$close(), add = TRUE)
-  reply <- withCallingHandlers(drive(job, options, reporter), interrupt = function(i) say_kept(options$checkpoint))
+  reply <- withCallingHandlers(drive(job, options, reporter), interrupt = function(i) {
+    reporter$close()
+    say_kept(options$checkpoint)
+  })
   receive_stability(job, reply, labels)
 }
 
@@ -179,9 +182,12 @@ coded <- function(x) {
   })
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
   if (length(incomplete)) stop("`x` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
-  list(
-    dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = vapply(columns, nlevels, 1L), adaptDF = FALSE
-  )
+  nlev <- vapply(columns, nlevels, 1L)
+  if (any(nlev < 2L)) {
+    stop("`x` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]), " has one",
+      call. = FALSE)
+  }
+  list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }
 
 say_kept <- function(checkpoint) {

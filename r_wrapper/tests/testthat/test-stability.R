@@ -205,7 +205,8 @@ test_that("the consensus is a pcAlgo, by the rule of the majority", {
   skip_if_no_python()
   found <- cu_stability(observations(), alpha = c(0.01, 0.1), n_resamples = 15, seed = 2, solve.confl = TRUE)
   expected <- matrix(0, 7, 7, dimnames = list(found$labels, found$labels))
-  for (row in split(as.data.frame(found, threshold = 0.4, alpha = 0.1), ~ from + to, drop = TRUE)) {
+  edges <- as.data.frame(found, threshold = 0.4, alpha = 0.1)
+  for (row in split(edges, seq_len(nrow(edges)))) {
     marks <- unlist(row[c("directed", "reversed", "undirected", "bidirected")])
     marks <- marks > row$adjacent / 2
     ends <- if (!any(marks)) c(1, 1) else list(c(1, 0), c(0, 1), c(1, 1), c(2, 2))[[which(marks)]]
@@ -293,6 +294,7 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(run(indepTest = "disCItest"), "for continuous data use gaussCItest")
   expect_error(run(x = list(dm = X), indepTest = "disCItest"), "`x\\$dm` must hold whole numbers")
   expect_error(run(x = cbind(a = c(0, 1, NA), b = c(1, 0, 1)), indepTest = "disCItest"), "not hold NA; .* \"a\"")
+  expect_error(run(x = data.frame(a = "x", b = c("x", "y")), indepTest = "disCItest"), "two categories.*\"a\" has one")
   expect_error(run(x = replace(X, 5, NA)), "`x` must be complete and finite; .*v1", class = "pycupc_ValueError")
   expect_error(run(indepTest = function(x, y, S, suffStat) 1), "`indepTest` must be one of \"gaussCItest\"")
   expect_error(run(alpha = 2), "`alpha` must be one or more numbers in \\[0, 1\\]; got 2")

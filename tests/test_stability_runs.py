@@ -29,6 +29,12 @@ HERE = Path(__file__).resolve().parent
 CALL = {"n_resamples": 12, "alpha": (0.01, 0.1), "scheme": "complementary", "random_state": 9}
 
 
+@pytest.fixture(autouse=True)
+def _libraries_of_python(monkeypatch):
+    """R, loaded by another test, lets children of this process look for libraries in its own folders first."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+
+
 @pytest.fixture(scope="module")
 def data():
     return gaussian(n=60, p=6)

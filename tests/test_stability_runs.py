@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -449,11 +450,13 @@ def test_files_that_lie(expected, tmp_path, name, value):
 
 def test_resamples_side_by_side_stop_early(data, monkeypatch):
     """Ctrl-C in the main thread ends the runs of the others, through their progress hooks."""
-    stopped = []
+    stopped, begun = [], threading.Event()
 
     def endless(self, i, progress):
         if i == 0:
+            begun.wait(10)
             return f"outcome {i}"
+        begun.set()
         try:
             while True:
                 progress(0, 0, 1, 1)

@@ -22,11 +22,13 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from pycupc.version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time until Ctrl-C ends the command silently
 if TYPE_CHECKING:
+    from typing import Any
+
     from pycupc.comparison import compare
     from pycupc.engines.base import EngineError
     from pycupc.gaussian.gauss_ci_test import gaussCItest

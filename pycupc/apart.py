@@ -1,48 +1,39 @@
-"""Functions called in a second process, which imports what they need while the first is still busy with other work.
+"""Functions called in a second process, while the first is busy with other work.
 
 Importing matplotlib and drawing a picture take as long as the levels of a problem of thousands of variables. The second
-process is started at once, and has imported everything by the time there is something to draw.
+process is started at once, so that it can import everything, and rehearse, before there is something to draw.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from pycupc.caches import set_environment
 
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve(sys.argv[2:])"
-)
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve()"
 
 
 class SecondProcess:
     """Makes calls one after the other; started by entering it, ended by leaving it, at the latest with this process.
 
-    Where it cannot be started or dies, the calls are made here.
-
-    Parameters
-    ----------
-    modules : sequence of str
-        What it imports at once.
+    Where it cannot be started or dies, the calls that are awaited are made here.
     """
 
-    def __init__(self, modules: Sequence[str]) -> None:
-        self._modules = modules
+    def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._calls = 0
 
     def __enter__(self) -> SecondProcess:
         import json
 
-        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), *self._modules]
+        command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)]
         # A session of its own, so that Ctrl-C on the terminal reaches this process only.
         with contextlib.suppress(OSError, ValueError):
             self._process = subprocess.Popen(
@@ -95,14 +86,12 @@ class SecondProcess:
         return wait
 
 
-def serve(modules: Sequence[str]) -> None:
-    """The second process: import the modules, then make the calls that come through stdin, until it is closed."""
+def serve() -> None:
+    """The second process: make the calls that come through stdin, until it is closed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints must not get between the replies
     set_environment()
-    for module in modules:
-        importlib.import_module(module)
     while True:
         try:
             number, function, arguments = pickle.load(sys.stdin.buffer)

@@ -209,6 +209,8 @@ def _discrete_test(variables: Variables) -> DiscreteTest | None:
             raise ValueError(
                 "quirks=True reproduces the faults of pcalg's disCItest; with another indepTest it is False"
             )
+        if isinstance(variables.suffStat, DiscreteSuffStat) and (test is None or test is gaussCItest):
+            raise TypeError("suffStat is a DiscreteSuffStat, whose test is indepTest=pycupc.discrete.disCItest")
         return None
     suff_stat = as_discrete_suff_stat(variables.suffStat)
     if test is binCItest:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.discrete.g_square import DiscreteTest
+from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
 from pycupc.gaussian import fisher_z
 
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 SHOWN = 12
 #: Bytes per entry of a neighbour list, and per separating set without its members.
 ENTRY, SET = 30, 28
+#: Why a test that is counted may take no time, by kind of test.
+NOT_MADE = {
+    "gaussian": "pruning may answer most of\nthem without making them",
+    "discrete": "those with fewer than ten\nobservations per degree of freedom are counted, and not made",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ class Stage:
     seconds : float
         Time that `level` took.
     memory : int
-        Upper bound in bytes on correlations, graph and separating sets during the next level.
+        Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
+        the next level.
     most_tests : tuple of int
         Exact upper bounds on the tests of levels ``level + 1, level + 2, ...``; ends where no variable has enough
         neighbours, or after `SHOWN` levels.
@@ -78,6 +86,7 @@ class Estimate:
         Significance level.
     engine : str
         Name of the engine.
+    test : {"gaussian", "discrete"}
     memory_needed, memory_free : int
         Bytes that the engine reserves at the start of a run, and bytes free where it keeps its state.
     stages : tuple of Stage
@@ -88,6 +97,7 @@ class Estimate:
     n: float
     alpha: float
     engine: str
+    test: str
     memory_needed: int
     memory_free: int
     stages: tuple[Stage, ...] = field(repr=False)
@@ -101,7 +111,7 @@ class Estimate:
 
 
 def run_stages(
-    suff_stat: SuffStat,
+    data: SuffStat | DiscreteTest,
     alpha: float,
     engine: Engine,
     *,
@@ -115,11 +125,12 @@ def run_stages(
 
     Parameters
     ----------
-    suff_stat : SuffStat
+    data : SuffStat or DiscreteTest
+        The data of the Gaussian test, or the G^2 test with its data.
     alpha : float in [0, 1]
         Significance level.
     engine : Engine
-        Not started yet; it is closed afterwards.
+        Not started yet; it is closed afterwards. A reference engine of discrete data has been given the test.
     gaps, fixed : bool (p, p), optional
         Symmetric; pairs without an edge, and edges that are never tested.
     m_max : int or inf
@@ -138,22 +149,24 @@ def run_stages(
     EngineError
         If the engine cannot run, for example for lack of memory.
     """
+    discrete = isinstance(data, DiscreteTest)
+    suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
     labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
     needed, free = engine.memory(p)
-    removed = 0
-    engine.take(suff_stat, labels, gaps=gaps, fixed=fixed, progress=progress)
+    held, removed = _bytes_of(data), 0
     try:
+        _start(data, alpha, engine, {"gaps": gaps, "fixed": fixed, "progress": progress})
         degrees = targets = engine.degrees()
         if fixed is not None:
             untested = fixed & ~np.eye(p, dtype=np.bool_)
             targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
-        stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max)]
+        stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max, (held, 0))]
         for level in range(int(min(last, m_max)) + 1):
             if not stages[-1].most_tests:
                 break
             engine.compile(level)
             start = time.perf_counter()
-            result = engine.run_level(level, fisher_z.cutoff(alpha, n, level))
+            result = engine.run_level(level, math.nan if discrete else fisher_z.cutoff(alpha, n, level))
             seconds = time.perf_counter() - start
             degrees = targets = engine.degrees()
             if fixed is not None:
@@ -161,10 +174,31 @@ def run_stages(
                 tested = ~fixed[x, y]
                 targets = np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
             removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
-            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, m_max, removed))
+            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, m_max, (held, removed)))
     finally:
         engine.close()
-    return Estimate(p, n, alpha, engine.name, needed, free, tuple(stages))
+    kind = "discrete" if discrete else "gaussian"
+    return Estimate(p, n, alpha, engine.name, kind, needed, free, tuple(stages))
+
+
+def _start(data: SuffStat | DiscreteTest, alpha: float, engine: Engine, how: dict[str, Any]) -> None:
+    """Give the engine its problem; `how` are the keyword arguments of `Engine.start`."""
+    if not isinstance(data, DiscreteTest):
+        engine.take(data, labels_of(data), **how)
+    elif isinstance(engine, ReferenceEngine):
+        p = data.suff_stat.p
+        engine.start(np.broadcast_to(np.nan, (p, p)), data.suff_stat.n, **how)
+    else:
+        from pycupc.discrete.contingency import prepare  # loads Numba
+
+        engine.start_discrete(prepare(data.suff_stat, alpha, quirks=data.quirks and not data.binary), **how)
+
+
+def _bytes_of(data: SuffStat | DiscreteTest) -> int:
+    """Bytes of C; or of the codes and of the table of m ln m."""
+    if isinstance(data, DiscreteTest):
+        return data.suff_stat.codes.nbytes + 8 * (data.suff_stat.n + 1)
+    return 8 * data.p**2
 
 
 def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
@@ -180,9 +214,9 @@ def _stage(
     n_tests: int | None,
     seconds: float,
     m_max: float,
-    removed: int = 0,
+    kept: tuple[int, int] = (0, 0),
 ) -> Stage:
-    """The stage after `level`, where `removed` separating sets are stored."""
+    """The stage after `level`; `kept` are the bytes of the data, and the number of separating sets stored."""
     top = int(degrees.max(initial=0))
     most = []
     for next_level in range(level + 1, level + 1 + SHOWN):
@@ -191,8 +225,9 @@ def _stage(
         most.append(level_tests(degrees, targets, next_level))
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
-    # C, the neighbour lists twice while they are rewritten, the sets stored and one for each edge still to be removed
-    memory = 8 * len(degrees) ** 2 + 2 * ENTRY * 2 * edges + (removed + edges) * (SET + 4 * (level + 1))
+    held, removed = kept
+    # the neighbour lists twice while they are rewritten, the sets stored and one for each edge still to be removed
+    memory = held + 2 * ENTRY * 2 * edges + (removed + edges) * (SET + 4 * (level + 1))
     return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
 
 
@@ -205,11 +240,7 @@ def _table(e: Estimate) -> str:
     lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
     lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
     lines.append(f"{'memory, up to':<14}" + "".join(f"{size(s.memory):>18}" for s in e.stages))
-    lines += [
-        "",
-        "tests per level: exact for a level that was run, else an upper bound (<=); pruning may answer most of",
-    ]
-    lines += ["them without making them"]
+    lines += ["", f"tests per level: exact for a level that was run, else an upper bound (<=); {NOT_MADE[e.test]}"]
     depth = max(s.level + len(s.most_tests) for s in e.stages) + 1
     for level in range(depth):
         cells = [_cell(e.stages[: k + 1], level) for k in range(len(e.stages))]

@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import os
 import sys
+import threading
 from typing import Any
 
 from pycupc.caches import set_environment
@@ -78,6 +79,25 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
         except _Unusable as reason:
             return False, str(reason)
     return True, _usable[device]
+
+
+def begin_context(device: int = 0) -> None:
+    """Let the driver of CUDA make its context on a device in a thread, while Python reads files and imports packages.
+
+    It takes some tenths of a second. CuPy uses the context that it finds, and says what is wrong where there is none.
+    """
+
+    def begin() -> None:
+        number, context = ctypes.c_int(), ctypes.c_void_p()
+        try:
+            driver = ctypes.CDLL(_DRIVER)  # its functions run without Python's lock
+            if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(number), device) == 0:
+                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), number)
+        except (OSError, AttributeError):
+            return
+
+    if sys.platform.startswith("linux"):
+        threading.Thread(target=begin).start()  # no daemon: the process must not end while the driver starts
 
 
 class _Unusable(Exception):

@@ -27,7 +27,7 @@ def noisy():
 
 @pytest.fixture
 def second():
-    with SecondProcess(("json",)) as process:
+    with SecondProcess() as process:
         yield process
 
 
@@ -66,6 +66,6 @@ def test_if_it_dies_the_calls_are_made_here(second, tmp_path):
 
 def test_without_a_second_process_the_calls_are_made_here(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
-    with SecondProcess(()) as process:
+    with SecondProcess() as process:
         process.start(note_process, tmp_path / "a")()
     assert int((tmp_path / "a").read_text()) == os.getpid()

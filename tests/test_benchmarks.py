@@ -247,7 +247,8 @@ def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
 def test_what_cannot_be_resumed_says_so(tiny, capsys):
     with pytest.raises(SystemExit):
         menu.main(["baselines", "--resume", "--out", str(tiny)])
-    assert "--resume is for cpu, gpu, configurations, scaling, gpu-peers, got baselines" in capsys.readouterr().err
+    names = "cpu, gpu, configurations, scaling, gpu-peers, discrete, discrete-gpu"
+    assert f"--resume is for {names}, got baselines" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         menu.main(["gpu-peers", "--out", str(tiny)])
     assert "gpu-peers needs --peer-path, --cupc-library or both" in capsys.readouterr().err

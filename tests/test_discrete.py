@@ -49,7 +49,11 @@ def test_all_cases_are_there():
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_recorded(path):
-    case = Case(path)
+    check_answer(Case(path))
+
+
+def check_answer(case: Case) -> None:
+    """The CPU engine's skeleton, sets, counts, p-values and orientations are those of pcalg."""
     data, test = discrete(case)
     quirks = test is disCItest
     fit = pycupc.skeleton(data, test, **case.arguments, engine="cpu", quirks=quirks)
@@ -304,3 +308,13 @@ def test_bad_tables():
         pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)
     with pytest.raises(ValueError, match="quirks=True"):
         pycupc.pc({"C": np.eye(3), "n": 10}, alpha=0.05, quirks=True)
+
+
+def test_without_the_test_of_discrete_data_the_error_names_it():
+    suff = DiscreteSuffStat([[0, 1], [1, 0], [0, 0]], adaptDF=False)
+    for test in (None, pycupc.gaussCItest):
+        with pytest.raises(TypeError, match="indepTest=pycupc.discrete.disCItest"):
+            pycupc.pc(suff, test, alpha=0.01)
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="DiscreteSuffStat.from_data"):
+        pycupc.pc(pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "v"]}), alpha=0.01)

@@ -55,6 +55,26 @@ def test_a_wrong_cell_in_a_table_of_numbers_is_no_category(tmp_path, capsys):
     assert "'x'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", ["{},5", "{}_000", "1 {}00", "{} %", "\u0661{}", "\u2212{}", "{}'000"])
+def test_numbers_in_another_form_are_no_categories(tmp_path, capsys, form):
+    """They are an error that says how to write them, although they repeat as categories do."""
+    cells = ['"' + form.format(k % 7) + '"' for k in range(60)]
+    (tmp_path / "x.csv").write_text("a,b,c\n" + "".join(",".join(cells[k : k + 3]) + "\n" for k in range(0, 60, 3)))
+    assert run("run", tmp_path / "x.csv", "--out", tmp_path / "out") == 3
+    error = capsys.readouterr().err
+    assert "is not a number" in error
+    assert "categories" not in error
+
+
+@pytest.mark.parametrize("form", ["0/{}", "{}|1", "{}-2", "{}+", "A{}"])
+def test_genotypes_and_ranges_are_categories(tmp_path, capsys, form):
+    rng = np.random.default_rng(0)
+    rows = [",".join(form.format(k) for k in row) for row in rng.integers(0, 2, (50, 3))]
+    (tmp_path / "x.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    assert run("run", tmp_path / "x.csv", "--plot", "none", "--out", tmp_path / "out") == 0
+    assert "holds categories" in capsys.readouterr().err
+
+
 def test_the_gaussian_test_insists_on_numbers(table, tmp_path, capsys):
     assert run("run", table[0], "--test", "gaussian", "--out", tmp_path / "out") == 3
     assert "categories" not in capsys.readouterr().err

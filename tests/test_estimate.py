@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 import pycupc
+from pycupc import cli
+from pycupc.data import EXAMPLES, load_example
+from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.discrete.g_square import DiscreteTest
+from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.estimate import SHOWN, run_stages
 
@@ -104,3 +109,53 @@ def test_a_table_has_one_column_per_stage():
         str(stage.edges) for stage in estimate.stages
     ]
     assert f"<= {estimate.stages[0].most_tests[3]:,}" in next(line for line in lines if line.startswith("level 3"))
+
+
+def discrete_problem(**how):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 3, (500, P))
+    for i in range(1, P):
+        codes[:, i] = np.where(rng.random(500) < 0.5, codes[:, i - 1], codes[:, i])
+    return DiscreteSuffStat(codes, labels=LABELS, adaptDF=how.pop("adaptDF", False), **how)
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference"])
+@pytest.mark.parametrize(("adaptDF", "quirks"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("pairs", [None, [(0, 1), (2, 5), (3, 4)]])
+def test_bounds_of_discrete_data_hold(name, adaptDF, quirks, pairs):
+    suff_stat = discrete_problem(adaptDF=adaptDF)
+    test = DiscreteTest(suff_stat, False, quirks)
+    engine = CpuEngine(1) if name == "cpu" else ReferenceEngine(test.p_value, None, 0.05)
+    chosen = None if pairs is None else mask(*pairs)
+    estimate = run_stages(test, 0.05, engine, fixed=chosen)
+    how = {"alpha": 0.05, "quirks": quirks, "fixedEdges": chosen, "engine": "reference"}
+    fit = pycupc.skeleton(suff_stat, disCItest, **how)
+    assert (estimate.test, estimate.n, estimate.p) == ("discrete", 500, P)
+    assert [stage.n_tests for stage in estimate.stages[1:]] == fit.n_edgetests[:2]
+    for stage in estimate.stages:
+        adjacent = ~np.eye(P, dtype=bool)
+        if stage.level >= 0:
+            adjacent = pycupc.skeleton(suff_stat, disCItest, m_max=stage.level, **how).skeleton
+        assert stage.most_tests == bounds(adjacent, mask() if chosen is None else chosen, stage.level + 1)
+        for bound, made in zip(stage.most_tests, fit.n_edgetests[stage.level + 1 :], strict=False):
+            assert made <= bound
+        assert stage.memory >= suff_stat.codes.nbytes
+    assert "fewer than ten" in str(estimate)
+    assert "pruning" not in str(estimate)
+
+
+@pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["discrete"]), "--test", "discrete"]])
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+def test_the_command_estimates_discrete_data(capsys, arguments, engine):
+    assert cli.main(["estimate", *arguments, "--engine", engine]) == cli.OK
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("5 variables, 3,000 observations, alpha 0.01, engine ")
+    fit = pycupc.pc(DiscreteSuffStat.from_data(load_example("discrete")), disCItest, alpha=0.01)
+    for level in (0, 1):
+        line = next(line for line in lines if line.startswith(f"level {level}"))
+        assert int(line.split()[-1]) == fit.n_edgetests[level]
+
+
+def test_options_of_discrete_data_are_refused_for_numbers(capsys):
+    assert cli.main(["estimate", "--example", "--quirks"]) == cli.DATA
+    assert "--test discrete" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def failing(kind, error):
         path.write_bytes(b"half")
         raise error
 
-    return replace(kind, write=write, modules=())
+    return replace(kind, write=write, rehearse=None)
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in files.FILES] + ["manifest.json"])
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(here):
 def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit):
     error = ZeroDivisionError("no layout")
     broken = {kind.name: kind for kind in files.FILES}
-    broken["graph.png"] = replace(failing(broken["graph.png"], error), modules=("json",))
+    broken["graph.png"] = replace(failing(broken["graph.png"], error), rehearse=dict)
     monkeypatch.setattr(output, "FILES", tuple(broken.values()))
     monkeypatch.setattr(output, "available_cores", lambda: 1)
     assert run("--out", "out") == cli.OK

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pycupc.engines.gpu import pruning
+from pycupc.engines.gpu import pruning, screening
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """
@@ -141,6 +141,11 @@ def test_sizes_are_the_same_on_both_sides(host):
     stack, depth, words = (int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS"))
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
+    most_shared, screened = (
+        int(re.search(rf"\b{name} = (\d+)", (KERNELS / "pruning" / file).read_text())[1])
+        for name, file in (("MOST_SHARED", "pairs.cu"), ("MOST_SCREENED", "screen.cu"))
+    )
+    assert (most_shared, screened) == (pruning.MOST_SHARED, screening.MOST_SCREENED)
     for high, slots, block in pruning.CLASSES:
         assert high <= min(32 * slots, 32 * words)
         assert block <= 512

@@ -6,12 +6,13 @@ import contextlib
 import importlib.util
 import os
 import sys
+import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from pycupc import machine
-from pycupc.cli import doctor
+from pycupc import cli, machine
+from pycupc.cli import doctor, inputs
 
 EXTRAS = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
 
@@ -161,3 +162,58 @@ def test_systems_that_do_not_provide_the_numbers(monkeypatch):
     assert machine.physical_memory() is None
     assert machine.free_memory() == 2**62
     assert machine.available_cores() == (os.cpu_count() or 1)
+
+
+class FakeDriver:
+    """The library of the driver; each function writes down its name and returns a code."""
+
+    def __init__(self, **codes):
+        self.codes, self.called = codes, []
+
+    def __getattr__(self, name):
+        def function(*_):
+            self.called.append(name)
+            return self.codes.get(name, 0)
+
+        return function
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the name of the library is not known")
+def test_the_context_is_begun_in_a_thread(monkeypatch):
+    """Whatever goes wrong there is silent: CuPy says it when the engine is made."""
+    no_driver, works, refuses = OSError("libcuda.so.1: cannot open"), FakeDriver(), FakeDriver(cuInit=100)
+    for driver in (no_driver, works, refuses, object()):
+
+        def load(name, driver=driver):
+            if isinstance(driver, OSError):
+                raise driver
+            return driver
+
+        monkeypatch.setattr(machine.ctypes, "CDLL", load)
+        before = threading.active_count()
+        machine.begin_context()
+        for thread in threading.enumerate()[before:]:
+            thread.join()
+    assert works.called == ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]
+    assert refuses.called == ["cuInit"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begun"),
+    [
+        (["large.csv"], True),
+        (["small.csv"], False),
+        (["missing.csv"], False),
+        (["small.csv", "--engine", "gpu"], True),
+        (["large.csv", "--engine", "cpu"], False),
+        (["--example"], False),
+    ],
+)
+def test_which_runs_begin_the_context(monkeypatch, tmp_path, arguments, begun):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.csv").write_text("a,b\n")
+    (tmp_path / "large.csv").write_text("0" * inputs.GPU_PAYS_FROM_BYTES)
+    calls = []
+    monkeypatch.setattr(inputs, "begin_context", lambda: calls.append(1))
+    inputs.begin_gpu(cli.build_parser().parse_args(["run", *arguments]))
+    assert bool(calls) == begun

@@ -244,8 +244,11 @@ def test_a_cache_that_cannot_be_written_is_replaced_or_named(r_library: Path, tm
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").touch()  # a file, where Numba would make a folder
     settings = {"R_LIBS": libraries(r_library), "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": "/dev/null"}
-    done = run_r("-e", f"{SMALL} small()", **settings)  # goes on with a temporary folder
-    assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
+    (tmp_path / "temporary").mkdir()
+    for first in (True, False):  # goes on with a temporary folder, and says so when it makes it
+        done = run_r("-e", f"{SMALL} small()", TMPDIR=str(tmp_path / "temporary"), **settings)
+        assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
+        assert (f"compiled code is kept in {tmp_path / 'temporary'}" in done.stdout) == first, done.stdout
     done = run_r("-e", f"{SMALL} Sys.setenv(NUMBA_CACHE_DIR = '/dev/null/x'); small()", **settings)
     assert "cannot store its compiled code" in done.stdout, done.stdout
     assert 'Sys.setenv(NUMBA_CACHE_DIR = "' in done.stdout

@@ -68,7 +68,7 @@ DATA = gaussian(n=20, p=4)
         ),
         ({"suffStat": 5}, TypeError, "suffStat is no argument of stability or pc"),
     ],
-    ids=str,
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
 )
 def test_arguments(arguments, error, words):
     calls = []

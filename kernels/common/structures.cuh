@@ -39,13 +39,13 @@ struct Counters {
     u64 rows[6];           // rows with tests at the next level, in each class of degrees
     double sets;           // conditioning sets of the next level, over all rows
     double tests_at_most;  // its tests, if none separates an edge
-    u64 handed_out[6];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
-    u64 items[6];          // work items in all; plan_phases, cupc_e, cupc_s
+    u64 handed_out[7];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
+    u64 items[7];          // work items in all; plan_phases, cupc_e, cupc_s; the last one: screen_rows
     u64 decided;           // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
     u64 bounds;            // nodes that it has examined
-    u64 spared;            // tests of the level that were not made for that reason
+    u64 spared;            // tests of the level that were not made for that reason, less those of screen_rows; signed
     double worth;          // conditioning sets of the decided pairs
-    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch
+    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch; or what try_screen found
     u64 arrivals;          // blocks that have got to a barrier; grid_barrier
     u64 finished;          // blocks that have come to their end; last_block
 };
@@ -67,19 +67,24 @@ struct Classes {
     int bound[5];
 };
 
+constexpr unsigned char LEFT_TO_TESTS = 2;  // in Filter::decided: screen_rows met a doubtful test of the pair
+
 // The filter before the tests of a level (pruning/). It decides pairs without testing all their conditioning sets; a
 // decided pair is no target of the tests.
 struct Filter {
     double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows
     double* margin;          // [p] margin of the row's bounds, 0 where none of its pairs can be decided; bound_rows
     int* open;               // [p] pairs of the row that the level must test; count_open
-    unsigned char* decided;  // [E] 1: decided; prove_pairs
+    unsigned char* decided;  // [E] 1: decided; prove_pairs, settle_screened
     u64* rank;               // [E] of a decided pair's first separating set, or NOT_SEPARATED; prove_pairs
     u64* spares;             // [E] tests that a decided pair spares; prove_pairs
     double* work;            // work space, work_doubles for each block
     i64 work_doubles;
     double least_sets;     // pairs with fewer conditioning sets are left to the tests
     double sets_per_node;  // conditioning sets that are tested in the time that a node takes
+    int most_nodes;        // per pair, to decide whether a set separates it
+    int most_questions;    // nodes per pair to find the first set, by one warp
+    double most_left;      // share of the tests that screen_rows may leave, by the trial
 };
 
 // How the rows low < degree <= high of one class are cut into work items (schur).

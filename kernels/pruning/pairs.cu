@@ -3,12 +3,11 @@
 #include "pruning/search.cuh"
 
 constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
-constexpr int STACK = 512;   // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int STACK = 2048;  // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int MOST_SHARED = 150;  // neighbours of a row whose matrix fits shared memory; also in pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-constexpr double MOST_NODES = 4096;  // per pair, to decide whether a set separates it
-constexpr int MOST_QUESTIONS = 512;  // nodes per pair to find the first set, by one warp
-constexpr u64 TRIAL = 20000;         // nodes after which the filter must have paid
+constexpr u64 TRIAL = 20000;  // nodes after which the filter must have paid
 
 // What is known of a target.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
@@ -44,7 +43,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         work.first = first;
         work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
-        work.most = (int)fmax(16.0, fmin(MOST_NODES, 16.0 * sets / f.sets_per_node));
+        work.most = (int)fmax(16.0, fmin((double)f.most_nodes, 16.0 * sets / f.sets_per_node));
         work.there = 1;
         return;
     }
@@ -108,13 +107,13 @@ DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
 // The first separating set of target t, of which h.node.taken is not surely dependent. One warp, the only one for t.
 template <int SLOTS>
 DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
-                     const int t) {
+                     const int t, const int most_questions) {
     if (team_lane() == 0) {
         h.witness = h.node.taken;
         root(work, work.first + t, lv.level, h.best);
     }
     team_sync();
-    const int most = min(work.most, MOST_QUESTIONS);
+    const int most = min(work.most, most_questions);
     int left = most;
     const bool found = find_first<SLOTS>(row, bench, h, own, left);
     if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
@@ -139,7 +138,7 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
 // A node and all that comes from its first children; the others wait on the stack. One warp.
 template <int SLOTS>
 DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
-                   Hand& h) {
+                   Hand& h, const int most_questions) {
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int stop = 0;
@@ -161,7 +160,8 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         }
         int first = 0;
         if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
-        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate<SLOTS>(lv, work, row, bench, own, h, t);
+        if (__shfl_sync(FULL, first, 0) && verdict == OPEN)
+            separate<SLOTS>(lv, work, row, bench, own, h, t, most_questions);
         return;
     }
 }
@@ -193,12 +193,12 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 // Certifies pairs of the rows low < degree <= high.
 //   Work    item = up to 32 targets of a row; its warps share a stack of nodes
 //   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
-//           numbers the launches of a level
+//           numbers the launches of a level. The covariances of rows of more than MOST_SHARED neighbours lie in f.work
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
 //           counters
 template <int SLOTS>
-__global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS == 5 ? 1 : 2)
+__global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
@@ -210,7 +210,9 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS == 5 ? 1 : 2)
     space += STACK * NODE_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
-    double *R = pair_memory, *delta = R + (high + 1) * (high + 1);
+    constexpr bool SHARED = 32 * SLOTS <= MOST_SHARED + 31;  // whether R lies in shared memory
+    double* R = SHARED ? pair_memory : space + warps * bench_doubles(high, lv.level);
+    double* delta = pair_memory + (SHARED ? (high + 1) * (high + 1) : 0);
     double* vectors = delta + high;
     unsigned short* lists = (unsigned short*)(vectors + warps * high);
     Bench bench;
@@ -252,7 +254,7 @@ __global__ void __launch_bounds__(SLOTS == 5 ? 512 : 256, SLOTS == 5 ? 1 : 2)
                 __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp]);
+            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp], f.most_questions);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }
@@ -268,7 +270,7 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
     const int x = blockIdx.x;
     int open = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += !f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE;
+        open += f.decided[e] == LEFT_TO_TESTS || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
     open = sum_over_warp(open);
     if (threadIdx.x == 0) f.open[x] = open;
 }
@@ -278,7 +280,7 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
 extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        if (!f.decided[e]) continue;
+        if (f.decided[e] != 1) continue;
         const i64 x = g.source[e], y = g.column[e];
         g.best[e] = f.rank[e];
         if (x < y || g.G[x * g.p + y] != GONE_A) spared += f.spares[e];

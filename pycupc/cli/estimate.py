@@ -8,8 +8,8 @@ import json
 from pycupc.cli import inputs
 from pycupc.cli.command import OK, add_command
 from pycupc.cli.messages import shown_warnings
-from pycupc.data import DataError
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.discrete import DiscreteSuffStat
+from pycupc.discrete.g_square import DiscreteTest
 from pycupc.progress import level_bar
 
 _DESCRIPTION = """\
@@ -41,19 +41,25 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     from pycupc import estimate
+    from pycupc.engines.base import Engine
+    from pycupc.engines.reference import ReferenceEngine
     from pycupc.engines.select import make_engine
 
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
-        if not isinstance(suff_stat, SuffStat):
-            raise DataError("estimate knows the Gaussian test only; tests of discrete data are best tried with --m-max")
+        test = inputs.test_of(args, suff_stat)
+        data = DiscreteTest(suff_stat, False, test["quirks"]) if isinstance(suff_stat, DiscreteSuffStat) else suff_stat
         labels = estimate.labels_of(suff_stat)
         masks = inputs.fixed_pairs(args, labels)
-        engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)
+        engine: Engine
+        if args.engine == "reference" and isinstance(data, DiscreteTest):
+            engine = ReferenceEngine(data.p_value, None, args.alpha)
+        else:
+            engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)
         with level_bar() as bar:
             estimated = estimate.run_stages(
-                suff_stat,
+                data,
                 args.alpha,
                 engine,
                 gaps=masks.get("fixedGaps"),

@@ -54,10 +54,11 @@ class FileKind:
         Whether the file was asked for, or is written by default: known before the tests.
     left_out : callable ``(fit, request) -> str or None``
         Why this result has no such file; None to write it.
-    modules : sequence of str
-        If not empty, `write` is called in a second process, which has imported these modules while the tests were
-        running: for what is slow to import or to draw. `write` must then be a function of a module, and the content
-        something that can be pickled. An error of `write` other than OSError then costs only this file.
+    rehearse : callable, optional
+        If there is one, `write` is called in a second process, which has called this one before the tests were done: it
+        imports what is slow to import, and does once what takes longer the first time. Both must then be functions of a
+        module, and the content something that can be pickled. An error of `write` other than OSError then costs only
+        this file.
     """
 
     name: str
@@ -66,7 +67,7 @@ class FileKind:
     write: Callable[[Any, Path], None]
     wanted: Callable[[Request], bool] = lambda request: True
     left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
-    modules: Sequence[str] = ()
+    rehearse: Callable[[], None] | None = None
 
 
 def _write_text(content: str, path: Path) -> None:
@@ -83,6 +84,12 @@ def _draw(content: tuple[Any, Sequence[str]], path: Path) -> None:
     plotting.save(*content, path)
 
 
+def _rehearse_drawing() -> None:
+    from pycupc import plotting
+
+    plotting.rehearse()
+
+
 def _page(fit: PcAlgo, request: Request) -> Any:
     from pycupc.results import explored
 
@@ -93,6 +100,12 @@ def _write_page(content: Any, path: Path) -> None:
     from pycupc.explorer import write_page
 
     write_page(content, path)
+
+
+def _rehearse_page() -> None:
+    import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
+
+    from pycupc.explorer import write_page  # noqa: F401
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
@@ -111,7 +124,7 @@ def _picture(ending: str) -> FileKind:
         content=lambda fit, _: (fit.sparse_graph, fit.labels),
         write=_draw,
         wanted=lambda request: ending in request.pictures,
-        modules=("pycupc.plotting.draw", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.patches"),
+        rehearse=_rehearse_drawing,
     )
 
 
@@ -124,16 +137,10 @@ def _text(
     return FileKind(name, description, lambda fit, _: content(fit), _write_text, left_out=left_out)
 
 
-#: Every file but manifest.json, in the order in which they are begun: those of the second process first.
+#: Every file but manifest.json, in the order in which they are begun: what takes longest in the second process first,
+#: and last the page, which it can take only when the pictures are drawn.
 FILES = (
     *(_picture(ending) for ending in ("png", "svg", "pdf")),
-    FileKind(
-        "graph.html",
-        "the graph and its evidence, to explore in a browser",
-        content=_page,
-        write=_write_page,
-        modules=("pycupc.explorer", "scipy.sparse.csgraph"),
-    ),
     FileKind(
         "result.npz",
         "the complete result; pycupc.PcAlgo.load reads it",
@@ -147,4 +154,11 @@ FILES = (
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
     _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),
     _text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
+    FileKind(
+        "graph.html",
+        "the graph and its evidence, to explore in a browser",
+        content=_page,
+        write=_write_page,
+        rehearse=_rehearse_page,
+    ),
 )

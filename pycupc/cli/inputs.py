@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pycupc.data import EXAMPLE, DataError
+from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
@@ -19,7 +20,12 @@ from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
 from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
+from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
+
+#: Size of a file from which `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
+#: variables. A wrong guess costs nothing but a context that nobody uses.
+GPU_PAYS_FROM_BYTES = 500_000
 
 
 @runtime_checkable
@@ -38,7 +44,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
         "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
     )
-    add("--example", action="store_true", help="use the example data that come with pycupc")
+    example = "use the example data that come with pycupc: measurements, or with --example discrete categories"
+    add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
     add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
     add(
         "--header",
@@ -107,6 +114,15 @@ def add_test_arguments(
     return group
 
 
+def begin_gpu(args: argparse.Namespace) -> None:
+    """Let the GPU start while the data are read, if it was asked for or the file looks large enough for it."""
+    if args.engine in ("cpu", "reference") or args.data is None:
+        return
+    with contextlib.suppress(OSError):  # `read` explains it
+        if args.engine != "auto" or args.data.stat().st_size >= GPU_PAYS_FROM_BYTES:
+            begin_context()
+
+
 def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the arguments that say how edges are oriented; returns their group."""
     group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
@@ -158,7 +174,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     pycupc.data.DataError, ValueError
         The file or its values are wrong.
     """
-    path: Path = EXAMPLE if args.example else args.data
+    path: Path = EXAMPLES[args.example] if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
     kind, suff_stat, table = _read(args, path, options, bar)
     return suff_stat, {
@@ -177,7 +193,7 @@ def _read(
     if args.correlation is not None:
         table = read_correlation(path, options)
         return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
-    if args.test == "discrete":
+    if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
         categories = read_categories(path, options)
         return "categories", _coded(args, categories), categories
     try:

@@ -140,7 +140,7 @@ class Writer:
 
     def _begin(self, kind: FileKind, content: Any, path: Path) -> Callable[[], None] | None:
         """Write a file, or begin to; returns what waits for its end."""
-        if not kind.modules:
+        if kind.rehearse is None:
             kind.write(content, path)
             return None
         if self._process is None:
@@ -165,12 +165,13 @@ def _finish(kind: FileKind, wait: Callable[[], None], folder: Path, out: Written
 @contextmanager
 def writer(request: Request) -> Iterator[Writer]:
     """A `Writer`, with a second process where that saves time."""
-    apart = [kind for kind in FILES if kind.modules and kind.wanted(request)]
-    if not apart or available_cores() < 2:
+    rehearsals = [kind.rehearse for kind in FILES if kind.rehearse is not None and kind.wanted(request)]
+    if not rehearsals or available_cores() < 2:
         yield Writer(request)
         return
-    modules = dict.fromkeys(module for kind in apart for module in (*kind.modules, "pycupc.cli.files"))
-    with SecondProcess(tuple(modules)) as process:
+    with SecondProcess() as process:
+        for rehearse in dict.fromkeys(rehearsals):
+            process.start(rehearse)
         yield Writer(request, process)
 
 

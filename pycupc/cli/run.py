@@ -81,6 +81,7 @@ def main(args: argparse.Namespace) -> int:
         OutputFolder(target, force=force, names=names) as folder,
         output.writer(request) as writer,
     ):
+        inputs.begin_gpu(args)
         record = output.Run(output.recorded(args), messages)
         with output.timed(record.seconds, "read"), level_bar(wanted=output.progress_wanted(args)) as bar:
             suff_stat, record.source = inputs.read(args, bar)

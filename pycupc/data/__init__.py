@@ -6,30 +6,43 @@ The source and licence of the example data are in README.md in this folder.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from pycupc.data.categories import read_categories
 from pycupc.data.readers import DataError, read_data
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLE", "DataError", "load_example", "read_data"]
+__all__ = ["EXAMPLE", "EXAMPLES", "DataError", "load_example", "read_data"]
 
 #: The example data: CSV with one header line, 569 rows, 30 columns.
 EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
+#: By kind; the discrete one is a CSV of texts with one header line, 3,000 rows, 5 columns.
+EXAMPLES = {"continuous": EXAMPLE, "discrete": Path(__file__).with_name("sprinkler.csv")}
 
 
-def load_example() -> pd.DataFrame:
+def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.DataFrame:
     """Read the example data.
+
+    Parameters
+    ----------
+    kind : {"continuous", "discrete"}
 
     Returns
     -------
     pandas.DataFrame
-        float64, 569 rows (images of cell samples), 30 columns (measurements of the cell nuclei).
+        Continuous: float64, 569 rows (images of cell samples), 30 columns (measurements of the cell nuclei). Discrete:
+        texts, 3,000 rows, 5 columns, sampled from a network whose graph is known.
 
     References
     ----------
     Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning
-    Repository, doi:10.24432/C5DW2B, CC BY 4.0.
+    Repository, doi:10.24432/C5DW2B, CC BY 4.0. Pearl (2009), Causality, 2nd edition, figure 1.2: the graph.
     """
-    return read_data(EXAMPLE)
+    if kind == "continuous":
+        return read_data(EXAMPLES[kind])
+    import pandas as pd
+
+    table = read_categories(EXAMPLES[kind])
+    return pd.DataFrame(table.cells, columns=table.labels)

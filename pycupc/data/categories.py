@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -18,6 +19,9 @@ from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
+
+#: What stands in a number that is written in another form; not in a genotype (0/1, 0|1) or a range (18-25).
+_OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
 #: A column with more different texts does not look like a category.
 MOST_LEVELS = 255
@@ -44,10 +48,21 @@ class CategoryTable:
     facts: dict[str, Any]
 
     def looks_categorical(self) -> bool:
-        """Whether at least half of the columns hold no number at all, and none has very many different values."""
+        """Whether at least half of the columns hold nothing like a number, and none has very many different values."""
         different = [set(column) for column in self.cells.T.tolist()]
-        words = sum(not any(map(is_number, values)) for values in different)
+        words = sum(not any(map(_like_a_number, values)) for values in different)
         return 2 * words >= len(different) and max(map(len, different)) <= MOST_LEVELS
+
+
+def _like_a_number(cell: str) -> bool:
+    """Whether a cell holds a number, "no value", or a number in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
+    if is_number(cell):
+        return True
+    try:
+        float(_OTHER_FORMS.sub("", cell))
+    except ValueError:
+        return False
+    return True
 
 
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> CategoryTable:

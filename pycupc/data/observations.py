@@ -195,7 +195,8 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     if wrong:
         raise TypeError(
             f"{what} must be numeric, but these columns are not: {some(wrong)}. Leave them out, or convert them: "
-            "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars"
+            "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars. If they are categories, use "
+            "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
         )
 
 

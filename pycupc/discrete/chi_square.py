@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
 from pycupc.compiled import part
 
@@ -57,6 +56,8 @@ def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
     """
     if alpha > 1 - 1e-6:
         return np.zeros(1)
+    from scipy.special import chdtri  # takes a quarter of a second to import, and every engine imports this module
+
     df = np.arange(min(most, MOST_CUTOFFS) + 1, dtype=np.float64)
     df[0] = 1.0
     return np.asarray(chdtri(df, alpha), dtype=np.float64)

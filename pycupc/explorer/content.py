@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
+#: Most tests that are made again for a page, to find the weakest of each edge; a few tenths of a second.
+MAX_TESTS = 40_000
 #: Most variables for which a page holds the correlations of all pairs.
 MAX_CORRELATIONS = 800
 
@@ -66,6 +68,13 @@ class Content:
         Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested.
     edge_r : float (m,) or None
         Correlation of its ends.
+    edge_tests : float (m,)
+        How many tests it survived.
+    edge_level : int (m,)
+        The highest level of them.
+    weakest : sequence of m (sequence, float) or None
+        The set and the partial correlation of the test with the largest p-value; None or empty where that was not
+        looked for.
     reasons : sequence of m sequences
         What set its arrowheads: each [rule, variable, ...].
     stability : float (m,) or None
@@ -92,6 +101,9 @@ class Content:
     degree: NDArray[np.int64]
     edge_p: Floats
     edge_r: Floats | None
+    edge_tests: Floats
+    edge_level: NDArray[np.int64]
+    weakest: Sequence[tuple[Sequence[str | int], float] | None]
     reasons: Sequence[Sequence[Sequence[str | int]]]
     stability: Floats | None
     removed: RemovedPairs

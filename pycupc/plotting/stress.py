@@ -98,14 +98,20 @@ def _pivots(pattern: Any) -> Floats:
     tail, head = ends.coords
     near = np.ones(len(tail))  # neighbours: distance 1, weight 1
     total = weight.sum(axis=1) + np.bincount(tail, near, len(D))
+    far = weight * D
     for _ in range(40):
-        dx, dy = (xy[:, c, None] - xy[None, pivots, c] for c in (0, 1))
-        ratio = weight * D / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9)
+        at = xy[pivots]
+        # the sum of ratio * (xy - at) over the pivots as products of matrices: nearly all of the time is spent here
+        ratio = xy @ (-2.0 * at.T)
+        ratio += (xy**2).sum(axis=1)[:, None]
+        ratio += (at**2).sum(axis=1)
+        np.sqrt(np.maximum(ratio, 1e-18, out=ratio), out=ratio)
+        np.divide(far, ratio, out=ratio)
         step = xy[tail] - xy[head]
         step /= np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-9)[:, None]
-        wanted = weight @ xy[pivots]
-        for c, delta in enumerate((dx, dy)):
-            wanted[:, c] += (ratio * delta).sum(axis=1) + np.bincount(tail, xy[head, c] + step[:, c], len(D))
+        wanted = weight @ at + ratio.sum(axis=1)[:, None] * xy - ratio @ at
+        for c in (0, 1):
+            wanted[:, c] += np.bincount(tail, xy[head, c] + step[:, c], len(D))
         xy = 0.4 * xy + 0.6 * wanted / total[:, None]
     placed: Floats = xy
     return placed

@@ -129,14 +129,13 @@ def removals_from_arrays(arrays: Arrays, C: Floats | None = None) -> Removals:
     if "removed_r" in arrays or C is None:
         return Removals([(x, y, level, arrays.get("removed_r"))])
     ends = np.cumsum(level, dtype=np.int64)
-    work = np.empty((int(level.max(initial=0)) + 4,) * 2)
 
     def r_of(k: int) -> float:
-        from pycupc.gaussian.partial_correlation import partial_correlation  # imports Numba
+        from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation  # imports Numba
 
         size = int(level[k])
         nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)
-        return float(partial_correlation(C, nodes, size, work))  # type: ignore[no-untyped-call]
+        return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
     return Removals([(x, y, level, None)], r_of)
 

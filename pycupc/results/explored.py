@@ -12,27 +12,29 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.explorer import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, Content, RemovedPairs, write_page
+from pycupc.explorer import (
+    MAX_CORRELATIONS,
+    MAX_EDGES,
+    MAX_NODES,
+    MAX_REMOVED,
+    MAX_TESTS,
+    Content,
+    RemovedPairs,
+    write_page,
+)
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.evidence import PValues, Removals
+from pycupc.results.kept import KeptEdges, Tested, kept_edges, removed_pairs, weakest_tests
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
 
 
-class Explained(Protocol):
+class Explained(Tested, Protocol):
     """What is read of a `PcAlgo`."""
 
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
-    found_sepset: SepSets
-    p_values: PValues
-    removals: Removals
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
-    n: float | None
-    alpha: float | None
 
 
 def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
@@ -78,6 +80,9 @@ def content(
     place[nodes] = np.arange(len(nodes))
     removed, named = _removed(fit, place)
     low, high = graph.low[at], graph.high[at]
+    kept = kept_edges(fit)
+    tests, highest = kept.n_tests(low, high)
+    tests[np.isneginf(edge_p[at])] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
         i, j = np.triu_indices(len(nodes), 1)
@@ -93,6 +98,9 @@ def content(
         degree=graph.degrees()[nodes],
         edge_p=np.where(np.isfinite(edge_p[at]), edge_p[at], -1.0),
         edge_r=fit.p_values.correlations(low, high),
+        edge_tests=tests,
+        edge_level=highest,
+        weakest=_weakest(fit, kept, low, high, tests, place),
         reasons=_reasons(fit, low, high, place),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
@@ -140,10 +148,8 @@ def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, 
 def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
-    x, y, level = gone.x, gone.y, gone.level
-    known = len(x) > 0 or not fit.found_sepset.blocks
-    if not known:  # a result of R: the sets are there, the tests are not
-        x, y, level, _ = fit.found_sepset.flat()
+    x, y, level = removed_pairs(gone, fit.found_sepset)
+    known = len(x) == len(gone)  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
     everywhere = bool((place >= 0).all())
     here = np.flatnonzero(level > 0) if everywhere else np.flatnonzero((place[x] >= 0) & (place[y] >= 0) & (level > 0))
@@ -196,15 +202,33 @@ def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any
     return out
 
 
+def _weakest(
+    fit: Explained, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], place: Integers
+) -> list[tuple[list[int | str], float] | None]:
+    """The set and r of the weakest test of each edge with few tests, None for the others; empty where few have few."""
+    cheapest = np.argsort(tests, kind="stable")
+    cheapest = cheapest[np.cumsum(tests[cheapest]) <= MAX_TESTS]
+    if 2 * len(cheapest) < len(low):  # a few would not be worth the time
+        return []
+    out: list[tuple[list[int | str], float] | None] = [None] * len(low)
+    tested = cheapest[tests[cheapest] > 0]
+    for k, test in zip(tested.tolist(), weakest_tests(fit, kept, low[tested], high[tested]), strict=False):
+        out[k] = [_named(fit, place, v) for v in test.S], test.r
+    return out
+
+
+def _named(fit: Explained, place: Integers, v: int) -> int | str:
+    """A variable by its number on the page, or by name if the page lacks it."""
+    return int(place[v]) if place[v] >= 0 else fit.labels[v]
+
+
 def _reasons(fit: Explained, low: NDArray[Any], high: NDArray[Any], place: Integers) -> list[list[list[str | int]]]:
     """What set the arrowheads of each edge; variables by their numbers on the page, or by name if it lacks them."""
     trace = dict(fit.trace)  # in which a look-up is quicker
     out: list[list[list[str | int]]] = []
     for a, b in zip(low.tolist(), high.tolist(), strict=True):
         found = [reason for pair in ((a, b), (b, a)) if (reason := trace.get(pair)) is not None]
-        out.append(
-            [[rule, *(int(place[v]) if place[v] >= 0 else fit.labels[v] for v in rest)] for rule, *rest in found]
-        )
+        out.append([[rule, *(_named(fit, place, v) for v in rest)] for rule, *rest in found])
     return out
 
 

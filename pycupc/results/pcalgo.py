@@ -19,6 +19,7 @@ from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
+from pycupc.results.kept import why_kept
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
 
@@ -163,7 +164,7 @@ class PcAlgo(NamedGraph):
             arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
             if p == -math.inf:
                 return Why(name(i), name(j), "fixed", arrow=arrow)
-            return Why(name(i), name(j), "kept", p=p, arrow=arrow)
+            return why_kept(self, i, j, p, arrow)
         low, high = min(i, j), max(i, j)
         S = self.found_sepset.of_pair(i, j)
         if S is None:

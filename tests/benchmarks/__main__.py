@@ -15,7 +15,7 @@ if not __package__:  # python tests/benchmarks: where another installed package 
     sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
     __package__, __spec__ = "benchmarks", None
 
-from . import record, workloads
+from . import networks, peers, record, workloads
 
 ABOUT = """experiments
   cpu             Table 2 of the cuPC paper: cpu and reference engines, live pcalg, Python peers; time and memory
@@ -31,6 +31,8 @@ ABOUT = """experiments
   pruning         the cpu engine with and without pruning: tests made, times, the picture of tests/PRUNING.md
   gpu-all         gpu, baselines, configurations, scaling-large, scaling, as far as --deadline allows
   cpu-all         sharing, accuracy, cpu; with --quick in minutes on 2 cores
+  discrete        discrete data sampled from networks of pgmpy: cpu engine, pcalg, bnlearn, pgmpy, causal-learn (no GPU)
+  discrete-gpu    the gpu engine on the tables of discrete data that prepare made
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
   call            whole calls from data and from C to skeleton and CPDAG, this checkout and the other one in turns
   merge           add the raw files of the folders --add, from parts run side by side, to those in --out
@@ -39,7 +41,7 @@ ABOUT = """experiments
 """
 
 #: Experiments that can add to a recorded result; gpu-peers always does, gpu keeps only the runs of the peers.
-RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers")
+RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers", "discrete", "discrete-gpu")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -51,8 +53,11 @@ def main(argv: list[str] | None = None) -> int:
         return paired.run(args)
     args.out = args.out or record.RESULTS
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.install_peers or args.cache is not None:
+        args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
     if args.experiment == "prepare":
         workloads.pack(args.data, args.carry)
+        networks.pack(args)
         (args.carry / "commit").write_text(record.commit(args.data) + "\n")
     elif args.experiment == "merge":
         for folder in args.add:
@@ -68,14 +73,12 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(args: argparse.Namespace) -> None:
     """Run an experiment that records a raw file."""
-    from . import peers
-    from .experiments import call, cpu, gpu, in_r, pruning, scaling, small
+    from .experiments import call, cpu, discrete, gpu, in_r, pruning, scaling, small
 
-    if args.install_peers or args.cache is not None:
-        args.peer_python = peers.environment(args.cache or record.ROOT / ".benchmark-cache", not args.install_peers)
     on_cpu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
     on_cpu["pruning"] = [pruning.pruning]
     on_cpu["call"] = [call.call]
+    on_cpu["discrete"] = [discrete.discrete]
     on_cpu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
     for experiment in on_cpu.get(args.experiment, []):
         experiment(args)
@@ -87,6 +90,7 @@ def _measure(args: argparse.Namespace) -> None:
         "scaling": [scaling.scaling],
         "scaling-large": [scaling.scaling_large],
         "gpu-peers": [gpu.gpu_peers],
+        "discrete-gpu": [discrete.discrete_gpu],
         "gpu-all": [scaling.run_all],
     }
     for timed in on_gpu.get(args.experiment, []):
@@ -132,10 +136,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
     known = "cpu: of cpu, reference, stable, stable.fast, ParallelPC; "
-    known += "GPU experiments: of gpu, cupc-e, cupc-s; paired: of pycupc's"
+    known += "GPU experiments: of gpu, cupc-e, cupc-s; discrete: peers; paired: of pycupc's"
     parser.add_argument("--engines", nargs="+", help=known)
+    alphas = {"type": float, "nargs": "+", "default": list(networks.ALPHAS)}
+    parser.add_argument("--alphas", **alphas, help="discrete: levels of significance (0.05 0.01)")
     parser.add_argument("--threads", type=int, help="threads of cpu and stable.fast (all cores)")
-    parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu 600, scaling 10)")
+    parser.add_argument("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; scaling 10)")
     parser.add_argument("--deadline", type=float, help="seconds for a whole GPU experiment (540) or paired (no end)")
 
 

@@ -153,7 +153,7 @@ def merge(out: Path, folder: Path) -> None:
 
 def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
     """The fields that distinguish a row from the other rows of its experiment."""
-    return tuple(row.get(key) for key in ("set", "kind", "who", "p", "density", "n", "seed", "source", "call"))
+    return tuple(row.get(key) for key in ("set", "alpha", "kind", "who", "p", "density", "n", "seed", "source", "call"))
 
 
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur
+from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur, screening
 from pycupc.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -86,8 +86,11 @@ def main() -> None:
     tuned = pruning.TUNING
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
     pruning.TUNING = dataclasses.replace(tuned, first_level=2, **none)
-    compare(("gpu",), ", pairs filtered")
-    pruning.TUNING = tuned
+    compare(("gpu",), ", pairs searched")
+    pruning.TUNING, tuned = tuned, screening.TUNING
+    screening.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
+    compare(("gpu",), ", rows screened")
+    screening.TUNING = tuned
     schur.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", wide rows")
     graph.ILL_SHARE = -1.0

@@ -17,11 +17,12 @@ ROWS: KernelName = ("pruning/rows", "bound_rows")
 COUNT: KernelName = ("pruning/pairs", "count_open")
 LIFT: KernelName = ("pruning/pairs", "lift")
 #: Launches of prove_pairs: largest degree, candidates per lane, threads per block. Wider rows are left to the tests.
-CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512))
+CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512), (256, 8, 512))
+#: Largest degree of a row whose covariances lie in shared memory; as in kernels/pruning/pairs.cu.
+MOST_SHARED = 150
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
-KERNELS = [ROWS, *PAIRS, COUNT, LIFT]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
-MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 512 * 9, 128 * 9
+MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 9, 128 * 9
 #: Threads per block of bound_rows; static shared memory of either kernel, at most.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 
@@ -31,10 +32,16 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     first_level: int = 5
-    least_tests: float = 2e9  # of a level: fewer take less time than the filter
+    least_tests: float = 8e8  # of a level: fewer take less time than the filter
     tests_per_pair: float = 1.5e5  # of a level, on average: likewise
     least_sets: float = 4000.0  # of a pair
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
+    # of a pair: nodes to decide whether a set separates it, and to find its first set, by one warp. A long level has
+    # time for more, so these grow with its tests, between two limits.
+    nodes: tuple[int, int] = (4096, 1 << 20)
+    tests_per_node: float = 1e5
+    questions: tuple[int, int] = (512, 16384)
+    tests_per_question: float = 1e8
 
 
 TUNING = Tuning()
@@ -47,7 +54,18 @@ def bench_doubles(width: int, level: int) -> int:
 
 def pairs_shared(width: int, warps: int) -> int:
     """Dynamic shared memory of prove_pairs in bytes; same layout as the kernel."""
-    return 8 * ((width + 1) ** 2 + width * (1 + warps)) + 2 * warps * (width + 2) + 16
+    matrix = (width + 1) ** 2 if width <= MOST_SHARED else 0
+    return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
+
+
+def kernels(level: int) -> list[KernelName]:
+    """Kernels that the filter of a level needs."""
+    return all_kernels()
+
+
+def all_kernels() -> list[KernelName]:
+    """Kernels that a run may need."""
+    return [ROWS, *PAIRS, COUNT, LIFT]
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
@@ -56,13 +74,21 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 
-def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
-    """Decide pairs of the level; they are no targets until `lift`."""
-    take, p, pairs = dev.scratch.take, graph.p, outlook.pairs
+def new_filter(dev: Device, p: int, pairs: int) -> Filter:
+    """The arrays of a filter, which has decided nothing."""
+    take = dev.scratch.take
     decided = take(pairs)
     dev.cp.cuda.runtime.memsetAsync(decided, 0, pairs, dev.stream.ptr)
-    found = Filter(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+    return Filter(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+
+
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
+    """Decide pairs of the level; they are no targets until `lift`."""
+    p = graph.p
+    found = new_filter(dev, p, outlook.pairs)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
+    found.most_nodes = _clamped(outlook.tests_at_most / TUNING.tests_per_node, TUNING.nodes)
+    found.most_questions = _clamped(outlook.tests_at_most / TUNING.tests_per_question, TUNING.questions)
     _bound_rows(dev, graph, level, found, outlook)
     lows = [0, *(high for high, _, _ in CLASSES)]
     for i, (high, _, block) in enumerate(CLASSES):
@@ -72,6 +98,11 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
             _prove_pairs(dev, graph, level, found, (i, lows[i], high, shared))
     dev.launch(*COUNT, (p,), (32,), (graph, found))
     return found
+
+
+def _clamped(value: float, limits: tuple[int, int]) -> int:
+    low, high = limits
+    return int(min(max(value, low), high))
 
 
 def lift(dev: Device, graph: Graph, level: Level, found: Filter, pairs: int) -> None:
@@ -98,6 +129,7 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
+    own.work_doubles += (high + 1) ** 2 if CLASSES[i][0] > MOST_SHARED else 0
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     args = (graph, level, own, i32(low), i32(high), i32(i))
     kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-from pycupc.engines.gpu import pruning
+from pycupc.engines.gpu import pruning, screening
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
@@ -124,8 +124,10 @@ class SchurTests:
         self._processors = processors
         self._prune = prune
 
-    def _pruned(self, level: int, outlook: Outlook) -> bool:
-        return self._prune and pruning.worthwhile(level, outlook)
+    def _filter(self, level: int, outlook: Outlook) -> Any:
+        """The module of the filter before the tests of a level >= 2, None where it would not pay."""
+        filters = (screening, pruning) if self._prune else ()
+        return next((f for f in filters if f.worthwhile(level, outlook)), None)
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """What runs at a level >= 2: one launch for each class that has rows."""
@@ -136,11 +138,12 @@ class SchurTests:
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:
             return [LEVEL1]
-        first = pruning.KERNELS if self._pruned(level, outlook) else []
+        chosen = self._filter(level, outlook)
+        first = chosen.kernels(level) if chosen else []
         return first + PLAN + [c.kernel for c in self.choices(level, outlook)]
 
     def all_kernels(self) -> list[KernelName]:
-        first = pruning.KERNELS if self._prune else []
+        first = [*screening.all_kernels(), *pruning.all_kernels()] if self._prune else []
         return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
@@ -151,7 +154,8 @@ class SchurTests:
             resident = dev.processors * kernel.blocks_per_processor(256, 0)
             kernel((min(resident, -(-outlook.pairs // 256)),), (256,), args, stream=dev.stream.ptr)
             return
-        found = pruning.certify(dev, graph, level, outlook) if self._pruned(level.level, outlook) else None
+        chosen = self._filter(level.level, outlook)
+        found = chosen.certify(dev, graph, level, outlook) if chosen else None
         open_pairs = found.open if found else None
         _launch_all(dev, plan(dev, graph, level, self.choices(level.level, outlook), outlook.sets, open_pairs))
         if found:

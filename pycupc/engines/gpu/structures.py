@@ -31,9 +31,10 @@ class Counters(ctypes.Structure):
         ("rows", c_ulonglong * 6),
         ("sets", c_double),
         ("tests_at_most", c_double),
-        ("handed_out", c_ulonglong * 6),
-        ("items", c_ulonglong * 6),
-        *((name, c_ulonglong) for name in ("decided", "bounds", "spared")),
+        ("handed_out", c_ulonglong * 7),
+        ("items", c_ulonglong * 7),
+        *((name, c_ulonglong) for name in ("decided", "bounds")),
+        ("spared", c_longlong),
         ("worth", c_double),
         ("turns", c_ulonglong * 4),
         *((name, c_ulonglong) for name in ("arrivals", "finished")),
@@ -66,6 +67,9 @@ class Filter(ctypes.Structure):
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),
+        ("most_nodes", c_int),
+        ("most_questions", c_int),
+        ("most_left", c_double),
     ]
 
 

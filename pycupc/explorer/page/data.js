@@ -29,6 +29,8 @@ const graph = (() => {
     kind: unpack(e.kind),
     p: unpack(e.p), // -1: never tested, because fixedEdges requires the edge
     r: unpack(e.r),
+    tests: unpack(e.tests),
+    level: unpack(e.level),
     stability: unpack(e.stability),
     degree: unpack(data.degree), // in the whole result, of which this page may hold a part
     removed: { x: unpack(r.x), y: unpack(r.y), level: unpack(r.level), r: unpack(r.r), p: unpack(r.p), members: unpack(r.members) },
@@ -174,13 +176,26 @@ function whyRemoved(k) {
     text: `Removed at level ${level[k]}: independent given ${setText(members)}.` };
 }
 
+/** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */
+function weakestSet(k) { return (data.edges.weakest[k] || [[]])[0]; }
+
+function weakestText(k) {
+  const found = data.edges.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
+  if (!found) return `not looked for on this page; in Python, fit.why(${a}, ${b}) names it where it can`;
+  const members = weakestSet(k).map((v) => (typeof v === "number" ? name(v) : v));
+  return `${members.length ? `given {${members.join(", ")}}` : "without conditioning"}, r = ${number(found[1], 4)}`;
+}
+
 function whyKept(k) {
   const a = graph.tail[k], b = graph.head[k], p = graph.p[k];
   const facts = [["type", KINDS[graph.kind[k]]]];
-  let text = "The edge stayed: no set that was tested makes the two independent.";
+  let nodes = [], text = "The edge stayed: no set that was tested makes the two independent.";
   if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
   else {
-    facts.push(["largest p-value of its tests", pText(p)]);
+    const levels = graph.level[k] ? `at levels 0 to ${graph.level[k]}` : "at level 0";
+    facts.push(["tests survived", `${graph.tests[k].toLocaleString("en")}, ${levels}`], ["largest p-value of its tests", pText(p)]);
+    facts.push(["of the test", weakestText(k)]);
+    nodes = weakestSet(k).filter((v) => typeof v === "number" && v < graph.nodes);
     if (data.alpha) facts.push(["margin (alpha − p)", `${number(data.alpha - p)} (alpha = ${data.alpha})`]);
   }
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
@@ -188,5 +203,5 @@ function whyKept(k) {
   const reasons = data.edges.reasons[k] || [];
   for (const reason of reasons) facts.push(["arrow", reasonText(reason)]);
   if (!reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
-  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes: [] };
+  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes };
 }

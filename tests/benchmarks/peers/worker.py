@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 
-def causal_learn(X, alpha, uc_priority=0):
+def causal_learn(X, alpha, uc_priority=0, test="fisherz"):
     """With uc_priority=0 a later collider overwrites an earlier one, as in pcalg; the default (2) keeps the earlier."""
     from causallearn.search.ConstraintBased.PC import pc
 
-    how = {"indep_test": "fisherz", "stable": True, "uc_rule": 0, "uc_priority": uc_priority, "show_progress": False}
+    how = {"indep_test": test, "stable": True, "uc_rule": 0, "uc_priority": uc_priority, "show_progress": False}
 
     def run():
         return pc(X, alpha=alpha, **how)
@@ -31,7 +31,7 @@ def causal_learn(X, alpha, uc_priority=0):
     return run, graph
 
 
-def pgmpy(X, alpha):
+def pgmpy(X, alpha, test="fisher_z"):
     import pandas
     from pgmpy.causal_discovery import PC
 
@@ -42,7 +42,7 @@ def pgmpy(X, alpha):
         # "stable" in one process; the default ("parallel") starts processes. No limit on the conditioning sets.
         return PC(
             variant="stable",
-            ci_test="fisher_z",
+            ci_test=test,
             return_type="pdag",
             significance_level=alpha,
             max_cond_vars=X.shape[1],
@@ -114,10 +114,20 @@ def causal_learn_default(X, alpha):
     return causal_learn(X, alpha, uc_priority=2)
 
 
+def causal_learn_discrete(X, alpha):
+    return causal_learn(X, alpha, test="gsq")
+
+
+def pgmpy_discrete(X, alpha):
+    return pgmpy(X, alpha, test="g_sq")
+
+
 PACKAGES = {
     "causal-learn": causal_learn,
     "causal-learn, its default": causal_learn_default,
     "pgmpy": pgmpy,
+    "causal-learn, gsq": causal_learn_discrete,
+    "pgmpy, g_sq": pgmpy_discrete,
     "gpucsl": gpucsl,
 }
 

@@ -3,7 +3,7 @@
 raw, names, tables               reading raw files; names of implementations; tables and their cells
 style, bars, curves, heat_maps   pictures
 prose                            sentences
-all_sets, gpu, sweeps, answers, pruning, call   sections
+all_sets, gpu, sweeps, answers, pruning, call, discrete   sections
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import record
-from . import all_sets, answers, call, gpu, prose, pruning, sweeps
+from . import all_sets, answers, call, discrete, gpu, prose, pruning, sweeps
 
 RAW = (
     "cpu",
@@ -27,6 +27,8 @@ RAW = (
     "r",
     "pruning",
     "call",
+    "discrete",
+    "discrete-gpu",
 )
 SECTIONS = (
     all_sets.section,
@@ -41,6 +43,7 @@ SECTIONS = (
     answers.in_r,
     pruning.section,
     call.section,
+    discrete.section,
 )
 
 

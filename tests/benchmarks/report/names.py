@@ -4,6 +4,7 @@ from __future__ import annotations
 
 LABELS = {
     "cpu": "pycupc cpu",
+    "cpu, quirks": "pycupc cpu, quirks",
     "reference": "pycupc reference",
     "gpu": "pycupc gpu",
     "cupc-e": "pycupc cupc-e",
@@ -18,7 +19,19 @@ LABELS = {
     "one block an edge": "one block per edge",
 }
 #: Implementations whose times are given in seconds; those of the others are in milliseconds.
-IN_SECONDS = ("stable", "stable.fast", "stable.fast, OpenMP", "ParallelPC", "reference", "cpu", "causal-learn", "pgmpy")
+IN_SECONDS = (
+    "stable",
+    "stable.fast",
+    "stable.fast, OpenMP",
+    "ParallelPC",
+    "reference",
+    "cpu",
+    "cpu, quirks",
+    "pcalg",
+    "bnlearn",
+    "causal-learn",
+    "pgmpy",
+)
 
 
 def label(who: str) -> str:

@@ -4,8 +4,9 @@ HEAD = """# Benchmarks
 
 How long pycupc and other implementations of the PC algorithm take, how much memory they need, and how far their
 answers agree. `python -m tests.benchmarks report` writes this page, its tables (also as CSV) and its pictures from the
-raw files in [results](results); no number comes from elsewhere. The raw files hold every single run, the machine, the
-versions and the commit. The last section lists the commands that made them.
+raw files in [results](results); no number comes from elsewhere, except for the published times in section 12, which are
+marked as such. The raw files hold every single run, the machine, the versions and the commit. The last section lists
+the commands that made them.
 
 **How time is measured.** A time is the median of several runs in one process, in double precision, from arrays in host
 memory to arrays in host memory. Reading the data, computing the correlations, compiling, and the first use of a device
@@ -148,6 +149,11 @@ section 1), cu_pc() with engine = "cpu". A pair counts as different if it is not
 
 COMMANDS = """
 On a machine with a GPU: `python -m tests.benchmarks prepare --carry FOLDER` collects what the GPU experiments need, and
-`python tests/benchmarks gpu-all --data FOLDER --out RESULTS` runs them in one call of at most ten minutes.
+`python tests/benchmarks gpu-all --data FOLDER --out RESULTS` runs them in one call of at most ten minutes. With
+`--cache` (the environment of the Python peers), `prepare` collects the tables of the experiment `discrete-gpu` as well.
 `python -m tests.benchmarks paired OLD_CHECKOUT` compares this checkout with another one, run by run.
+
+The peers: `--install-peers` installs causal-learn and pgmpy into the folder `--cache`. pcalg, ParallelPC and bnlearn
+are looked for in R's libraries (`R_LIBS`). bnlearn is on CRAN but not in Debian 12; the last version for its R 4.2 is
+4.9, in CRAN's archive.
 """

@@ -62,6 +62,8 @@ def cell(run: dict[str, Any] | None, unit: str) -> str:
             return f"> {time(run['too_slow'], unit)} (stopped)"
         if "not_started" in run:
             return f"> {duration(run['seconds_at_measured_rate'])} (estimated)"
+        if "given_up" in run:
+            return "not started"
         return "not installed" if "absent" in run else "failed"
     other = run.get("edges_only_there", 0) + run.get("edges_only_here", 0)
     if run.get("differs"):

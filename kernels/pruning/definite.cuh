@@ -1,0 +1,33 @@
+// definite.cuh -- what a block proves of a matrix before a bound rests on it.
+#pragma once
+#include "common/warp.cuh"
+
+constexpr double PROOF = 1e-10;           // what the factorisation that proves a bound leaves for its rounding
+constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba
+constexpr double MOST_OFF_ONE = 1e-9;     // of a variance
+
+// Whether A is symmetric, with ones on the diagonal and no NaN.
+DEVICE bool regular(const double* A, const int n) {
+    bool good = true;
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j <= i; j += 32)
+            good = good && fabs(A[i * n + j] - A[j * n + i]) <= MOST_ASYMMETRY &&
+                   (i != j || fabs(A[i * n + i] - 1.0) < MOST_OFF_ONE);
+    return __syncthreads_and(good);
+}
+
+// Whether A is positive definite: elimination of its lower triangle. Whole block; A is lost.
+DEVICE bool positive(double* A, const int n) {
+    for (int k = 0; k < n; ++k) {
+        const double pivot = A[k * n + k];
+        if (!(pivot > 1e-12)) return false;  // the same value in all threads: nobody writes it before the barrier
+        const double inv = 1.0 / pivot;
+        for (int i = k + 1 + (threadIdx.x >> 5); i < n; i += blockDim.x >> 5) {
+            const double f = A[i * n + k] * inv;
+            for (int j = k + 1 + (threadIdx.x & 31); j <= i; j += 32)
+                A[i * n + j] = fma(-f, A[j * n + k], A[i * n + j]);
+        }
+        __syncthreads();
+    }
+    return true;
+}

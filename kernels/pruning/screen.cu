@@ -1,0 +1,203 @@
+// screen.cu -- levels 2 to 5: decides the pairs of a level by a walk over the conditioning sets of each row in which a
+//   bound skips most of them; see screen.cuh. What has a doubtful test is left to the tests that follow.
+//   sound_rows, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a few prefixes per
+//   row; where too many tests would be left, the others do nothing.
+#include "pruning/definite.cuh"
+#include "pruning/screen.cuh"
+#include "schur/conditioning.cuh"
+#include "schur/work_queue.cuh"
+
+// Shares of counters->turns: tests that were left and all tests, of the trial.
+DEVICE bool gave_up(const Counters& total, const Filter& f) {
+    return (double)total.turns[0] > f.most_left * (double)total.turns[1];
+}
+
+constexpr int MOST_SCREENED = 1024;  // neighbours of a row
+constexpr int SAMPLE = 4;            // try_screen looks at every fourth row
+
+// A [n, n] = correlations of the variables `ids`. Whole block.
+DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
+    for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
+        for (int j = threadIdx.x & 31; j < n; j += 32) A[i * n + j] = g.C[(i64)ids[i] * g.p + ids[j]];
+    __syncthreads();
+}
+
+// Which rows can be screened: all pivots of every set, x and y included, are above LEAST.
+//   Work    one row at a time per block
+//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits; rows of up to `widest`
+//           neighbours
+//   Writes  f.margin: positive for those rows, else 0
+extern "C" __global__ void __launch_bounds__(256, 1)
+    sound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
+    extern __shared__ double row_matrix[];
+    __shared__ int ids[MOST_SCREENED + 1];
+    for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
+        const i64 e0 = g.start[x];
+        const int n = (int)(g.start[x + 1] - e0);
+        if (threadIdx.x == 0) f.margin[x] = 0.0;
+        if (__syncthreads_or(*lv.stop)) return;
+        if (n <= lv.level || n > widest) continue;
+        double* A = (n + 1) * (n + 1) <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
+        for (int k = threadIdx.x; k <= n; k += blockDim.x) ids[k] = k < n ? g.column[e0 + k] : x;
+        __syncthreads();
+        fill(g, ids, n + 1, A);
+        if (!regular(A, n + 1)) continue;
+        for (int k = threadIdx.x; k <= n; k += blockDim.x) A[k * (n + 1) + k] -= LEAST + PROOF;
+        __syncthreads();
+        if (positive(A, n + 1) && threadIdx.x == 0) f.margin[x] = WALK_MARGIN;
+    }
+}
+
+// The dynamic shared memory of a block: ids and live for the row, then `Given` for each warp.
+DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*& live) {
+    ids = (int*)start;
+    live = (bool*)(ids + width + 1);
+    double* own = (double*)start + (width + 1) / 2 + 1 + (width + 7) / 8;
+    own += (threadIdx.x >> 5) * ((Q + 5) * width + (width + 1) / 2);
+    Given w;
+    w.pitch = width;
+    w.W = own;
+    w.scale = w.W + Q * width;
+    w.h = w.scale + width;
+    w.G = w.h + width;
+    w.X = w.G + width;
+    w.b = w.X + width;
+    w.pos = (unsigned short*)(w.b + width);
+    w.open = w.pos + width;
+    return w;
+}
+
+// The row's correlations, and its targets: those that no set up to `rank` separates. Whole block.
+DEVICE void load_row(const Graph& g, const Filter& f, const ScreenedRow& row, double* R, int* ids, bool* live,
+                     const u64 rank) {
+    const int d = row.d, warps = blockDim.x >> 5, lane = threadIdx.x & 31;
+    for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[row.e0 + a] : row.x;
+    __syncthreads();
+    for (int a = threadIdx.x; a < d; a += blockDim.x) {
+        const unsigned char state = state_now(g, row.x, ids[a]);
+        const bool tested = row.x < ids[a] ? state != FIXED : state == LIVE;
+        live[a] = tested && *(volatile u64*)&g.best[row.e0 + a] > rank && f.decided[row.e0 + a] != LEFT_TO_TESTS;
+    }
+    for (int i = threadIdx.x >> 5; i <= d; i += warps) {
+        const double* from = g.C + (i64)ids[i] * g.p;
+        for (int j = lane; j <= d; j += 32) R[i * (d + 1) + j] = from[ids[j]];
+    }
+    __syncthreads();
+}
+
+DEVICE void add_up(Counters& total, const Tally& tally, const bool trial) {
+    if ((threadIdx.x & 31) || !tally.bounds) return;
+    if (trial) {
+        atomicAdd(&total.turns[0], tally.made);
+        atomicAdd(&total.turns[1], tally.covered);
+    } else atomicAdd(&total.spared, 0ULL - tally.made);
+    atomicAdd(&total.bounds, tally.bounds);
+}
+
+// How many tests would be left? A prefix per warp of some rows, evenly spaced.
+//   Work    one row at a time per block, one prefix per warp
+//   Launch  any grid and block; dynamic shared memory as in pycupc/engines/gpu/screening.py; `width`: largest degree
+//   Writes  counters->turns, ->bounds
+template <int Q>
+__global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level lv, const Filter f, const int width) {
+    extern __shared__ double screen_memory[];
+    __shared__ int prefixes[16][Q + 1];
+    int* ids;
+    bool* live;
+    Given w = lay_out((char*)screen_memory, width, Q, ids, live);
+    double* R = f.work + blockIdx.x * f.work_doubles;
+    int* prefix = prefixes[threadIdx.x >> 5];
+    const double cutoff = sqrt(lv.sure_out + 1e-12);
+    Tally tally = {};
+    for (int x = blockIdx.x * SAMPLE; x < (int)g.p; x += gridDim.x * SAMPLE) {
+        __syncthreads();
+        if (!(f.margin[x] > 0.0)) continue;
+        const i64 e0 = g.start[x];
+        const ScreenedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
+        load_row(g, f, row, R, ids, live, 0);
+        const u64 all = lv.binom(row.d - 2, Q);
+        const int warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+        if ((u64)warp >= all) continue;
+        const u64 number = (u64)(((double)warp + 0.5) / warps * (double)all);
+        unrank_by_warp(lv.binom, row.d - 2, Q, number, prefix);
+        screen<Q, true>(g, lv, f, row, w, prefix, cutoff, tally);
+    }
+    add_up(*lv.counters, tally, true);
+}
+
+// Every prefix of the rows that can be screened.
+//   Work    item = consecutive prefixes of a row, see Queue; one warp per prefix
+//   Launch  persistent grid; as try_screen
+//   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_TESTS), counters->bounds, ->spared, ->handed_out
+template <int Q>
+__global__ void __launch_bounds__(512, 1)
+    screen_rows(const Graph g, const Level lv, const Filter f, const Queue queue, const int width) {
+    extern __shared__ double screen_memory[];
+    __shared__ int prefixes[16][Q + 1];
+    __shared__ Item item;
+    __shared__ unsigned next;
+    __shared__ u64 rank;  // of the first set of the item
+    int* ids;
+    bool* live;
+    Given w = lay_out((char*)screen_memory, width, Q, ids, live);
+    double* R = f.work + blockIdx.x * f.work_doubles;
+    int* prefix = prefixes[threadIdx.x >> 5];
+    const double cutoff = sqrt(lv.sure_out + 1e-12);
+    if (gave_up(*lv.counters, f)) return;
+    Tally tally = {};
+    while (next_item(queue, lv, item)) {
+        const int x = item.row;
+        if (!(f.margin[x] > 0.0)) continue;
+        const i64 e0 = g.start[x];
+        const ScreenedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
+        const u64 chunk = queue.chunk[x], first = item.number * chunk;
+        const unsigned count = (unsigned)min(chunk, lv.binom(row.d - 2, Q) - first);
+        if (threadIdx.x < 32) unrank_by_warp(lv.binom, row.d - 2, Q, first, prefix);
+        if (threadIdx.x == 0) next = 0;
+        if (threadIdx.x == 0) {
+            const int after = Q ? prefix[Q - 1] + 1 : 0;
+            rank = rank_from(lv.binom, row.d, lv.level, prefix, Q);
+            rank -= lv.binom(row.d - 1 - after, 2) + lv.binom(row.d - 2 - after, 1);
+        }
+        __syncthreads();
+        load_row(g, f, row, R, ids, live, rank);
+        for (;;) {
+            unsigned mine = 0;
+            if ((threadIdx.x & 31) == 0) mine = *lv.stop ? count : atomicAdd(&next, 1u);
+            mine = __shfl_sync(FULL, mine, 0);
+            if (mine >= count) break;
+            unrank_by_warp(lv.binom, row.d - 2, Q, first + mine, prefix);
+            screen<Q, false>(g, lv, f, row, w, prefix, cutoff, tally);
+        }
+    }
+    add_up(*lv.counters, tally, false);
+}
+
+// What became of the pairs.
+//   Launch  any grid, block 256: one thread per pair
+//   Writes  f.decided, f.rank, f.spares, g.best (0 for a decided pair, so that the tests leave it alone), counters->decided
+extern "C" __global__ void settle_screened(const Graph g, const Level lv, const Filter f, const i64 pairs) {
+    const bool nothing = gave_up(*lv.counters, f) || *lv.stop;
+    unsigned decided = 0;
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        const i64 x = g.source[e], y = g.column[e];
+        const unsigned char state = g.G[x * g.p + y];
+        if (nothing || !(f.margin[x] > 0.0) || f.decided[e] == LEFT_TO_TESTS || state == FIXED) continue;
+        if (x > y && state == GONE_A) continue;  // not all of its sets were looked at, and none matters
+        const int d = (int)(g.start[x + 1] - g.start[x]), l = lv.level, at = (int)(e - g.start[x]);
+        const u64 rank = g.best[e];
+        u64 tests = lv.binom(d - 1, l);
+        if (rank != NOT_SEPARATED) {
+            int S[5];
+            subset_unrank(lv.binom, d, l, rank, S);
+            for (int i = 0; i < l; ++i) tests -= lv.binom(d - 2 - (S[i] - (S[i] > at)), l - i);
+        }
+        f.rank[e] = rank;
+        f.spares[e] = tests;
+        f.decided[e] = 1;
+        g.best[e] = 0;
+        ++decided;
+    }
+    decided = sum_over_warp(decided);
+    if ((threadIdx.x & 31) == 0 && decided) atomicAdd(&lv.counters->decided, (u64)decided);
+}

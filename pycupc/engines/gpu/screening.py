@@ -1,0 +1,105 @@
+"""The filter before the tests of a level from 2 to 5: a walk over the conditioning sets of a row with bounds.
+
+See kernels/pruning/screen.cuh. A row's prefixes, all members of a set but two, are looked at one by one; a bound that
+all targets of the row share skips most pairs of last members, and what is not skipped is tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+
+from pycupc.engines.gpu import pruning
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.graph import Outlook
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64
+
+SOUND: KernelName = ("pruning/screen", "sound_rows")
+SETTLE: KernelName = ("pruning/screen", "settle_screened")
+PLAN: KernelName = ("schur/plan", "plan_phases")
+LEVELS = range(2, 6)
+TRY: dict[int, KernelName] = {l: ("pruning/screen", f"try_screen<{l - 2}>") for l in LEVELS}
+ROWS: dict[int, KernelName] = {l: ("pruning/screen", f"screen_rows<{l - 2}>") for l in LEVELS}
+#: As in kernels/pruning/screen.cu: largest degree of a row; warps per block at most. Counter of the work items.
+MOST_SCREENED, WARPS, ITEMS = 1024, 16, 6
+#: Threads per block of sound_rows; static shared memory of any of the kernels, at most.
+SOUND_BLOCK, STATIC_SHARED = 256, 8192
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
+
+    first_level: int = 3
+    last_level: int = 4
+    least_tests: float = 2e10  # of a level: fewer are made in 0.1 s, and then p-values need no search
+    most_left: float = 0.4  # share of the tests that may be left
+    prefixes_per_warp: float = 2.0  # of an item
+
+
+TUNING = Tuning()
+
+
+def kernels(level: int) -> list[KernelName]:
+    """Kernels that the filter of a level needs."""
+    return [SOUND, TRY[level], ROWS[level], SETTLE, PLAN, pruning.COUNT, pruning.LIFT]
+
+
+def all_kernels() -> list[KernelName]:
+    """Kernels that a run may need."""
+    return [SOUND, *TRY.values(), *ROWS.values(), SETTLE, PLAN, pruning.COUNT, pruning.LIFT]
+
+
+def worthwhile(level: int, outlook: Outlook) -> bool:
+    """Whether the filter may pay at a level; a trial on the device gives up early where it then does not."""
+    in_range = TUNING.first_level <= level <= TUNING.last_level
+    return in_range and outlook.tests_at_most >= TUNING.least_tests and not outlook.ill_conditioned
+
+
+def shared_of_block(width: int) -> int:
+    """Dynamic shared memory of a block besides that of its warps, in bytes; as lay_out in the kernel."""
+    return 8 * ((width + 1) // 2 + 1 + (width + 7) // 8)
+
+
+def shared_of_warp(width: int, q: int) -> int:
+    """Dynamic shared memory of each warp, in bytes; as lay_out in the kernel."""
+    return 8 * ((q + 5) * width + (width + 1) // 2)
+
+
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
+    """Decide pairs of the level; they are no targets of the tests until `pruning.lift`."""
+    l, q, p, pairs = level.level, level.level - 2, graph.p, outlook.pairs
+    width = min(outlook.widest, MOST_SCREENED)
+    room = dev.shared_block - STATIC_SHARED - shared_of_block(width)
+    warps = max(1, min(WARPS, room // shared_of_warp(width, q)))
+    shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
+    found = pruning.new_filter(dev, p, pairs)
+    found.most_left = TUNING.most_left
+    _sound_rows(dev, graph, level, found, width)
+    grid = dev.processors * min(dev.kernels.get(*k).blocks_per_processor(block, shared) for k in (TRY[l], ROWS[l]))
+    own = Filter.from_buffer_copy(found)
+    own.work_doubles = (width + 1) ** 2
+    own.work = dev.scratch.take(8 * grid * own.work_doubles)
+    phases = min(62, comb(width - 2, q).bit_length())
+    queue = Queue(dev.scratch.take(8 * phases * (p + 1)), dev.scratch.take(8 * p), phases, p, ITEMS)
+    sets = TUNING.prefixes_per_warp * warps * width**2 / (l * (l - 1))
+    planned = Plan()
+    planned.queue[0], planned.rows[0] = queue, RowClass(None, sets, 2, l, width, 0)
+    dev.launch(*PLAN, (phases, 1), (1024,), (graph, level, planned))
+    dev.launch(*TRY[l], (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
+    dev.launch(*ROWS[l], (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
+    dev.launch(*SETTLE, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
+    dev.launch(*pruning.COUNT, (p,), (32,), (graph, found))
+    return found
+
+
+def _sound_rows(dev: Device, graph: Graph, level: Level, found: Filter, width: int) -> None:
+    kernel, cells = dev.kernels.get(*SOUND), (width + 1) ** 2
+    room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
+    grid = min(graph.p, dev.processors * kernel.blocks_per_processor(SOUND_BLOCK, 8 * room))
+    own = Filter.from_buffer_copy(found)
+    own.work_doubles = 0 if room == cells else cells
+    own.work = dev.scratch.take(8 * grid * own.work_doubles)
+    args = (graph, level, own, i32(width), i32(room))
+    kernel((grid,), (SOUND_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)

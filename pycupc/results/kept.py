@@ -1,0 +1,166 @@
+"""The tests that an edge survived: how many there were, and which of them came closest to removing it.
+
+At each level, the edge between a and b is tested given all sets of its size among the other neighbours of a, and among
+those of b, as they were at the start of the level. These neighbours are known afterwards: those that are left, and
+those that were removed at this level or a later one. So nothing needs to be written down during a run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.gaussian import fisher_z
+from pycupc.results.evidence import GaussianPValues, PValues, Removals, Why
+from pycupc.results.sepset import SepSets
+from pycupc.sparse_graph import SparseGraph
+
+Integers = NDArray[np.int64]
+
+#: Most tests of one edge that are made again to find the weakest; some microseconds each.
+MOST_TESTS = 100_000
+
+
+class Tested(Protocol):
+    """What is read of a `PcAlgo`."""
+
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+    found_sepset: SepSets
+    p_values: PValues
+    removals: Removals
+    max_ord: int
+    n: float | None
+    alpha: float | None
+
+
+class WeakestTest(NamedTuple):
+    """The test of a kept edge with the largest p-value: the set, ascending, and the partial correlation."""
+
+    S: tuple[int, ...]
+    r: float
+
+
+def removed_pairs(
+    removals: Removals, sepset: SepSets
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Pairs removed at levels from 1 on, x, y and level: as written down, or of a result of R from its sets."""
+    if len(removals) or not sepset.blocks:
+        return removals.x, removals.y, removals.level
+    x, y, level, _ = sepset.flat()
+    return x, y, level
+
+
+class KeptEdges:
+    """What was tested of the edges of a graph.
+
+    Parameters
+    ----------
+    graph : SparseGraph
+        The edges that are left.
+    x, y, level : int (k,)
+        The pairs removed at levels from 1 on.
+    last : int
+        The last level.
+    """
+
+    def __init__(
+        self, graph: SparseGraph, x: NDArray[np.int32], y: NDArray[np.int32], level: NDArray[np.int32], last: int
+    ) -> None:
+        self._graph, self._last = graph, last
+        self._x, self._y, self._level = x, y, level
+
+    def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
+        """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
+        tests, highest = np.full(len(low), 2.0), np.zeros(len(low), dtype=np.int64)  # level 0 tests both orders
+        for level, degree in self._degrees().items():
+            here = np.zeros(len(low))
+            for end in (low, high):
+                sets = np.ones(len(low))
+                for i in range(level):
+                    sets *= np.maximum(degree[end] - 1 - i, 0) / (i + 1)
+                here += sets
+            tests += np.rint(here)
+            highest[here > 0] = level
+        return tests, highest
+
+    def _degrees(self) -> dict[int, Integers]:
+        """The number of neighbours of each variable at the start of each level from 1 on."""
+        degree, out = self._graph.degrees().astype(np.int64), {}
+        for level in range(self._last, 0, -1):
+            gone = self._level == level
+            for end in (self._x, self._y):
+                degree = degree + np.bincount(end[gone], minlength=len(degree))
+            out[level] = degree
+        return dict(sorted(out.items()))
+
+    def _neighbours(self, v: int) -> tuple[Integers, Integers]:
+        """All neighbours of v from level 1 on, ascending, and the level at which each was removed, or `last` + 1."""
+        graph, later = self._graph, np.int32(self._last + 1)
+        stays = np.broadcast_to(later, len(graph))
+        found, levels = [], []
+        for x, y, level in ((graph.low, graph.high, stays), (self._x, self._y, self._level)):
+            for one, other in ((x, y), (y, x)):
+                at = np.flatnonzero(one == v)
+                found.append(other[at].astype(np.int64))
+                levels.append(level[at].astype(np.int64))
+        nodes, gone = np.concatenate(found), np.concatenate(levels)
+        order = np.argsort(nodes)
+        return nodes[order], gone[order]
+
+    def weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
+        """The test of the edge between a and b with the largest p-value, by making all of them again."""
+        from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation  # imports Numba
+
+        def tested(S: tuple[int, ...]) -> WeakestTest:
+            nodes = np.array([*S, min(a, b), max(a, b)], dtype=np.int32)
+            return WeakestTest(S, float(partial_correlation(C, nodes, len(S), work)))  # type: ignore[no-untyped-call]
+
+        work = canonical_space(self._last)
+        weakest, least = tested(()), np.inf
+        sets: set[tuple[int, ...]] = {()}
+        for v, other in ((a, b), (b, a)):
+            nodes, gone = self._neighbours(v)
+            for level in range(1, self._last + 1):
+                sets.update(combinations(nodes[(gone >= level) & (nodes != other)].tolist(), level))
+        for S in sorted(sets, key=lambda S: (len(S), S)):
+            test = tested(S)
+            z = math.sqrt(n - len(S) - 3) * math.atanh(abs(test.r))  # as `fisher_z.z_score`; r is clipped
+            if z < least:
+                weakest, least = test, z
+        return weakest
+
+
+def kept_edges(fit: Tested) -> KeptEdges:
+    """What was tested of the edges of a result."""
+    return KeptEdges(fit.sparse_graph, *removed_pairs(fit.removals, fit.found_sepset), fit.max_ord)
+
+
+def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
+    """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
+
+    A test of discrete data is not made again.
+    """
+    if not isinstance(fit.p_values, GaussianPValues) or fit.p_values.C is None or fit.n is None:
+        return []
+    C, n = fit.p_values.C, fit.n
+    return [kept.weakest(C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+
+
+def why_kept(fit: Tested, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
+    """What `PcAlgo.why` says of an edge whose largest p-value is p."""
+    kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
+    tests = int(kept.n_tests(low, high)[0][0])
+    why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
+    if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
+        return why
+    for S, r in weakest_tests(fit, kept, low, high):
+        z, cutoff = float(fisher_z.z_score(r, fit.n, len(S))), fisher_z.cutoff(fit.alpha, fit.n, len(S))
+        names = tuple(fit.labels[v] for v in S)
+        why = replace(why, level=len(S), S=names, r=r, z=math.copysign(z, r), cutoff=cutoff, margin=cutoff - abs(r))
+    return why

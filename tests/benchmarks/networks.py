@@ -1,0 +1,153 @@
+"""Tables of discrete data, sampled from the Bayesian networks in pgmpy's wheel, of which no file is kept here.
+
+`load` takes a table from the data folder, where `pack` puts it for a machine without pgmpy, or else samples it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pycupc.discrete import DiscreteSuffStat
+
+#: The networks, in the order in which the benchmark runs them.
+NETWORKS = ("alarm", "hepar2", "munin1", "diabetes", "link", "munin2", "munin3", "pigs")
+ALPHAS = (0.05, 0.01)
+SAMPLES, SEED = 5000, 1
+
+Tables = dict[str, tuple[list[str], np.ndarray]]
+
+
+@dataclass
+class Network:
+    """A Bayesian network: the levels of each variable, and its probabilities.
+
+    levels : {name: names of its levels}
+    tables : {name: (parents, float64 (levels of each parent ..., levels))}
+    """
+
+    levels: dict[str, list[str]]
+    tables: Tables
+
+
+@dataclass
+class Table:
+    """One problem: codes int64 (n, p), the network's number of levels of each variable, names; alpha; source."""
+
+    name: str
+    codes: np.ndarray
+    nlev: np.ndarray
+    labels: list[str]
+    alpha: float
+    source: str
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @property
+    def p(self) -> int:
+        return len(self.nlev)
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Indices of the variables with more than one value in the sample."""
+        return np.flatnonzero(self.codes.max(axis=0) > self.codes.min(axis=0))
+
+    def suff_stat(self) -> DiscreteSuffStat:
+        return DiscreteSuffStat(self.codes, self.nlev, adaptDF=False, labels=self.labels)
+
+
+def parse(text: str) -> Network:
+    """Read a network in the Bayesian interchange format (BIF)."""
+    found = re.findall(r"variable\s+(\S+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*\{([^}]*)\}", text)
+    levels = {name: [level.strip() for level in words.split(",")] for name, words in found}
+    tables: Tables = {}
+    entry = r"probability\s*\(\s*([^)|]*?)\s*(?:\|\s*([^)]*?))?\s*\)\s*\{(.*?)\n\}"
+    for child, given, body in re.findall(entry, text, re.DOTALL):
+        parents = [name.strip() for name in given.split(",")] if given else []
+        table = np.full([*(len(levels[q]) for q in parents), len(levels[child])], np.nan)
+        if parents:
+            for states, values in re.findall(r"\(([^)]*)\)\s*([^;]*);", body):
+                named = zip(parents, states.split(","), strict=True)
+                table[tuple(levels[q].index(state.strip()) for q, state in named)] = _numbers(values)
+        else:
+            table[:] = _numbers(re.findall(r"table\s+([^;]*);", body)[0])
+        if np.isnan(table).any():
+            raise ValueError(f"the probabilities of {child} are incomplete")
+        tables[child] = parents, table
+    return Network(levels, tables)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(value) for value in text.split(",")]
+
+
+def sample(network: Network, n: int, seed: int) -> np.ndarray:
+    """Draw n observations, int64 (n, p), columns in the order of the network's variables."""
+    position = {name: j for j, name in enumerate(network.levels)}
+    rng = np.random.default_rng(seed)
+    codes = np.full((n, len(position)), -1, dtype=np.int64)
+    waiting = list(position)
+    while waiting:
+        for name in list(waiting):
+            parents, table = network.tables[name]
+            if any(parent in waiting for parent in parents):
+                continue
+            given = table[tuple(codes[:, position[q]] for q in parents)]
+            below = np.cumsum(np.broadcast_to(given, (n, table.shape[-1])), axis=1)
+            drawn = (rng.random((n, 1)) >= below / below[:, -1:]).sum(axis=1)
+            codes[:, position[name]] = drawn.clip(max=table.shape[-1] - 1)
+            waiting.remove(name)
+    return codes
+
+
+def load(name: str, alpha: float, folder: Path, python: Path | str | None) -> Table:
+    """The table of a network: the one in `folder`, or else one sampled from the network in pgmpy's wheel.
+
+    Raises
+    ------
+    SystemExit
+        If there is neither; `python` is the peers' Python, or a sentence on why there is none.
+    """
+    path = _path(folder, name)
+    source = f"{name}: {SAMPLES} samples, seed {SEED}"
+    if path.exists():
+        with np.load(path) as z:
+            return Table(name, z["codes"].astype(np.int64), z["nlev"], z["labels"].tolist(), alpha, source)
+    network = parse(_text(name, python))
+    nlev = np.array([len(levels) for levels in network.levels.values()])
+    return Table(name, sample(network, SAMPLES, SEED), nlev, list(network.levels), alpha, source)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / "discrete" / f"{name}.npz"
+
+
+def _text(name: str, python: Path | str | None) -> str:
+    """The file of a network in the pgmpy of the peers' environment."""
+    if not isinstance(python, Path):
+        why = python or "give --cache FOLDER, with --install-peers to make one"
+        raise SystemExit(f"{name} is sampled from a network in pgmpy, in the peers' environment: {why}")
+    find = "import importlib.util as u; print(u.find_spec('pgmpy').submodule_search_locations[0])"
+    done = subprocess.run([str(python), "-c", find], capture_output=True, text=True, check=True)
+    path = Path(done.stdout.strip()) / "utils" / "example_models" / f"{name}.bif.gz"
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+def pack(args: Any) -> None:
+    """Put the tables of all networks that can be had into --carry, to be taken to a machine without pgmpy."""
+    for name in NETWORKS:
+        if not isinstance(args.peer_python, Path) and not _path(args.data, name).exists():
+            continue
+        table = load(name, ALPHAS[0], args.data, args.peer_python)
+        path = _path(args.carry, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        labels = np.array(table.labels)
+        np.savez_compressed(path, codes=table.codes.astype(np.uint8), nlev=table.nlev, labels=labels)

@@ -14,8 +14,8 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 
 ROWS: KernelName = ("pruning/rows", "bound_rows")
-COUNT: KernelName = ("pruning/pairs", "count_open")
-LIFT: KernelName = ("pruning/pairs", "lift")
+COUNT: KernelName = ("pruning/decided", "count_open")
+LIFT: KernelName = ("pruning/decided", "lift")
 #: Launches of prove_pairs: largest degree, candidates per lane, threads per block. Wider rows are left to the tests.
 CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512), (256, 8, 512))
 #: Largest degree of a row whose covariances lie in shared memory; as in kernels/pruning/pairs.cu.

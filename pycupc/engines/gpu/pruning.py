@@ -32,7 +32,7 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     first_level: int = 5
-    least_tests: float = 8e8  # of a level: fewer take less time than the filter
+    least_tests: float = 2e9  # of a level: fewer take less time than the filter
     tests_per_pair: float = 1.5e5  # of a level, on average: likewise
     least_sets: float = 4000.0  # of a pair
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes

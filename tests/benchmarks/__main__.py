@@ -43,8 +43,7 @@ ABOUT = """experiments
 """
 
 #: Experiments that can add to a recorded result; gpu-peers always does, gpu keeps only the runs of the peers.
-RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers", "discrete", "discrete-gpu")
-RESUMABLE += ("stability", "stability-gpu")
+RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers", "discrete", "discrete-gpu", "stability")
 
 
 def main(argv: list[str] | None = None) -> int:

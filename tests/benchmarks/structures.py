@@ -93,8 +93,10 @@ def measured(p: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def series(p: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Independent variables, each a time series: a row has a correlation of 0.8 with the row before."""
-    X, _ = chain(n, p, seed)
-    return X.T.copy(), np.zeros((p, p), dtype=bool)
+    X = np.random.default_rng(seed).standard_normal((p, n)).T.copy()
+    for i in range(1, n):
+        X[i] = 0.8 * X[i - 1] + np.sqrt(1 - 0.8**2) * X[i]
+    return X, np.zeros((p, p), dtype=bool)
 
 
 EQUAL: dict[str, Structure] = {

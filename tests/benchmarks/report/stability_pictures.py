@@ -95,6 +95,6 @@ def examples(rows: list[dict[str, Any]], folder: Path) -> str:
     axes[0, 0].legend(frameon=False, fontsize=7)
     caption = (
         "Solid: edges that are found in at least this share of 100 complementary halves of the rows. Dotted: bound "
-        '"unimodal" on how many of them are expected to be false.'
+        f'"unimodal" on how many of them are expected to be false (below {FLOOR:g} drawn at {FLOOR:g}).'
     )
     return save(fig, folder, "stability-examples", caption)

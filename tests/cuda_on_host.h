@@ -181,6 +181,24 @@ inline unsigned __ballot_sync(unsigned, bool v) {
     return out;
 }
 inline bool __any_sync(unsigned mask, bool v) { return __ballot_sync(mask, v) != 0; }
+inline int __syncthreads_or(int v) {
+    host::slots[host::current][0] = v != 0;
+    host::pause(host::AT_BLOCK);
+    bool any = false;
+    for (size_t i = 0; i < host::threads.size(); ++i)
+        any = any || (host::threads[i].state != host::DONE && host::slots[i][0]);
+    host::pause(host::AT_BLOCK);
+    return any;
+}
+inline int __syncthreads_and(int v) { return !__syncthreads_or(!v); }
+inline float __double2float_rd(double v) {
+    const float f = (float)v;
+    return (double)f > v ? nextafterf(f, -INFINITY) : f;
+}
+inline float __frcp_ru(float v) {
+    const float f = (float)(1.0 / (double)v);
+    return (double)f < 1.0 / (double)v ? nextafterf(f, INFINITY) : f;
+}
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __ffs(int v) { return __builtin_ffs(v); }
 inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }

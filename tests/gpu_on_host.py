@@ -20,8 +20,9 @@ from pycupc.engines.gpu.transfers import Scratch, Transfers
 
 TESTS = Path(__file__).resolve().parent
 KERNELS = TESTS.parent / "kernels"
+Files = dict[str, tuple[str, ...]]
 #: Kernel files that are compiled, and their kernels.
-FILES = {
+FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours",),
     "graph/removals": ("settle",),
@@ -34,7 +35,7 @@ FILES = {
 }
 
 
-def build(folder: Path, threads: int) -> ctypes.CDLL | None:
+def build(folder: Path, threads: int, files: Files = FILES) -> ctypes.CDLL | None:
     """Compile the kernels into `folder` for blocks of so many threads; None without a C++ compiler."""
     compiler = shutil.which("g++")
     if compiler is None:
@@ -45,9 +46,9 @@ def build(folder: Path, threads: int) -> ctypes.CDLL | None:
         target = folder / file.relative_to(KERNELS)
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_text(text)
-    lines = ['#include "cuda_on_host.h"', *(f'#include "{file}.cu"' for file in FILES), 'extern "C" {']
-    for name in (name for names in FILES.values() for name in names):
-        lines.append(f"void run_{name}(void** a, int gx, int gy, int bx, int by)")
+    lines = ['#include "cuda_on_host.h"', *(f'#include "{file}.cu"' for file in files), 'extern "C" {']
+    for name in (name for names in files.values() for name in names):
+        lines.append(f"void {_exported(name)}(void** a, int gx, int gy, int bx, int by)")
         lines.append(
             f"{{ host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}}); }}"
         )
@@ -66,6 +67,10 @@ def build(folder: Path, threads: int) -> ctypes.CDLL | None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "kernels.so"))
+
+
+def _exported(name: str) -> str:
+    return "run_" + re.sub(r"\W", "_", name)
 
 
 class Memory(np.ndarray):
@@ -108,8 +113,7 @@ class _Kernels:
         self._library = library
 
     def get(self, file: str, name: str) -> _Kernel:
-        assert name in FILES[file]
-        return _Kernel(getattr(self._library, f"run_{name}"))
+        return _Kernel(getattr(self._library, _exported(name)))
 
     def missing(self, wanted) -> list:
         return []

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
-from pycupc.r.transport import in_r
+from pycupc.r.messages import in_r
 from pycupc.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -128,6 +128,13 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
         ("C[0, 2] = 0.5 and C[2, 0] = 0.1 (a, c)", "C[1, 3] = 0.5 and C[3, 1] = 0.1 (a, c)"),
         ("variable 1 has 9 neighbours; set m_max to 0", "variable 2 (b) has 9 neighbours; set m.max to 0"),
         ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
+        ("fraction=0.3 needs scheme='subsample'", 'fraction = 0.3 needs scheme = "subsample"'),
+        ("another study: random_state was 1, now 2", "another study: seed was 1, now 2"),
+        ("data must be complete", "`x` must be complete"),
+        (
+            "resample 3 failed; their frequencies are in .partial, and with a checkpoint they would be kept",
+            "resample 4 failed; with a checkpoint they would be kept",
+        ),
         ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
         ("pip install 'pycupc[gpu]' for 12, 'pycupc[gpu13]'", 'cu_install(source, gpu = "gpu") for 12, gpu = "gpu13"'),
     ],
@@ -324,9 +331,11 @@ def test_ctrl_c_is_an_r_interrupt_and_the_next_call_works(r_library: Path, times
             for loop in loops:
                 loop.kill()
                 loop.wait()
-    for how in ("engine", "test", "short", "rule"):
+    for how in ("engine", "test", "short", "rule", "stability"):
         assert lines.count(f"{how} - R interrupt then 8 variables") == times, lines
-    assert lines.count("go") == 4 * times + 1, lines
+    assert lines.count("go") == 5 * times + 1, lines
+    assert sum(line.startswith("interrupted; the finished resamples are kept in ") for line in lines) == times
+    assert lines.count("the kept resamples are those of an undisturbed run") == 1, lines
     assert "the loop went on" not in lines  # an interrupt that nobody handles ends a loop of calls in try()
     assert process.returncode == 1  # and Rscript, as one of R's own does
 

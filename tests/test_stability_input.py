@@ -81,7 +81,7 @@ def test_arguments(arguments, error, words):
     ("data", "error", "words"),
     [
         ({"C": np.eye(3), "n": 50}, ValueError, "data must be a table of observations: .* a mapping with 'C', 'n'"),
-        (pycupc.SuffStat(np.eye(3), 50), ValueError, "resampling draws rows.*got a SuffStat that holds correlations"),
+        (pycupc.SuffStat(np.eye(3), 50), ValueError, "resampling draws rows.*got a SuffStat without rows"),
         (np.eye(3), ValueError, "correlation matrix C of n observations"),
         (discrete(n=30), ValueError, "data of type DiscreteSuffStat need indepTest=disCItest"),
         (pd.DataFrame({"a": [1.0, np.nan, 2], "b": [1.0, 2, 3]}), ValueError, "missing or infinite values in a"),

@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,12 @@ from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent
 CALL = {"n_resamples": 12, "alpha": (0.01, 0.1), "scheme": "complementary", "random_state": 9}
+
+
+@pytest.fixture(autouse=True)
+def _libraries_of_python(monkeypatch):
+    """R, loaded by another test, lets children of this process look for libraries in its own folders first."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -445,3 +452,28 @@ def test_files_that_lie(expected, tmp_path, name, value):
     npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, saved.KIND)
     with pytest.raises(ValueError, match="is not a result that Stability.save wrote, or is damaged"):
         pycupc.Stability.load(tmp_path / "s.npz")
+
+
+def test_resamples_side_by_side_stop_early(data, monkeypatch):
+    """Ctrl-C in the main thread ends the runs of the others, through their progress hooks."""
+    stopped, begun = [], threading.Event()
+
+    def endless(self, i, progress):
+        if i == 0:
+            begun.wait(10)
+            return f"outcome {i}"
+        begun.set()
+        try:
+            while True:
+                progress(0, 0, 1, 1)
+                time.sleep(0.001)
+        except KeyboardInterrupt:
+            stopped.append(i)
+            raise
+
+    study, _ = _checked_study(data, _How(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    monkeypatch.setattr(Study, "outcome", endless)
+    outcomes = processes.outcomes_here(study, range(8), at_once=2)
+    assert next(outcomes) == "outcome 0"
+    outcomes.close()
+    assert stopped

@@ -2,6 +2,7 @@
 #pragma once
 #include "common/warp.cuh"
 
+constexpr double LEAST = 1e-4;            // of a row with bounds: smallest pivot, delta and variance
 constexpr double PROOF = 1e-10;           // what the factorisation that proves a bound leaves for its rounding
 constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba
 constexpr double MOST_OFF_ONE = 1e-9;     // of a variance

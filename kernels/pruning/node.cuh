@@ -5,8 +5,7 @@
 #include "canonical/partial_correlation.cuh"
 #include "pruning/team.cuh"
 
-constexpr double LEAST = 1e-4;  // smallest delta, and smallest var(x | neighbours), of a row with bounds
-constexpr int WORDS = 8;        // of a mask
+constexpr int WORDS = 8;  // of a mask
 constexpr int MOST_NEIGHBOURS = 32 * WORDS;
 
 // A set of positions. Lies in shared memory; a team changes it together.

@@ -1,9 +1,9 @@
-// pairs.cu -- prove_pairs: decides ordered pairs of a level without enumerating their conditioning sets; lift: afterwards.
+// pairs.cu -- prove_pairs: decides ordered pairs of a level without enumerating their conditioning sets.
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
-constexpr int TARGETS = 32;  // ordered pairs of a row in a work item
-constexpr int STACK = 2048;  // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int TARGETS = 32;       // ordered pairs of a row in a work item
+constexpr int STACK = 2048;       // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int MOST_SHARED = 150;  // neighbours of a row whose matrix fits shared memory; also in pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
@@ -261,30 +261,4 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
         __syncthreads();
         settle_targets(g, lv, f, work);
     }
-}
-
-// Pairs that the level must test, per row.
-//   Launch  grid p, block 32: one warp per row
-//   Writes  f.open
-extern "C" __global__ void count_open(const Graph g, const Filter f) {
-    const int x = blockIdx.x;
-    int open = 0;
-    for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += f.decided[e] == LEFT_TO_TESTS || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
-    open = sum_over_warp(open);
-    if (threadIdx.x == 0) f.open[x] = open;
-}
-
-// After the tests: the ranks of separated pairs and of certified ones (none), and the tests that were spared.
-//   Launch  any grid, block 256: one thread per pair
-extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
-    u64 spared = 0;
-    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        if (f.decided[e] != 1) continue;
-        const i64 x = g.source[e], y = g.column[e];
-        g.best[e] = f.rank[e];
-        if (x < y || g.G[x * g.p + y] != GONE_A) spared += f.spares[e];
-    }
-    spared = sum_over_warp(spared);
-    if ((threadIdx.x & 31) == 0 && spared) atomicAdd(&lv.counters->spared, spared);
 }

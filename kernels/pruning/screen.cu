@@ -4,7 +4,6 @@
 //   row; where too many tests would be left, the others do nothing.
 #include "pruning/definite.cuh"
 #include "pruning/screen.cuh"
-#include "schur/conditioning.cuh"
 #include "schur/work_queue.cuh"
 
 // Shares of counters->turns: tests that were left and all tests, of the trial.

@@ -8,7 +8,6 @@
 //   One warp per prefix; lanes are rows of B, or k where the tests are made.
 #pragma once
 #include "common/warp.cuh"
-#include "pruning/node.cuh"
 
 constexpr double WALK_MARGIN = 1e-9;  // of a bound and of a test; see tests/PRUNING.md, section 4
 constexpr double NEAR_ONE = 0.999;    // no bound where correlations given the prefix reach this

@@ -74,9 +74,17 @@ class Engine(ABC):
     """One way of running levels.
 
     Use: `take` (or `inspect` and `start`), then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`.
+
+    Attributes
+    ----------
+    name : str
+    side_by_side : int
+        Runs on large data that are worth making at the same time, in threads, each with an engine of its own: more than
+        one where Python and a device wait for each other.
     """
 
     name: str
+    side_by_side: int = 1
 
     def take(
         self,

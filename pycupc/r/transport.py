@@ -6,8 +6,11 @@ R, which both sides see (`r_memory`); where R's C interface cannot be reached, i
 
     array                    in R                        here                        first index on the way
     C                        double, column by column    float64 (p, p), symmetric   -
+    x                        double, column by column    float64 (n, p)              -
+    dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       0 (R adds and subtracts 1)
+    frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          0 (the same)
 
 A failure is a reply too: it then holds `error` (the name of the exception) and `message`.
 """
@@ -16,12 +19,9 @@ from __future__ import annotations
 
 import math
 import platform
-import re
 import sys
 import time
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +30,26 @@ from numpy.typing import NDArray
 
 from pycupc.comparison import compare
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
-from pycupc.engines.base import EngineError, ProgressHook
+from pycupc.engines.base import ProgressHook
 from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
 from pycupc.pc import pc
 from pycupc.r.background import Background
+from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
+from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
 from pycupc.results.evidence import PValues
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import skeleton
+from pycupc.stability import stability
+from pycupc.stability.checkpoint import seed_in
 from pycupc.version import __version__ as VERSION
 
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 6
+PROTOCOL = 7
 
 #: Arrays of the sets as the tests found them, in `pycupc.results.arrays`, and those of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
@@ -58,7 +62,8 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "compare"}
+    what : {"pc", "skeleton", "compare", "stability", "ask"}
+        "ask": a question about a result of "stability".
     """
 
     def __init__(self, what: str) -> None:
@@ -115,18 +120,21 @@ class Job:
         Parameters
         ----------
         options : dict
-            To compare: see `_compare`. Else arguments of `pycupc.pc` or `pycupc.skeleton` by name; `n`; `pMax`:
-            whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the
-            tests; of discrete data `nlev` and `adaptDF`; `progress`: whether R wants to hear of it.
+            To compare: see `_compare`; to ask: see `_ask`. Else arguments of `pycupc.pc`, `pycupc.skeleton` or
+            `pycupc.stability` by name; `n`; `pMax`: whether p-values are wanted; `test`: "gaussCItest", "disCItest",
+            "binCItest", or "" where R makes the tests; of discrete data `nlev` and `adaptDF`; `progress`: whether R
+            wants to hear of it; for `stability` also `seed`, None if R's user gave none, and `drawn`, one to use then.
         """
-        compute = self._compare if self._what == "compare" else self._run
+        others = {"compare": self._compare, "stability": self._stability, "ask": self._ask}
+        compute = others.get(self._what, self._run)
         self._background.start(lambda: {"kind": "reply"} | compute(options))
 
     def step(self) -> dict[str, Any] | None:
         """The next event, None if there is none yet; its `kind` says what R is to do.
 
         "test": call the user's test with x, y, S (indices from 0) and `answer`; "progress": level, done, at_most,
-        edges, as floats; "line": text, a line of the log; "reply": the computation has ended.
+        edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
+        computation has ended.
         """
         return self._background.next_event()
 
@@ -145,7 +153,7 @@ class Job:
     def _run(self, options: dict[str, Any]) -> dict[str, Any]:
         """Run `pc` or `skeleton`; returns plain values and never raises an Exception."""
         start = time.perf_counter()
-        with _failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
+        with failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
             arguments = self._arguments(options)
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
@@ -168,7 +176,7 @@ class Job:
         self._background.tell({"kind": "line", "text": text})
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of `pc` or `skeleton`; reticulate has made Python's own types of R's."""
+        """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
         arguments = {name: options[name] for name in ("alpha", "NAdelete", "m_max", "numCores", "engine")} | {
             **self._test(options, labels),
@@ -178,12 +186,14 @@ class Job:
             "fixedEdges": self._mask("fixedEdges", len(labels)),
             "progress": self._progress_hook() if options["progress"] else None,
         }
-        if self._what == "pc":
+        if self._what != "skeleton":
             arguments |= {name: options[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")}
         return arguments
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
+        if self._what == "stability" and options["test"] == "gaussCItest":
+            return {"suffStat": np.frombuffer(self._in["x"], dtype=np.float64).reshape(len(labels), -1).T}
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": self._square("C", len(labels)), "n": options["n"]}}
         if options["test"] == "":
@@ -222,9 +232,41 @@ class Job:
 
         return progress
 
+    def _stability(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Run `stability`; returns plain values and never raises an Exception."""
+        with failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
+            arguments = self._arguments({**options, "progress": False}) | {"progress": self._count_hook()}
+            kept = seed_in(options["checkpoint"]) if options["seed"] is None and options["checkpoint"] else None
+            seed = options["drawn"] if options["seed"] is None else options["seed"]
+            arguments |= {name: options[name] for name in ("n_resamples", "scheme", "fraction", "checkpoint")}
+            result = stability(arguments.pop("suffStat"), random_state=int(seed) if kept is None else kept, **arguments)
+            values, self._out = to_values(result)
+            reply |= values
+        return reply
+
+    def _count_hook(self) -> Callable[[int, int], None]:
+        """The hook of `stability`, at most ten times per second, as R draws slowly."""
+        last = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal last
+            if done == total or time.monotonic() - last > 0.1:
+                last = time.monotonic()
+                self._background.tell({"kind": "count", "done": float(done), "total": float(total)})
+
+        return progress
+
+    def _ask(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Answer `question`, a method of the `Stability` whose values are in `options`, with the arguments `given`."""
+        with failures_in_reply(options["labels"]) as reply:
+            result = from_values(options, self._in)
+            values, self._out = answer(options["question"], result, options["given"])
+            reply |= values
+        return reply
+
     def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compare the results given as "a_..." and "b_..."; returns plain values and never raises an Exception."""
-        with _failures_in_reply(options["a_labels"]) as reply:
+        with failures_in_reply(options["a_labels"]) as reply:
             a, b = self._result("a_", options), self._result("b_", options)
             data = {"C": self._square("C", a.p), "n": options["n"]} if "C" in self._in else None
             found = compare(a, b, suffStat=data, alpha=options["alpha"], names=options["names"])
@@ -266,42 +308,6 @@ def _is_symmetric(matrix: NDArray[np.int64], tile: int = 256) -> bool:
         for j in starts
         if j >= i
     )
-
-
-@contextmanager
-def _failures_in_reply(labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a reply, into which exceptions and the package's own warnings go: R shows them as its own.
-
-    Warnings of NumPy are left out: R's NA is a signalling NaN, of which NumPy warns wherever it computes.
-    """
-    reply: dict[str, Any] = {"error": None, "message": "", "notices": []}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            yield reply
-        except Exception as error:
-            ours = isinstance(error, (ValueError, TypeError, EngineError))  # not what a user's indepTest raised
-            reply |= {"error": type(error).__name__, "message": in_r(str(error), labels) if ours else str(error)}
-    reply["notices"] = [in_r(str(w.message), labels) for w in caught if issubclass(w.category, UserWarning)]
-
-
-def in_r(text: str, labels: Sequence[str]) -> str:
-    """A message of the package in R's terms: R's names of the arguments, and positions from 1 with labels."""
-
-    def variable(match: re.Match[str]) -> str:
-        k = int(match[2])
-        return f"{match[1]} {k + 1}" + ("" if labels[k] == str(k + 1) else f" ({labels[k]})")
-
-    def triple(match: re.Match[str]) -> str:
-        return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
-
-    text = text.replace("pip install 'pycupc[gpu]'", 'cu_install(source, gpu = "gpu")')
-    text = text.replace("'pycupc[gpu13]'", 'gpu = "gpu13"')
-    text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
-    text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
-    text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
-    text = re.sub(r"\btriple \((\d+, \d+, \d+)\)", triple, text)
-    return re.sub(r"\b(variable|node) (\d+)\b", variable, text)
 
 
 def situation() -> dict[str, str]:

@@ -22,9 +22,9 @@ from pycupc.stability.study import Outcome, Study
 #: Worker (host and process) and what it found; None where it does not have the study.
 Reply = tuple[str, Outcome | None]
 
-#: Resamples that run side by side in this process. The cpu engine uses all cores for one resample, which takes no
-#: longer than to divide them between two; with an engine that waits for its device, two would fill its pauses.
-SIDE_BY_SIDE = 1
+#: Number of variables from which on `Engine.side_by_side` resamples run at the same time in this process. With fewer,
+#: their threads spend more time waiting for the interpreter than the device spends waiting for them.
+SIDE_BY_SIDE_FROM = 1500
 
 #: Studies that a worker remembers.
 _MOST_STUDIES = 2
@@ -41,8 +41,10 @@ class ResampleFailed(Exception):
         self.index = index
 
 
-def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = SIDE_BY_SIDE) -> Iterator[Outcome]:
+def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
     """The resamples `wanted`, computed in this process, `at_once` of them side by side; in any order.
+
+    An engine with all cores computes one resample after the other as fast as several at once.
 
     Raises
     ------
@@ -54,6 +56,12 @@ def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = SIDE_BY_SI
                 outcome = study.outcome(i)
             yield outcome
         return
+    stopped = threading.Event()
+
+    def stop_early(*_: object) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
     with ThreadPoolExecutor(at_once) as pool:
         waiting = deque(wanted)
         running: dict[Future[Outcome], int] = {}
@@ -61,12 +69,13 @@ def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = SIDE_BY_SI
             while waiting or running:
                 while waiting and len(running) < at_once:
                     i = waiting.popleft()
-                    running[pool.submit(study.outcome, i)] = i
+                    running[pool.submit(study.outcome, i, stop_early)] = i
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     with _naming(running.pop(future)):
                         outcome = future.result()
                     yield outcome
         finally:
+            stopped.set()
             for future in running:
                 future.cancel()
 

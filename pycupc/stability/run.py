@@ -16,7 +16,7 @@ from pycupc.engines.base import Engine, EngineError
 from pycupc.pc import pc
 from pycupc.progress import CountHook, count_hook
 from pycupc.stability.checkpoint import Checkpoint, seed_in
-from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
+from pycupc.stability.processes import SIDE_BY_SIDE_FROM, ResampleFailed, outcomes_here, outcomes_on
 from pycupc.stability.resampling import Resampling, Scheme, seed_of
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Rows, as_rows
@@ -175,8 +175,12 @@ def _gather(gathered: _Gathered, study: Study, how: _How, kept: Checkpoint | Non
     wanted = [i for i in range(how.n_resamples) if i not in done]
     if report is not None:
         report(len(done), how.n_resamples)
-    executor = how.executor
-    for outcome in outcomes_here(study, wanted) if executor is None else outcomes_on(executor, study, wanted):
+    if how.executor is None:
+        at_once = gathered.problem.engine.side_by_side if len(gathered.problem.labels) >= SIDE_BY_SIDE_FROM else 1
+        outcomes = outcomes_here(study, wanted, at_once)
+    else:
+        outcomes = outcomes_on(how.executor, study, wanted)
+    for outcome in outcomes:
         if kept is not None:
             kept.keep(outcome)
         gathered.add(outcome)
@@ -286,7 +290,7 @@ class _Gathered:
     """What the resamples have found so far."""
 
     def __init__(self, study: Study, problem: Problem) -> None:
-        self._study, self._problem = study, problem
+        self._study, self.problem = study, problem
         p = len(problem.labels)
         self._tallies = [Tally(p) for _ in study.alphas]
         self._constant = np.zeros(p, dtype=np.int64)
@@ -310,7 +314,7 @@ class _Gathered:
 
     def result(self) -> Stability:
         """The frequencies."""
-        problem, study = self._problem, self._study
+        problem, study = self.problem, self._study
         order = sorted(self._numbers)
         tests, constant, copies = zip(*(self._numbers[i] for i in order), strict=True)
         p = len(problem.labels)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.engines.base import ProgressHook
 from pycupc.pc import pc
 from pycupc.stability.resampling import Resampling
 from pycupc.stability.rows import Rows
@@ -62,13 +63,16 @@ class Study:
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
 
-    def outcome(self, i: int) -> Outcome:
-        """Run `pc` on resample `i`: a pure function of the study and `i`. Its correlations are computed once."""
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
+        """Run `pc` on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+
+        `progress`: as of `pc`.
+        """
         resample = self.rows.take(self.resampling.indices(i))
         random_state = self.resampling.random_state(i)
         edges, n_tests = [], []
         for alpha in self.alphas:
-            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, **self.arguments)
+            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
             edges.append(Edges.of(fit.sparse_graph))
             n_tests.append(sum(fit.n_edgetests))
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies)

@@ -68,6 +68,15 @@ check_fixed <- function(fixed, name, p) {
   fixed
 }
 
+# Both of them as raw vectors, those that are not NULL.
+checked_fixed <- function(fixedGaps, fixedEdges, p) {
+  fixed <- list(
+    fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
+    fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
+  )
+  lapply(Filter(Negate(is.null), fixed), as.raw)
+}
+
 # The correlation matrix and the number of observations, as plain doubles.
 check_gauss <- function(suffStat, p) {
   if (!is.list(suffStat) || is.null(suffStat$C) || is.null(suffStat$n)) {
@@ -117,11 +126,19 @@ describe <- function(x) {
   }
 }
 
-need_pcalg <- function(caller) {
+# The graph of cu_consensus() has no tests and no separating sets behind it.
+refuse_consensus <- function(fit, name) {
+  if (!length(fit@sepset) && is.null(attr(fit, "cu_sepset"))) {
+    stop("`", name, "` is a graph without separating sets, as cu_consensus() makes; pcalg::shd() and ",
+      "pcalg::compareGraphs() compare graphs", call. = FALSE)
+  }
+}
+
+need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as a plain list") {
   if (!requireNamespace("pcalg", quietly = TRUE)) {
     stop(caller, " returns an object of the package pcalg, which is not installed: ",
       "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
-      "Without pcalg, cu_plain() returns the same answer as a plain list.", call. = FALSE)
+      "Without pcalg, ", instead, ".", call. = FALSE)
   }
 }
 
@@ -149,27 +166,27 @@ built_in_test <- function(indepTest) {
 
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes), and
 # adaptDF. Python checks the values.
-check_discrete <- function(suffStat, p, test) {
+check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.list(suffStat) || is.null(suffStat$dm)) {
-    stop("`suffStat` must be a list with `dm`, the matrix of codes, `nlev` and `adaptDF`; got ", describe(suffStat),
+    stop("`", name, "` must be a list with `dm`, the matrix of codes, `nlev` and `adaptDF`; got ", describe(suffStat),
       call. = FALSE)
   }
   dm <- if (is.data.frame(suffStat$dm)) data.matrix(suffStat$dm) else as.matrix(suffStat$dm)
   if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
-    stop(sprintf("`suffStat$dm` must be a numeric matrix of %d columns to match `labels` or `p`, not %s", p,
+    stop(sprintf("`%s$dm` must be a numeric matrix of %d columns to match `labels` or `p`, not %s", name, p,
       describe(suffStat$dm)), call. = FALSE)
   }
-  if (anyNA(dm)) stop("NAs are not allowed in the data matrix `suffStat$dm`", call. = FALSE)
+  if (anyNA(dm)) stop("NAs are not allowed in the data matrix `", name, "$dm`", call. = FALSE)
   if (any(dm != round(dm)) || any(abs(dm) > .Machine$integer.max)) {
-    stop("`suffStat$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest", call. = FALSE)
+    stop("`", name, "$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest", call. = FALSE)
   }
   nlev <- if (test == "disCItest") suffStat$nlev else rep(2, p)
   if (!is.null(nlev) && (!is.numeric(nlev) || length(nlev) != p || anyNA(nlev))) {
-    stop("`suffStat$nlev` must hold ", p, " numbers of levels; got ", describe(nlev), call. = FALSE)
+    stop("`", name, "$nlev` must hold ", p, " numbers of levels; got ", describe(nlev), call. = FALSE)
   }
   adaptDF <- suffStat$adaptDF
   if (is.null(adaptDF)) {
-    stop("`suffStat$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
+    stop("`", name, "$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
   }
   list(
     dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF")

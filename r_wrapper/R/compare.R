@@ -46,6 +46,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     } else if (!methods::is(x, "pcAlgo")) {
       stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
         call. = FALSE)
+    } else {
+      refuse_consensus(x, side)
     }
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
@@ -130,7 +132,8 @@ send_fit <- function(job, side, fit, found) {
       found_sepset_members = found$members - 1L, found_gap_x = found$gap_x - 1L, found_gap_y = found$gap_y - 1L
     ))
   }
-  for (name in names(arrays)) send(job, paste0(side, name), arrays[[name]])
+  names(arrays) <- paste0(side, names(arrays))
+  send_all(job, arrays)
   options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
     found = !is.null(found), found_every_cell = is.null(found$p))
   names(options) <- paste0(side, names(options))

@@ -5,6 +5,7 @@
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
 #   sitrep.R     what is installed and what is missing     install.R  makes the Python side
+#   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'

@@ -15,11 +15,13 @@ list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 
 # `weight`: type of the edge weights. pcalg::pc() stores "double", pcalg::skeleton() "integer"; u2pd = "retry" stores
 # "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".
+# Without `plain$sepset` the slot is empty, too.
 as_pcalgo <- function(plain, call, weight, sepset = "list") {
   sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > list_at_most
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
     graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
-    n.edgetests = plain$n.edgetests, sepset = if (sparse) list() else expand_sepset(plain), pMax = plain$pMax,
+    n.edgetests = plain$n.edgetests, pMax = plain$pMax,
+    sepset = if (sparse || is.null(plain$sepset)) list() else expand_sepset(plain),
     zMin = matrix(NA, 1, 1)
   )
   attr(fit, "cu_found") <- plain$found # for cu_compare()

@@ -1,5 +1,6 @@
-# A line per level (`verbose`), and a text progress bar within a level that takes long (`progress`). Python's log also
-# says when it compiles, which takes long and happens once per machine: that is said in any case, once per session.
+# A line per level (`verbose`), and a text progress bar (`progress`) within a level that takes long, or over resamples.
+# Python's log also says when it compiles, which takes long and happens once per machine: that is said in any case, once
+# per session.
 
 make_reporter <- function(verbose, progress) {
   verbose <- check_flag(verbose, "verbose")
@@ -19,6 +20,12 @@ make_reporter <- function(verbose, progress) {
     }
     utils::setTxtProgressBar(bar, if (event$at_most > 0) min(1, event$done / event$at_most) else 1)
   }
+  on_count <- function(event) {
+    if (progress) {
+      if (is.null(bar)) bar <<- utils::txtProgressBar(max = 1, style = 3)
+      utils::setTxtProgressBar(bar, event$done / event$total)
+    }
+  }
   on_line <- function(text) {
     compiles <- startsWith(text, "compiling")
     if (compiles && is.null(state$said_compiling)) {
@@ -34,6 +41,7 @@ make_reporter <- function(verbose, progress) {
   on_event <- function(event) {
     switch(event$kind,
       progress = on_progress(event),
+      count = on_count(event),
       line = on_line(event$text)
     )
     invisible()

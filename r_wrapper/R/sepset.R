@@ -16,6 +16,7 @@
 #' @seealso [cu_expand()]
 #' @export
 cu_sepset <- function(fit, x, y) {
+  if (!is.list(fit)) refuse_consensus(fit, "fit")
   s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
   p <- if (is.null(s)) length(fit@sepset) else s$p
   for (v in c(x, y)) {

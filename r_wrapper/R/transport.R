@@ -46,41 +46,45 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
                       quirks = FALSE) {
   p <- length(labels)
   test <- built_in_test(indepTest)
-  options <- list(
-    labels = as.list(labels),
-    alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
-    m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
-    NAdelete = check_flag(NAdelete, "NAdelete"),
-    u2pd = u2pd,
-    conservative = check_flag(conservative, "conservative"),
-    maj_rule = check_flag(maj.rule, "maj.rule"),
-    solve_confl = check_flag(solve.confl, "solve.confl"),
-    numCores = threads,
-    engine = engine,
-    pMax = check_flag(pMax, "pMax"),
-    test = if (is.null(test)) "" else test,
-    quirks = check_flag(quirks, "quirks"),
-    progress = check_flag(progress, "progress")
+  options <- c(
+    list(
+      alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
+      pMax = check_flag(pMax, "pMax"),
+      progress = check_flag(progress, "progress")
+    ),
+    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks)
   )
-  fixed <- list(
-    fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
-    fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
-  )
+  fixed <- checked_fixed(fixedGaps, fixedEdges, p)
   data <- switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
     check_discrete(suffStat, p, test))
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
   job <- open_job(what)
   on.exit(close_job(job))
-  for (name in intersect(names(data), c("C", "dm"))) send(job, name, data[[name]])
-  for (name in names(fixed)) {
-    if (!is.null(fixed[[name]])) send(job, name, as.raw(fixed[[name]]))
-  }
+  send_all(job, c(data[names(data) %in% c("C", "dm")], fixed))
   reporter <- make_reporter(verbose, progress)
   on.exit(reporter$close(), add = TRUE)
   reply <- drive(job, options, reporter, test_from_python(indepTest, suffStat))
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive(job, reply, labels, pMax)
+}
+
+# The checked arguments that all algorithms have; NULL as `test` for a user's own.
+pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
+                       quirks) {
+  list(
+    labels = as.list(labels),
+    test = if (is.null(test)) "" else test,
+    NAdelete = check_flag(NAdelete, "NAdelete"),
+    m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
+    u2pd = u2pd,
+    conservative = check_flag(conservative, "conservative"),
+    maj_rule = check_flag(maj.rule, "maj.rule"),
+    solve_confl = check_flag(solve.confl, "solve.confl"),
+    numCores = threads,
+    engine = engine,
+    quirks = check_flag(quirks, "quirks")
+  )
 }
 
 # The user's test with what Python gives, indices from 0. The answer is a double: a logical NA would arrive as True.
@@ -151,6 +155,8 @@ send <- function(job, name, x) {
     start <- stop
   }
 }
+
+send_all <- function(job, arrays) for (name in names(arrays)) send(job, name, arrays[[name]])
 
 take <- function(job, name, what, size) {
   count <- job$python$size(name) / size

@@ -29,6 +29,7 @@ ABOUT = """experiments
   sharing         how many rows share a conditioning set of level 2 (no GPU)
   accuracy        TDR and SHD relative to the true CPDAG (no GPU)
   pruning         the cpu engine with and without pruning: tests made, times, the picture of tests/PRUNING.md
+  pruning-gpu     the gpu engine with and without pruning, where that takes it seconds to hours
   gpu-all         gpu, baselines, configurations, scaling-large, scaling, as far as --deadline allows
   cpu-all         sharing, accuracy, cpu; with --quick in minutes on 2 cores
   discrete        discrete data sampled from networks of pgmpy: cpu engine, pcalg, bnlearn, pgmpy, causal-learn (no GPU)
@@ -94,6 +95,7 @@ def _measure(args: argparse.Namespace) -> None:
         "scaling-large": [scaling.scaling_large],
         "gpu-peers": [gpu.gpu_peers],
         "discrete-gpu": [discrete.discrete_gpu],
+        "pruning-gpu": [lambda args, deadline: pruning.pruning_gpu(args)],
         "stability-gpu": [stability_times.stability_gpu],
         "gpu-all": [scaling.run_all],
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from math import comb
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -169,14 +170,28 @@ def _kernels(index: int) -> Kernels:
     return Kernels(cp)
 
 
-class _Opened(threading.local):
-    """The devices that this thread has opened, by number."""
+class _Lent:
+    """A device that belongs to a thread until the thread ends; then the next one takes it over, memory and all."""
+
+    free: ClassVar[dict[int, list[Device]]] = {}
+
+    def __init__(self, index: int) -> None:
+        waiting = self.free.setdefault(index, [])
+        self.device = waiting.pop() if waiting else Device(index)
+
+    def __del__(self, free: dict[int, list[Device]] = free) -> None:
+        with contextlib.suppress(AttributeError):  # the device failed to start
+            free[self.device.index].append(self.device)
+
+
+class _OfThread(threading.local):
+    """The devices of this thread, by number."""
 
     def __init__(self) -> None:
-        self.devices: dict[int, Device] = {}
+        self.devices: dict[int, _Lent] = {}
 
 
-_opened = _Opened()
+_of_thread = _OfThread()
 
 
 def open_device(index: int) -> Device:
@@ -190,9 +205,9 @@ def open_device(index: int) -> Device:
     works, why = gpu_works(index)
     if not works:
         raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
-    if index not in _opened.devices:
+    if index not in _of_thread.devices:
         try:
-            _opened.devices[index] = Device(index)
+            _of_thread.devices[index] = _Lent(index)
         except Exception as error:
             raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
-    return _opened.devices[index]
+    return _of_thread.devices[index].device

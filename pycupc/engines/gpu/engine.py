@@ -71,6 +71,8 @@ class GpuEngine(Engine):
         If there is no usable device; the message says why.
     """
 
+    side_by_side = 2
+
     def __init__(
         self,
         algorithm: Literal["schur", "cupc-e", "cupc-s"] = "schur",

@@ -89,7 +89,7 @@ def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, th
     plans = [(CPU, "cpu", False), (QUIRKS, "cpu", True) if engine == "cpu" else (GPU, "gpu", False)]
     for key, name, quirks in plans:
         check = fits.get(CPU) if key == GPU else None
-        budget = 0 if engine != name else 1 if args.quick else 20
+        budget = None if engine != name else 1 if args.quick else 20
         how = {"alpha": table.alpha, "quirks": quirks, "engine": name}
         out = _repeat(suff, how, threads, (args.limit, budget), check)
         fit = out.pop("fit", None)
@@ -104,11 +104,12 @@ def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, th
 
 
 def _repeat(
-    suff: DiscreteSuffStat, how: dict[str, Any], threads: int, times: tuple[float, float], check: Any
+    suff: DiscreteSuffStat, how: dict[str, Any], threads: int, times: tuple[float, float | None], check: Any
 ) -> dict[str, Any]:
     """Times of whole calls of pc(): a first run, whose answer is checked and kept, then warm ones.
 
-    `times` are the limit of the first run and, in seconds, how long warm ones are begun: at least one, at most nine.
+    `times` are the limit of the first run and, in seconds, how long warm ones are begun: at least one, at most nine;
+    None for no warm run.
     """
     (limit, budget), how = times, {**how, "numCores": threads if how["engine"] == "cpu" else None}
     began = time.perf_counter()
@@ -124,9 +125,9 @@ def _repeat(
         first = time.perf_counter() - began
     except runs.TooSlow as stopped:
         return {"too_slow": limit, "reached": stopped.reached, "seconds": []}
-    seconds, ends = [], time.perf_counter() + budget
+    seconds, ends, again = [], time.perf_counter() + (budget or 0), fit
     with runs.quick_collection():
-        while len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
+        while budget is not None and len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
             began = time.perf_counter()
             again = pycupc.pc(suff, disCItest, **how)
             seconds.append(time.perf_counter() - began)

@@ -26,6 +26,7 @@ RAW = (
     "accuracy",
     "r",
     "pruning",
+    "pruning-gpu",
     "call",
     "discrete",
     "discrete-gpu",

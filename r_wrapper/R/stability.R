@@ -1,0 +1,223 @@
+# cu_stability(): PC on resamples of the rows, computed by pycupc.stability. What can be done with its result is in
+# stability_object.R.
+
+#' How sure is each edge? The PC algorithm on many resamples of the rows
+#'
+#' Runs [cu_pc()] on bootstrap resamples, subsamples or complementary halves of the rows, and counts how often each edge
+#' is found, and with which mark.
+#'
+#' The graph of resample i is that of `cu_pc()` on the rows `cu_rows(object, i)`; it depends on the data, the arguments,
+#' the seed and i only. `pycupc.stability()` in Python draws the same resamples for the same seed (`random_state`).
+#'
+#' **Random numbers.** The seed is one draw from R's generator, `floor(runif(1) * 2^31)`, so that the result is
+#' reproducible after [set.seed()]; with `seed` nothing is drawn. All other random numbers, also those that `u2pd` asks
+#' for, are Python's and follow from the seed.
+#'
+#' **Ctrl-C** is R's interrupt. With `checkpoint`, the resamples that are finished by then are kept, and the same call
+#' goes on from there. If `seed` is not given, it takes the checkpoint's seed in place of the one drawn.
+#'
+#' **Constant columns.** A variable that is constant in a resample has no edges there, except those of `fixedEdges`;
+#' `summary()` says in how many resamples this happened.
+#'
+#' Bootstrap resamples repeat rows, but the tests take all n of them for independent, and find spurious dependence more
+#' often than `alpha` says. Subsamples do not have that fault, but fewer rows, and therefore less power.
+#'
+#' @inheritParams cu_pc
+#' @param x The observations: a numeric matrix or data frame with a row for each observation and a column for each
+#'   variable. For [pcalg::disCItest()] and [pcalg::binCItest()] a list of `dm`, `nlev` and `adaptDF` as in [cu_pc()],
+#'   or a data frame (or matrix) of categories: factors, strings, logical or whole numbers, with `adaptDF` FALSE. A
+#'   resample keeps the numbers of levels of the whole data.
+#' @param alpha Significance level of each test; several levels share the resamples.
+#' @param n_resamples Number of resamples; even for `"complementary"`.
+#' @param scheme `"bootstrap"`: n rows drawn with replacement. `"subsample"`: a share of the rows. `"complementary"`:
+#'   halves of the rows in pairs that have no row in common. Bounds on false edges, [cu_bound()], hold for the last two.
+#' @param fraction Share of the rows in a resample of scheme `"subsample"`.
+#' @param labels Names of the variables; by default the column names, or else 1, 2, ...
+#' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
+#' @param numCores Number of CPU threads; all of them by default.
+#' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments goes on from
+#'   there, also with another `n_resamples`; a folder of other data or arguments is refused.
+#' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
+#' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one.
+#' @param seed A whole number from 0 on, in place of one drawn from R's generator.
+#' @param quirks Should two faults of [pcalg::disCItest()] be reproduced? See [cu_pc()].
+#' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] keeps whole:
+#'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
+#'   * `pairs`: a data frame of the pairs that were ever adjacent, for each `alpha`, most frequent first: `alpha`;
+#'     `from` and `to`, positions of the variables; and the numbers of resamples with each mark, `directed` (from -->
+#'     to), `reversed` (from <-- to), `undirected`, `bidirected`;
+#'   * `n_tests`: numbers of tests, a row for each resample and a column for each `alpha`;
+#'   * `n_constant`, `n_copies`: for each resample, numbers of variables that were constant, or equal to another one;
+#'   * `constant`: for each variable, the number of resamples in which it was constant;
+#'   * `n_pairs`, `n_fixed`: numbers of pairs that are tested, and of pairs of `fixedEdges`.
+#' @seealso [summary.cu_stability()] and the other methods; [cu_consensus()] for the graph of the stable edges;
+#'   [cu_bound()] for how many of them are expected to be false.
+#' @references Meinshausen, N. and Buehlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B
+#'   72, 417-473.
+#'
+#'   Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability selection.
+#'   Journal of the Royal Statistical Society B 75, 55-80.
+#' @examples
+#' if (cu_available()) {
+#'   set.seed(1)
+#'   X <- matrix(rnorm(2000), 200, dimnames = list(NULL, letters[1:10]))
+#'   for (j in 2:10) X[, j] <- X[, j] + 0.6 * X[, j - 1]
+#'   found <- cu_stability(X, alpha = c(0.01, 0.001), n_resamples = 20, scheme = "complementary")
+#'   summary(found)
+#'   head(as.data.frame(found, threshold = 0.8))
+#' }
+#' @export
+cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstrap", "subsample", "complementary"),
+                         fraction = 0.5, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf,
+                         u2pd = c("relaxed", "rand", "retry"), conservative = FALSE, maj.rule = FALSE,
+                         solve.confl = FALSE, numCores = NULL, engine = "auto", checkpoint = NULL,
+                         progress = interactive(), indepTest = "gaussCItest", seed = NULL, quirks = FALSE) {
+  u2pd <- match.arg(u2pd)
+  check_orientation(u2pd, conservative, maj.rule, solve.confl)
+  test <- built_in_test(indepTest)
+  if (is.null(test)) {
+    stop("`indepTest` must be one of ", quoted(built_in_tests), ": of the data of another test it is not known how to ",
+      "take some rows", call. = FALSE)
+  }
+  names <- column_names(x)
+  labels <- check_labels(if (missing(labels)) names else labels)
+  if (length(labels) != length(names)) {
+    stop("`labels` must name the ", length(names), " columns of `x`; got ", describe(labels), call. = FALSE)
+  }
+  data <- if (test == "gaussCItest") {
+    list(x = check_observations(x))
+  } else {
+    check_discrete(coded(x), length(labels), test, "x")
+  }
+  fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
+  threads <- if (!is.null(numCores)) check_cores(numCores)
+  options <- c(
+    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks),
+    resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint),
+    data[names(data) %in% c("nlev", "adaptDF")]
+  )
+
+  job <- open_job("stability")
+  on.exit(close_job(job))
+  send_all(job, c(data[names(data) %in% c("x", "dm")], fixed))
+  reporter <- make_reporter(FALSE, progress)
+  on.exit(reporter$close(), add = TRUE)
+  reply <- withCallingHandlers(drive(job, options, reporter), interrupt = function(i) {
+    reporter$close()
+    say_kept(options$checkpoint)
+  })
+  receive_stability(job, reply, labels)
+}
+
+# The checked arguments about resampling. R's generator is drawn from last, when nothing else is wrong.
+resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, checkpoint) {
+  if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
+    stop("`alpha` must be one or more numbers in [0, 1]; got ", describe(alpha), call. = FALSE)
+  }
+  if (!is.null(checkpoint) && (!is.character(checkpoint) || length(checkpoint) != 1L || is.na(checkpoint))) {
+    stop("`checkpoint` must be the path of a folder; got ", describe(checkpoint), call. = FALSE)
+  }
+  whole <- function(least) function(x) x >= least && x <= 2^53 && x == round(x)
+  list(
+    alpha = as.list(as.double(alpha)),
+    n_resamples = as.integer(check_number(n_resamples, "n_resamples", "a whole number from 1 on", function(x) {
+      whole(1)(x) && x <= .Machine$integer.max
+    })),
+    scheme = scheme,
+    fraction = check_number(fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
+    checkpoint = if (!is.null(checkpoint)) path.expand(checkpoint),
+    seed = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0)),
+    drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31)
+  )
+}
+
+# Names of the variables: of the columns, or 1, 2, ... where they have none.
+column_names <- function(x) {
+  table <- if (is.list(x) && !is.data.frame(x)) x$dm else x
+  if (is.null(table)) {
+    stop("`x` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, which a ",
+      "correlation matrix does not have; got ", describe(x), call. = FALSE)
+  }
+  if (length(dim(table)) != 2L || ncol(table) < 2L) {
+    stop("`x` must be a matrix or data frame with a row for each observation and 2 columns or more; got ",
+      describe(table), call. = FALSE)
+  }
+  if (is.null(colnames(table))) as.character(seq_len(ncol(table))) else colnames(table)
+}
+
+# The observations of gaussCItest as a matrix of doubles.
+check_observations <- function(x) {
+  if (is.list(x) && !is.data.frame(x)) {
+    stop("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"", call. = FALSE)
+  }
+  if (is.data.frame(x)) {
+    other <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
+    if (length(other)) {
+      stop("`x` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
+        "indepTest = \"disCItest\"", call. = FALSE)
+    }
+  }
+  X <- as.matrix(x) # also from package Matrix
+  if (!is.numeric(X) && !is.logical(X)) {
+    stop("`x` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X), call. = FALSE)
+  }
+  if (isSymmetric(unname(X))) {
+    stop("`x` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations",
+      call. = FALSE)
+  }
+  if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
+  X
+}
+
+# Categories as the list that pcalg's discrete tests take; such a list unchanged.
+coded <- function(x) {
+  if (is.list(x) && !is.data.frame(x)) {
+    return(x)
+  }
+  columns <- lapply(as.data.frame(x), function(column) {
+    if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
+      stop("`x` must hold categories for a discrete test; for continuous data use gaussCItest", call. = FALSE)
+    }
+    factor(column) # drops the levels that do not occur
+  })
+  incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
+  if (length(incomplete)) stop("`x` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
+  nlev <- vapply(columns, nlevels, 1L)
+  if (any(nlev < 2L)) {
+    stop("`x` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]), " has one",
+      call. = FALSE)
+  }
+  list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
+}
+
+say_kept <- function(checkpoint) {
+  if (!is.null(checkpoint)) {
+    message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call goes on from there")
+  }
+}
+
+# The result as R values, with positions from 1.
+receive_stability <- function(job, reply, labels) {
+  ints <- function(name) take(job, name, "integer", 4)
+  alpha <- as.double(unlist(reply$alphas))
+  structure(list(
+    labels = labels,
+    alpha = alpha,
+    n = reply$n,
+    n_resamples = reply$n_resamples,
+    scheme = reply$scheme,
+    fraction = reply$fraction,
+    seed = reply$seed,
+    pairs = data.frame(
+      alpha = rep(alpha, unlist(reply$n_pairs_ever)), from = ints("pair_from") + 1L, to = ints("pair_to") + 1L,
+      directed = ints("pair_directed"), reversed = ints("pair_reversed"), undirected = ints("pair_undirected"),
+      bidirected = ints("pair_bidirected")
+    ),
+    n_tests = matrix(take(job, "n_tests", "double", 8), ncol = length(alpha)),
+    n_constant = ints("n_constant"),
+    n_copies = ints("n_copies"),
+    constant = ints("constant"),
+    n_pairs = reply$n_pairs,
+    n_fixed = reply$n_fixed
+  ), class = "cu_stability")
+}

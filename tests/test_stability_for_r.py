@@ -1,0 +1,46 @@
+"""`pycupc.r.resampled`: a result of `pycupc.stability` on its way to R and back. R's own tests are test-stability.R."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from stability_data import gaussian
+
+from pycupc.r.resampled import answer, from_values, to_values
+from pycupc.stability import Stability, stability
+
+
+@pytest.fixture(scope="module")
+def result() -> Stability:
+    edges = np.zeros((10, 10), dtype=bool)
+    edges[0, 9] = edges[9, 0] = True
+    return stability(
+        gaussian(), n_resamples=8, scheme="complementary", alpha=[0.1, 0.01], random_state=1, fixedEdges=edges,
+        solve_confl=True,
+    )  # fmt: skip
+
+
+def test_a_result_comes_back_from_r_unchanged(result: Stability) -> None:
+    values, arrays = to_values(result)
+    sent = {name: array.tobytes() for name, array in arrays.items()}
+    assert from_values({**values, "labels": list(result.labels)}, sent) == replace(result, arguments={})
+    assert {array.dtype.name for array in arrays.values()} == {"int32", "float64"}
+
+
+def test_the_order_of_the_pairs_is_that_of_edges(result: Stability) -> None:
+    _, arrays = to_values(result)
+    table = result.to_pandas()
+    labels = np.array(result.labels)
+    for end in ("from", "to"):
+        assert list(labels[arrays[f"pair_{end}"]]) == list(table[end])
+    assert np.allclose(arrays["pair_directed"] / 8, table["directed"])
+
+
+def test_questions_are_methods(result: Stability) -> None:
+    given = {"threshold": 0.9, "alpha": 0.01}
+    assert answer("bound", result, {**given, "method": "unimodal"})[0] == {"value": result.bound(0.9, 0.01, "unimodal")}
+    graph = answer("consensus", result, given)[1]
+    assert np.array_equal(graph["graph_from"], result.consensus(0.9, 0.01).sparse_graph.cells()[0])
+    assert np.array_equal(answer("indices", result, {"i": 3})[1]["indices"], result.indices(3))

@@ -247,7 +247,7 @@ def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
 def test_what_cannot_be_resumed_says_so(tiny, capsys):
     with pytest.raises(SystemExit):
         menu.main(["baselines", "--resume", "--out", str(tiny)])
-    names = "cpu, gpu, configurations, scaling, gpu-peers, discrete, discrete-gpu"
+    names = "cpu, gpu, configurations, scaling, gpu-peers, discrete, discrete-gpu, stability"
     assert f"--resume is for {names}, got baselines" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         menu.main(["gpu-peers", "--out", str(tiny)])

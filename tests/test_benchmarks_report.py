@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from benchmarks import record, report
 from benchmarks.experiments import cpu
-from benchmarks.report import bars, curves, heat_maps, names, pruning, tables
+from benchmarks.report import bars, curves, heat_maps, names, pruning, stability_pictures, tables
 
 PAGE = record.HERE / "BENCHMARKS.md"
 
@@ -117,7 +117,7 @@ def test_the_committed_page_is_what_the_raw_files_give(tmp_path, monkeypatch):
         drawn.append(f"{name}.png")
         return drawn[-1]
 
-    for module in (bars, curves, heat_maps, pruning):
+    for module in (bars, curves, heat_maps, pruning, stability_pictures):
         monkeypatch.setattr(module, "save", save)
     report.write_all(tmp_path)
     assert (tmp_path / "BENCHMARKS.md").read_text() == PAGE.read_text().replace("](results/", "](")

@@ -34,6 +34,8 @@ ABOUT = """experiments
   cpu-all         sharing, accuracy, cpu; with --quick in minutes on 2 cores
   discrete        discrete data sampled from networks of pgmpy: cpu engine, pcalg, bnlearn, pgmpy, causal-learn (no GPU)
   discrete-gpu    the gpu engine on the tables of discrete data that prepare made
+  stability       stable edges against single runs and bounds, on known graphs; times beside pcalg, causal-learn, pgmpy
+  stability-gpu   100 bootstrap resamples of real data on the gpu engine
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
   call            whole calls from data and from C to skeleton and CPDAG, this checkout and the other one in turns
   merge           add the raw files of the folders --add, from parts run side by side, to those in --out
@@ -42,7 +44,7 @@ ABOUT = """experiments
 """
 
 #: Experiments that can add to a recorded result; gpu-peers always does, gpu keeps only the runs of the peers.
-RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers", "discrete", "discrete-gpu")
+RESUMABLE = ("cpu", "gpu", "configurations", "scaling", "gpu-peers", "discrete", "discrete-gpu", "stability")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -74,12 +76,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(args: argparse.Namespace) -> None:
     """Run an experiment that records a raw file."""
-    from .experiments import call, cpu, discrete, gpu, in_r, pruning, scaling, small
+    from .experiments import call, cpu, discrete, gpu, in_r, pruning, scaling, small, stability, stability_times
 
     on_cpu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
     on_cpu["pruning"] = [pruning.pruning]
     on_cpu["call"] = [call.call]
     on_cpu["discrete"] = [discrete.discrete]
+    on_cpu["stability"] = [stability.stability]
     on_cpu["cpu-all"] = [small.sharing, small.accuracy, cpu.run]
     for experiment in on_cpu.get(args.experiment, []):
         experiment(args)
@@ -93,6 +96,7 @@ def _measure(args: argparse.Namespace) -> None:
         "gpu-peers": [gpu.gpu_peers],
         "discrete-gpu": [discrete.discrete_gpu],
         "pruning-gpu": [lambda args, deadline: pruning.pruning_gpu(args)],
+        "stability-gpu": [stability_times.stability_gpu],
         "gpu-all": [scaling.run_all],
     }
     for timed in on_gpu.get(args.experiment, []):
@@ -160,6 +164,9 @@ def _add_special(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--graphs", type=int, help="random graphs per point (10)")
     group.add_argument("--first", type=int, default=0, help="seed of the first random graph (%(default)s)")
     group.add_argument("--variables", type=int, nargs="+", help="only points with these numbers of variables")
+    group = parser.add_argument_group("stability")
+    parts = ("accuracy", "bounds", "examples", "times")
+    group.add_argument("--parts", nargs="+", choices=parts, help="parts; with --resume the others are kept (all)")
     group = parser.add_argument_group("other implementations")
     group.add_argument("--cache", type=Path, help="folder of the environment with the Python peers")
     group.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")

@@ -1,9 +1,9 @@
 """The report: BENCHMARKS.md with its tables and pictures, from the raw files and nothing else.
 
 raw, names, tables               reading raw files; names of implementations; tables and their cells
-style, bars, curves, heat_maps   pictures
+style, bars, curves, heat_maps, stability_pictures   pictures
 prose                            sentences
-all_sets, gpu, sweeps, answers, pruning, call, discrete   sections
+all_sets, gpu, sweeps, answers, pruning, call, discrete, stability   sections
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import record
-from . import all_sets, answers, call, discrete, gpu, prose, pruning, sweeps
+from . import all_sets, answers, call, discrete, gpu, prose, pruning, stability, sweeps
 
 RAW = (
     "cpu",
@@ -30,6 +30,8 @@ RAW = (
     "call",
     "discrete",
     "discrete-gpu",
+    "stability",
+    "stability-gpu",
 )
 SECTIONS = (
     all_sets.section,
@@ -45,6 +47,7 @@ SECTIONS = (
     pruning.section,
     call.section,
     discrete.section,
+    stability.section,
 )
 
 

@@ -125,3 +125,9 @@ def test_the_engine_of_the_workers_need_not_be_here():
         pytest.raises(EngineError, match=r"resample . failed .*engine='gpu' cannot"),
     ):
         pycupc.stability(DATA, engine="gpu", executor=executor, n_resamples=2)
+
+
+def test_a_checkpoint_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="checkpoint .* cannot be written to: Not a directory"):
+        pycupc.stability(DATA, n_resamples=2, checkpoint=tmp_path / "file" / "kept")

@@ -60,8 +60,12 @@ class Checkpoint:
         self.folder, self._key, self._p, self._n_alphas = Path(folder), key, p, n_alphas
         found = _read_study(self.folder)
         if found is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            _write_text(self.folder / _STUDY, json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n")
+            text = json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n"
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                _write_text(self.folder / _STUDY, text)
+            except OSError as error:
+                raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
         elif found != identity:
             differences = _differences(found, identity)
             raise ValueError(
@@ -80,9 +84,10 @@ class Checkpoint:
         ValueError
             A file is damaged, or of another study; the message names it.
         """
+        there = {path.name for path in self.folder.iterdir()}
         for i in range(n_resamples):
             path = self._path(i)
-            if path.exists():
+            if path.name in there:
                 yield self._read(path, i)
 
     def keep(self, outcome: Outcome) -> None:

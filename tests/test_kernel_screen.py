@@ -185,3 +185,18 @@ def test_gives_up_where_too_much_is_left(device):
     assert not decided.any()
     assert (problem.best == best).all()
     assert problem.open.sum() == (problem.state == LIVE).sum()
+
+
+def test_rows_that_do_not_fit_shared_memory_are_left_alone(device, monkeypatch):
+    problem = random_problem(301, 3)
+    degrees = np.diff(problem.start)
+    widest = int(np.sort(degrees)[len(degrees) // 2])
+    need = screening.shared_of_block(widest) + screening.shared_of_warp(widest, 1)
+    monkeypatch.setattr(device, "shared_block", screening.STATIC_SHARED + need)
+    decided, _, _ = problem.screen(device)
+    narrow = degrees[problem.source] <= widest
+    assert not decided[~narrow].any()
+    gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
+    assert (decided[narrow & ~gone] == 1).all()
+    assert screening._fitting(227 << 10, 1024, 2)[0] == 1024
+    assert screening._fitting(48 << 10, 1024, 3)[1] == 1

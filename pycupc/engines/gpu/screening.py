@@ -70,9 +70,7 @@ def shared_of_warp(width: int, q: int) -> int:
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
     """Decide pairs of the level; they are no targets of the tests until `pruning.lift`."""
     l, q, p, pairs = level.level, level.level - 2, graph.p, outlook.pairs
-    width = min(outlook.widest, MOST_SCREENED)
-    room = dev.shared_block - STATIC_SHARED - shared_of_block(width)
-    warps = max(1, min(WARPS, room // shared_of_warp(width, q)))
+    width, warps = _fitting(dev.shared_block - STATIC_SHARED, min(outlook.widest, MOST_SCREENED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
     found = pruning.new_filter(dev, p, pairs)
     found.most_left = TUNING.most_left
@@ -92,6 +90,13 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     dev.launch(*SETTLE, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
     dev.launch(*pruning.COUNT, (p,), (32,), (graph, found))
     return found
+
+
+def _fitting(room: int, width: int, q: int) -> tuple[int, int]:
+    """The largest degree of a row, at most `width`, and warps per block, for which `room` bytes suffice."""
+    while shared_of_block(width) + shared_of_warp(width, q) > room:
+        width -= 1
+    return width, min(WARPS, (room - shared_of_block(width)) // shared_of_warp(width, q))
 
 
 def _sound_rows(dev: Device, graph: Graph, level: Level, found: Filter, width: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gpu_on_host import HostDevice, build
 
-from pycupc.engines.gpu import screening
+from pycupc.engines.gpu import pruning, screening
 from pycupc.engines.gpu.graph import Outlook
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 
@@ -192,7 +192,7 @@ def test_rows_that_do_not_fit_shared_memory_are_left_alone(device, monkeypatch):
     degrees = np.diff(problem.start)
     widest = int(np.sort(degrees)[len(degrees) // 2])
     need = screening.shared_of_block(widest) + screening.shared_of_warp(widest, 1)
-    monkeypatch.setattr(device, "shared_block", screening.STATIC_SHARED + need)
+    monkeypatch.setattr(device, "shared_block", pruning.STATIC_SHARED + need)
     decided, _, _ = problem.screen(device)
     narrow = degrees[problem.source] <= widest
     assert not decided[~narrow].any()

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian import fisher_z
-from pycupc.results.evidence import GaussianPValues, PValues, Removals, Why
+from pycupc.results.evidence import GaussianPValues, PValues, Removals
 from pycupc.results.sepset import SepSets
+from pycupc.results.why import Why
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]

@@ -18,10 +18,11 @@ from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
-from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals, Why
+from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals
 from pycupc.results.kept import why_kept
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
+from pycupc.results.why import Why
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

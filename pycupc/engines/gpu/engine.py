@@ -64,7 +64,7 @@ class GpuEngine(Engine):
         cupc-s: threads per block, at most 256, and blocks per row.
     pruning : bool
         schur: whether pairs that provably no conditioning set separates are spared their tests; see
-        `pycupc.engines.gpu.pruning`. The answer is the same.
+        `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same.
     Raises
     ------
     EngineError

@@ -23,7 +23,7 @@ MOST_SHARED = 150
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 9, 128 * 9
-#: Threads per block of bound_rows; static shared memory of either kernel, at most.
+#: Threads per block of `launch_on_rows`; static shared memory of any of the filters' kernels, at most.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 
 
@@ -89,7 +89,9 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
     found.most_nodes = _clamped(outlook.tests_at_most / TUNING.tests_per_node, TUNING.nodes)
     found.most_questions = _clamped(outlook.tests_at_most / TUNING.tests_per_question, TUNING.questions)
-    _bound_rows(dev, graph, level, found, outlook)
+    widest = CLASSES[-1][0]
+    cells = min(outlook.widest, widest) ** 2
+    launch_on_rows(dev, ROWS, graph, level, found, widest=widest, cells=cells)
     lows = [0, *(high for high, _, _ in CLASSES)]
     for i, (high, _, block) in enumerate(CLASSES):
         high = min(high, outlook.widest)
@@ -110,15 +112,20 @@ def lift(dev: Device, graph: Graph, level: Level, found: Filter, pairs: int) -> 
     dev.launch(*LIFT, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 
-def _bound_rows(dev: Device, graph: Graph, level: Level, found: Filter, outlook: Outlook) -> None:
-    kernel = dev.kernels.get(*ROWS)
-    cells = min(outlook.widest, CLASSES[-1][0]) ** 2
+def launch_on_rows(
+    dev: Device, name: KernelName, graph: Graph, level: Level, found: Filter, *, widest: int, cells: int
+) -> None:
+    """Launch a kernel that takes one row at a time per block, with its matrix of up to `cells` doubles.
+
+    The matrix lies in shared memory where that has room, else in global memory. `widest`: largest degree of a row.
+    """
+    kernel = dev.kernels.get(*name)
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
     own = Filter.from_buffer_copy(found)
     own.work_doubles = 0 if room == cells else cells
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(CLASSES[-1][0]), i32(room))
+    args = (graph, level, own, i32(widest), i32(room))
     kernel((grid,), (ROW_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)
 
 

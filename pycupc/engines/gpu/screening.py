@@ -23,8 +23,6 @@ TRY: dict[int, KernelName] = {l: ("pruning/screen", f"try_screen<{l - 2}>") for 
 ROWS: dict[int, KernelName] = {l: ("pruning/screen", f"screen_rows<{l - 2}>") for l in LEVELS}
 #: As in kernels/pruning/screen.cu: largest degree of a row; warps per block at most. Counter of the work items.
 MOST_SCREENED, WARPS, ITEMS = 1024, 16, 6
-#: Threads per block of sound_rows; static shared memory of any of the kernels, at most.
-SOUND_BLOCK, STATIC_SHARED = 256, 8192
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,11 @@ def shared_of_warp(width: int, q: int) -> int:
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
     """Decide pairs of the level; they are no targets of the tests until `pruning.lift`."""
     l, q, p, pairs = level.level, level.level - 2, graph.p, outlook.pairs
-    width, warps = _fitting(dev.shared_block - STATIC_SHARED, min(outlook.widest, MOST_SCREENED), q)
+    width, warps = _fitting(dev.shared_block - pruning.STATIC_SHARED, min(outlook.widest, MOST_SCREENED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
     found = pruning.new_filter(dev, p, pairs)
     found.most_left = TUNING.most_left
-    _sound_rows(dev, graph, level, found, width)
+    pruning.launch_on_rows(dev, SOUND, graph, level, found, widest=width, cells=(width + 1) ** 2)
     grid = dev.processors * min(dev.kernels.get(*k).blocks_per_processor(block, shared) for k in (TRY[l], ROWS[l]))
     own = Filter.from_buffer_copy(found)
     own.work_doubles = (width + 1) ** 2
@@ -97,14 +95,3 @@ def _fitting(room: int, width: int, q: int) -> tuple[int, int]:
     while shared_of_block(width) + shared_of_warp(width, q) > room:
         width -= 1
     return width, min(WARPS, (room - shared_of_block(width)) // shared_of_warp(width, q))
-
-
-def _sound_rows(dev: Device, graph: Graph, level: Level, found: Filter, width: int) -> None:
-    kernel, cells = dev.kernels.get(*SOUND), (width + 1) ** 2
-    room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
-    grid = min(graph.p, dev.processors * kernel.blocks_per_processor(SOUND_BLOCK, 8 * room))
-    own = Filter.from_buffer_copy(found)
-    own.work_doubles = 0 if room == cells else cells
-    own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(width), i32(room))
-    kernel((grid,), (SOUND_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)

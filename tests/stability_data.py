@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -29,3 +31,15 @@ def discrete(n: int = 200, p: int = 6, seed: int = 2) -> DiscreteSuffStat:
     codes[:, -1] = np.minimum(codes[:, -1], nlev[-1] - 2)
     codes[:2, -1] = nlev[-1] - 1
     return DiscreteSuffStat(codes, nlev, adaptDF=True, labels=[f"d{j}" for j in range(p)])
+
+
+def dask_cluster(**options: Any) -> Any:
+    """
+    A Dask cluster on this machine, at ports that are free: with no address, every scheduler asks for port 8787, and
+    the second of two that run side by side only warns and takes another.
+    """
+    import distributed
+
+    return distributed.LocalCluster(  # type: ignore[no-untyped-call]
+        threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=None, silence_logs=50, **options
+    )

@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from stability_data import discrete, gaussian
+from stability_data import dask_cluster, discrete, gaussian
 
 import pycupc
 from pycupc import cli
@@ -126,11 +126,9 @@ def test_interrupted_and_resumed(here, capsys):
 
 
 def test_scheduler(here, capsys):
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    pytest.importorskip("distributed", reason="distributed is not installed")
     options = ("--resamples", 6, "--seed", 5, "--plot", "none", "--out", "out", "--quiet")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, memory_limit=None
-    ) as cluster:
+    with dask_cluster(n_workers=2, processes=False) as cluster:
         assert run("data.csv", *options, "--scheduler", cluster.scheduler_address) == cli.OK
     data = pycupc.data.read_data("data.csv")
     assert pycupc.Stability.load("out/stability.npz") == pycupc.stability(data, n_resamples=6, random_state=5)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stability_data import discrete, gaussian
+from stability_data import dask_cluster, discrete, gaussian
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -141,17 +141,7 @@ def test_dask_with_a_killed_worker(data):
     call = {**CALL, "n_resamples": 80}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
-    with (
-        distributed.LocalCluster(
-            n_workers=3,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=None,
-            silence_logs=50,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
 
         def kill(done, total):

@@ -51,8 +51,9 @@ ways, and compared; before that, on a GPU, the answer on two resamples was compa
 """
 CLUSTER = """\
 **Several GPUs.** {n_resamples} bootstrap resamples on Dask workers of one machine, one worker per GPU, from the data in
-the memory of this process to the frequencies, medians; every study is sent to the workers anew. Every answer was compared
-with that of this process alone (no executor). The goal was that four GPUs are at least 3.5 times as fast as one.
+the memory of this process to the frequencies, medians; every study is sent to the workers anew. Every answer was
+compared with that of this process alone (no executor). The goal was that four GPUs are at least 3.5 times as fast as
+one.
 """
 PEERS = """\
 **Other implementations**: a loop over their `pc` on {resamples} bootstrap resamples of {set} (alpha {alpha:g}); seconds

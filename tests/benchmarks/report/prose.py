@@ -151,7 +151,7 @@ COMMANDS = """
 On a machine with a GPU: `python -m tests.benchmarks prepare --carry FOLDER` collects what the GPU experiments need, and
 `python tests/benchmarks gpu-all --data FOLDER --out RESULTS` runs them in one call of at most ten minutes. With
 `--cache` (the environment of the Python peers), `prepare` collects the tables of the experiment `discrete-gpu` as well.
-`stability-gpu` needs the data alone.
+`stability-gpu` and `stability-cluster` need the data alone, `stability-cluster` also as many GPUs as `--workers` says.
 `python -m tests.benchmarks paired OLD_CHECKOUT` compares this checkout with another one, run by run.
 
 The peers: `--install-peers` installs causal-learn and pgmpy into the folder `--cache`. pcalg, ParallelPC and bnlearn

@@ -49,6 +49,12 @@ LOOPS = """\
 `pc` over the same resamples in the same process, in turns, medians. All edges with their marks were counted in both
 ways, and compared; before that, on a GPU, the answer on two resamples was compared with that of the engine `cpu`.
 """
+CLUSTER = """\
+**Several GPUs.** {n_resamples} bootstrap resamples on Dask workers of one machine, one worker per GPU, from the data in
+the memory of this process to the frequencies, medians; every study is sent to the workers anew. Every answer was
+compared with that of this process alone (no executor). The goal was that four GPUs are at least 3.5 times as fast as
+one.
+"""
 PEERS = """\
 **Other implementations**: a loop over their `pc` on {resamples} bootstrap resamples of {set} (alpha {alpha:g}); seconds
 of all resamples together, without loading the packages. pcalg runs with `skel.method = "stable.fast"`.
@@ -76,8 +82,8 @@ class Setting(NamedTuple):
 
 def section(raw: dict[str, Any], folder: Path) -> str:
     """Section 13."""
-    result, gpu = raw.get("stability"), raw.get("stability-gpu")
-    if result is None and gpu is None:
+    result, gpu, cluster = (raw.get(name) for name in ("stability", "stability-gpu", "stability-cluster"))
+    if result is None and gpu is None and cluster is None:
         return ""
     where = [caption(result) + f" {result['threads']} threads."] if result is not None else []
     where += [f"GPU: {caption(gpu, True)}"] if gpu is not None else []
@@ -90,6 +96,9 @@ def section(raw: dict[str, Any], folder: Path) -> str:
     times = [row for row in [*rows, *(gpu["rows"] if gpu is not None else [])] if row["kind"] == "times"]
     loops, peers = ([row for row in times if (row["who"] == "peers") == is_peers] for is_peers in (False, True))
     parts += [LOOPS, _loops(loops).write(folder, "stability-times"), ""] if loops else []
+    if cluster is not None:
+        parts += [CLUSTER.format(**cluster["rows"][0]), f"{caption(cluster, True)}\n"]
+        parts += [_cluster(cluster["rows"]).write(folder, "stability-cluster"), ""]
     for row in peers:
         parts += [PEERS.format(**row, resamples=row["n_resamples"]), _peers(row).write(folder, "stability-peers"), ""]
         parts.append(
@@ -244,6 +253,29 @@ def _loops(rows: list[dict[str, Any]]) -> Table:
         times = [digits(ours), "" if goal is None else f"{goal:g}", digits(loop), f"{ours / loop:.2f}"]
         equal = "**differ**" if row["differs"] else "equal"
         body.append([*facts, f"{row['tests']:.3g}", *times, equal])
+    return Table(heads, body)
+
+
+def _cluster(rows: list[dict[str, Any]]) -> Table:
+    heads = [
+        "data set",
+        "engine",
+        "alpha",
+        "variables x samples",
+        "executor",
+        "time (s)",
+        "times one worker",
+        "answers",
+    ]
+    body = []
+    for row in rows:
+        times = {run["workers"]: float(np.median(run["seconds"])) for run in row["runs"]}
+        for run in row["runs"]:
+            k = run["workers"]
+            facts = [row["set"], row["engine"], f"{row['alpha']:g}", f"{row['p']:,} x {row['n']:,}"]
+            facts.append("none" if k == 0 else f"{k} Dask worker{'s'[: k > 1]}")
+            ratio = f"{times[1] / times[k]:.2f}" if k and 1 in times else ""
+            body.append([*facts, digits(times[k]), ratio, "equal" if run["equal"] else "**differ**"])
     return Table(heads, body)
 
 

@@ -70,7 +70,7 @@ class SuffStat:
     Raises
     ------
     TypeError, ValueError
-        If `C` is not a numeric square matrix with p >= 2, `n` is not a finite number from 1 on, or `labels` do not fit.
+        If `C` is not a numeric square matrix with p >= 2, `n` is not finite and at least 1, or `labels` do not fit.
         Symmetry, range and diagonal are checked when a run starts, on the engine that runs it.
     """
 
@@ -244,9 +244,9 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on; an int if it is whole."""
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+        raise TypeError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
     if not np.isfinite(n) or n < 1:
-        raise ValueError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+        raise ValueError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
     return int(n) if n == int(n) else float(n)
 
 

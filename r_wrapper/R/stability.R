@@ -77,8 +77,8 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   if (is.null(test)) {
-    stop("`indepTest` must be one of ", quoted(built_in_tests), ": of the data of another test it is not known how to ",
-      "take some rows", call. = FALSE)
+    stop("`indepTest` must be one of ", quoted(built_in_tests), ", since rows cannot be drawn from the ",
+      "data of any other test", call. = FALSE)
   }
   names <- column_names(x)
   labels <- check_labels(if (missing(labels)) names else labels)

@@ -127,10 +127,10 @@ def write_readme(raw: dict[str, Any]) -> None:
     first = text.index("\n", text.index(begin)) + 1
     block = (
         f"{table.markdown()}\n\n![run times](tests/benchmarks/results/glance.png)\n\n"
-        f"Times of the skeleton, medians. {'. '.join(machines)}. pcalg is CRAN's\n"
-        "package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last level, 14.\n"
-        '"Stopped": the run reached the time limit. "Estimated": the run was not started; the estimate is the number of\n'
-        'tests times the shortest time per test on any other data set. "17 edges differ": from pycupc\'s graph.\n'
-        "[BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md) has all tables and pictures, with versions and raw files.\n"
+        f"Times of the skeleton, medians. {'. '.join(machines)}.\n"
+        "pcalg is CRAN's package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last\n"
+        'level, 14. "Stopped": the run reached the time limit. "Estimated": the run was not started; the estimate is\n'
+        'the number of tests times the shortest time per test on any other data set. "17 edges differ": from pycupc\'s\n'
+        "graph. [BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md) has all tables and pictures, with versions and raw files.\n"
     )
     path.write_text(text[:first] + block + text[text.index(end) :])

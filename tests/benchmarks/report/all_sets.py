@@ -125,13 +125,6 @@ def write_readme(raw: dict[str, Any]) -> None:
     table = Table([*heads, "pycupc, CPU (s)", "pycupc, GPU (ms)"], body)
     machines = [f"{kind.upper()}: {machine(full[kind], kind == 'gpu')}" for kind in ("cpu", "gpu") if kind in full]
     first = text.index("\n", text.index(begin)) + 1
-    block = (
-        f"{table.markdown()}\n\n![run times](tests/benchmarks/results/glance.png)\n\n"
-        f"Times of the skeleton, medians. {'. '.join(machines)}.\n"
-        "pcalg is CRAN's package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last\n"
-        "level, 14. (Stopped) means that the run reached the time limit; (estimated) that it was not started, where the\n"
-        "estimate is the number of tests times the shortest time per test on any other data set; (17 edges differ) counts\n"
-        "the edges that differ from pycupc's graph. [BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md) has all tables, the\n"
-        "versions and the raw files.\n"
-    )
+    facts = f"Times of the skeleton, medians. {'. '.join(machines)}."
+    block = f"{table.markdown()}\n\n![run times](tests/benchmarks/results/glance.png)\n\n{facts}\n{prose.LEGEND}"
     path.write_text(text[:first] + block + text[text.index(end) :])

@@ -34,6 +34,13 @@ the true graph. Section 7 describes the two generators.
 * An empty cell: not tried.
 """
 
+LEGEND = """\
+pcalg is CRAN's package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last level, 14.
+"Stopped": the run reached the time limit. "Estimated": the run was not started; the estimate is the number of tests
+times the shortest time per test on any other data set. "17 edges differ": from pycupc's graph.
+[BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md) has all tables and pictures, with versions and raw files.
+"""
+
 PEERS = """\
 All implementations get the same correlations. pcalg is CRAN's package: its `stable.fast` runs on one core there,
 because the package is built without OpenMP on Linux and ignores `numCores` ("cpu_seconds" in the raw file show this); a

@@ -1,4 +1,4 @@
-"""The error that every reader of files raises, and the checks of names that readers and tests share."""
+"""The error that all readers of files raise, and checks of names that several modules share."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def _whole_or_infinite(text: str) -> float:
 
 
 positive = _number(int, 1, math.inf, "a whole number from 1")
-level = _number(_whole_or_infinite, 0, math.inf, "a whole number from 0 or 'inf'")
+level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")
 
 

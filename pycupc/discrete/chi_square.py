@@ -65,7 +65,7 @@ def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
 
 @part
 def upper_tail(g2, df):
-    """P(chi-square with df degrees of freedom > g2), by its finite series; df a whole number from 1 on.
+    """P(chi-square with df degrees of freedom > g2), by its finite series; df a whole number >= 1.
 
     With h = g2 / 2 and a = 0 or 1/2 for even and odd df, it is the sum of h^(i + a) e^-h / Gamma(i + a + 1) over
     i = 0 .. (df - 2) / 2 - a, and for odd df erfc(sqrt(h)) as well (Abramowitz and Stegun, 26.4.4 and 26.4.5). The sum

@@ -179,7 +179,7 @@ def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int
             "(gaussCItest), or cut it into intervals",
         )
     codes = values.astype(np.int64)
-    _refuse((codes < 0).any(axis=0), names, "dm must hold codes from 0 on; negative ones in {}")
+    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {}")
     return codes
 
 

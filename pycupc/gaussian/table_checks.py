@@ -1,4 +1,4 @@
-"""What is wrong, or odd, with a table of observations as a whole."""
+"""Checks and warnings about a table of observations as a whole."""
 
 from __future__ import annotations
 

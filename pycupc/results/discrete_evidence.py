@@ -26,7 +26,7 @@ class DiscretePValues(ComputedPValues):
     edge_p : float64 (m,)
         The largest p-value of each of them; -inf where never tested.
     removals : Removals
-        The edges removed at levels from 1 on; their `r` is the p-value of the separating test.
+        The edges removed at level 1 and above; their `r` is the p-value of the separating test.
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
     unconditional : callable

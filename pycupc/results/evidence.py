@@ -59,7 +59,7 @@ WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), o
 
 
 class Removals:
-    """Edges removed at levels from 1 on, in the order of the levels.
+    """Edges removed at level 1 and above, in the order of the levels.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class ComputedPValues(PValues):
     graph : SparseGraph
         The edges that are left.
     removals : Removals
-        The edges removed at levels from 1 on.
+        The edges removed at level 1 and above.
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
     """

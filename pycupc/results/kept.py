@@ -50,7 +50,7 @@ class WeakestTest(NamedTuple):
 def removed_pairs(
     removals: Removals, sepset: SepSets
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Pairs removed at levels from 1 on, x, y and level: as written down, or of a result of R from its sets."""
+    """Pairs removed at level 1 and above, x, y and level: as written down, or of a result of R from its sets."""
     if len(removals) or not sepset.blocks:
         return removals.x, removals.y, removals.level
     x, y, level, _ = sepset.flat()
@@ -65,7 +65,7 @@ class KeptEdges:
     graph : SparseGraph
         The edges that are left.
     x, y, level : int (k,)
-        The pairs removed at levels from 1 on.
+        The pairs removed at level 1 and above.
     last : int
         The last level.
     """
@@ -91,7 +91,7 @@ class KeptEdges:
         return tests, highest
 
     def _degrees(self) -> dict[int, Integers]:
-        """The number of neighbours of each variable at the start of each level from 1 on."""
+        """The number of neighbours of each variable at the start of each level >= 1."""
         degree, out = self._graph.degrees().astype(np.int64), {}
         for level in range(self._last, 0, -1):
             gone = self._level == level

@@ -57,7 +57,7 @@ class PcAlgo(NamedGraph):
         Which engine ran, and why it was chosen.
     levels : tuple of LevelSummary
     removals : Removals
-        The edges removed at levels from 1 on, with the r of the separating test; empty for a result from R.
+        The edges removed at level 1 and above, with the r of the separating test; empty for a result from R.
     trace : mapping of (int, int) to tuple
         What set the arrowhead at the second of the two variables.
     notes : dict

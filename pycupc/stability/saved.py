@@ -120,7 +120,7 @@ def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int
 
 
 def _integers(values: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
-    """A vector of whole numbers from 0 on, which `npz.read` has seen to."""
+    """A vector of whole numbers >= 0; `npz.read` has already checked the type."""
     _require(values[name].ndim == 1 and values[name].dtype.kind == "i", name, values[name].dtype)
     return values[name].astype(np.int64)
 

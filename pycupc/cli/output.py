@@ -19,11 +19,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.apart import SecondProcess
 from pycupc.cli.command import DEVICE, OK
 from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder, elsewhere
 from pycupc.machine import available_cores, version_of
+from pycupc.second_process import SecondProcess
 from pycupc.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.errors import check_labels, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -297,12 +297,13 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
         raise ValueError(
             f"{name} must have one row and one column for each variable; "
             + "; ".join(
-                [f"not variables: {some(unknown)}"] * bool(unknown) + [f"not in {name}: {some(absent)}"] * bool(absent)
+                [f"not variables: {listed(unknown)}"] * bool(unknown)
+                + [f"not in {name}: {listed(absent)}"] * bool(absent)
             )
         )
     rows = row_names(value)
     if rows is not None and sorted(rows) != sorted(columns):
-        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {some(rows)}")
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {listed(rows)}")
     at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 

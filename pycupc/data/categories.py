@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError, check_names, listed
 from pycupc.data.readers import facts_of
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
@@ -140,5 +140,5 @@ def _without_missing(
     columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({some(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
+        f"{len(columns)} ({listed(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
     )

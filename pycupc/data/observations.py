@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.errors import some
+from pycupc.data.errors import listed
 from pycupc.data.readers import read_table
 
 Floats = NDArray[np.float64]
@@ -194,7 +194,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     wrong = [name for name, kind in zip(names, types, strict=True) if not NUMERIC.match(str(kind))]
     if wrong:
         raise TypeError(
-            f"{what} must be numeric, but these columns are not: {some(wrong)}. Leave them out, or convert them: "
+            f"{what} must be numeric, but these columns are not: {listed(wrong)}. Leave them out, or convert them: "
             "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars. If they are categories, use "
             "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
         )
@@ -222,7 +222,7 @@ def _from_array(data: Any, what: str) -> Floats:
     X = data if isinstance(data, np.ndarray) else _as_numpy(data, what)
     if X.dtype.names is not None:
         raise TypeError(
-            f"{what} must be a table of numbers, got records with the fields {some(X.dtype.names)}; convert them: "
+            f"{what} must be a table of numbers, got records with the fields {listed(X.dtype.names)}; convert them: "
             "pandas.DataFrame(records)"
         )
     if X.dtype.kind not in "fiub":

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError, check_names, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
 
@@ -229,7 +229,7 @@ def _without_missing(name: str, table: FileTable, options: ReadOptions) -> Float
     columns = [table.labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({some(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
+        f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
         "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError, check_names, listed
 
 Choice = Literal["auto", "yes", "no"]
 
@@ -154,11 +154,11 @@ def _numbers_are_names(
         numbered = [int(cell) for cell in names] in (list(range(len(names))), list(range(1, len(names) + 1)))
         if 2 * fractions < len(first) and not (numbered and len(names) > 3):
             raise DataError(
-                f"{name}: line 1 holds distinct whole numbers ({some(names, most=4)}), and so does the table: say "
+                f"{name}: line 1 holds distinct whole numbers ({listed(names, most=4)}), and so does the table: say "
                 "whether they are names (--header yes) or an observation (--header no)"
             )
     guesses.append(
-        f"{name}: line 1 holds whole numbers only ({some(names, most=4)}) and was read as names; if it is an "
+        f"{name}: line 1 holds whole numbers only ({listed(names, most=4)}) and was read as names; if it is an "
         "observation: --header no"
     )
     return True

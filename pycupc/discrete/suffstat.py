@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.errors import check_labels, listed
 from pycupc.discrete.coding import code_table, values_of
 
 #: Largest number of levels: a code is stored in one byte.
@@ -212,4 +212,4 @@ def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
     """Raise ValueError with the names of the columns that are wrong."""
     columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
     if columns:
-        raise ValueError(message.format(some(columns)))
+        raise ValueError(message.format(listed(columns)))

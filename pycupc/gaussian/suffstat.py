@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.errors import check_labels, listed
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
@@ -228,19 +228,19 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            variables = some([names[j] for j in bad.tolist()])
+            variables = listed([names[j] for j in bad.tolist()])
             warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
 
 
 def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
     if constant:
-        columns = some([names[j] for j in constant])
+        columns = listed([names[j] for j in constant])
         warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
     skipped = set(constant)
     groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in skipped]
     if groups:
-        text = f"identical columns cannot be told from each other; consider keeping one of each: {some(groups, '; ')}"
+        text = f"identical columns cannot be told from each other; consider keeping one of each: {listed(groups, '; ')}"
         warnings.warn(text, stacklevel=3)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.errors import DataError, check_names, listed
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 from pycupc.data.readers import facts_of
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows

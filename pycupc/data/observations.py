@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.errors import listed
+from pycupc.data.names import listed
 from pycupc.data.readers import read_table
 
 Floats = NDArray[np.float64]

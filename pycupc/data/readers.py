@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
-from pycupc.data.errors import DataError, check_names, listed
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from pycupc.data.errors import DataError, check_names, listed
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 
 Choice = Literal["auto", "yes", "no"]
 

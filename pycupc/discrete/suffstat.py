@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels, listed
+from pycupc.data.names import check_labels, listed
 from pycupc.discrete.coding import code_table, values_of
 
 #: Largest number of levels: a code is stored in one byte.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import listed
+from pycupc.data.names import listed
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels
+from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
 from pycupc.results.arrays import ANSWER
 from pycupc.results.evidence import LevelSummary

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels
+from pycupc.data.names import check_labels
 from pycupc.results import npz
 from pycupc.stability.resampling import Resampling
 from pycupc.stability.tally import Counts

@@ -199,7 +199,7 @@ def _read(
     try:
         table = read_table(path, options)
     except DataError:
-        categories_or_none = None if args.test == "gaussian" else _categories_if_they_are(path, options)
+        categories_or_none = None if args.test == "gaussian" else _try_categories(path, options)
         if categories_or_none is None:
             raise
         warnings.warn(
@@ -211,7 +211,7 @@ def _read(
     return "data", _correlated(args, table, bar), table
 
 
-def _categories_if_they_are(path: Path, options: ReadOptions) -> CategoryTable | None:
+def _try_categories(path: Path, options: ReadOptions) -> CategoryTable | None:
     """The table if it can be read as a table of categories and looks like one."""
     if str(path) == "-":  # can be read only once
         return None

@@ -216,13 +216,13 @@ def count_separating_sets(
         announced("compiling for the conservative and majority rule, once per machine"),
         ThreadPoolExecutor(n_threads) as pool,
     ):
-        for at, n_found, low, n_containing in _ahead(pool, work, pairwise(cuts), 2 * n_threads):
+        for at, n_found, low, n_containing in _ordered_results(pool, work, pairwise(cuts), 2 * n_threads):
             np.add.at(found, at, n_found)
             containing[low : low + len(n_containing)] += n_containing
     return found, containing, counts_at
 
 
-def _ahead(
+def _ordered_results(
     pool: ThreadPoolExecutor, work: Callable[[tuple[int, int]], Done], items: Iterable[tuple[int, int]], n_ahead: int
 ) -> Iterator[Done]:
     """Yield the results of `work` in order, with at most `n_ahead` items waiting, so that Ctrl-C takes effect soon."""

@@ -24,20 +24,20 @@ from pycupc.explorer import (
 )
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.kept import KeptEdges, Tested, kept_edges, removed_pairs, weakest_tests
+from pycupc.results.kept import KeptEdges, TestedResult, kept_edges, removed_pairs, weakest_tests
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
 
 
-class Explained(Tested, Protocol):
+class ExploredResult(TestedResult, Protocol):
     """The attributes of `PcAlgo` that this module reads."""
 
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
 
 
-def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+def explore(fit: ExploredResult, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
     """Write the page of `fit` and open it; see `pycupc.PcAlgo.explore`. `options` are those of `content`."""
     found = content(fit, **options)
     if path is None:
@@ -52,7 +52,7 @@ def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bo
 
 
 def content(
-    fit: Explained, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
+    fit: ExploredResult, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
 ) -> Content:
     """Gather the content of an explorer page.
 
@@ -145,7 +145,7 @@ def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, 
     return graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges]
 
 
-def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
+def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
     x, y, level = removed_pairs(gone, fit.found_sepset)
@@ -203,7 +203,12 @@ def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any
 
 
 def _weakest(
-    fit: Explained, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], place: Integers
+    fit: ExploredResult,
+    kept: KeptEdges,
+    low: NDArray[Any],
+    high: NDArray[Any],
+    tests: NDArray[np.float64],
+    place: Integers,
 ) -> list[tuple[list[int | str], float] | None]:
     """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
     cheapest = np.argsort(tests, kind="stable")
@@ -217,12 +222,14 @@ def _weakest(
     return out
 
 
-def _named(fit: Explained, place: Integers, v: int) -> int | str:
+def _named(fit: ExploredResult, place: Integers, v: int) -> int | str:
     """The number of a variable on the page, or its name if it is not on the page."""
     return int(place[v]) if place[v] >= 0 else fit.labels[v]
 
 
-def _reasons(fit: Explained, low: NDArray[Any], high: NDArray[Any], place: Integers) -> list[list[list[str | int]]]:
+def _reasons(
+    fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], place: Integers
+) -> list[list[list[str | int]]]:
     """What set the arrowheads of each edge; variables are numbers on the page, or names if they are not on it."""
     trace = dict(fit.trace)  # in which a look-up is quicker
     out: list[list[list[str | int]]] = []
@@ -244,7 +251,7 @@ def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[n
     return values[at]
 
 
-def _cutoff(fit: Explained, level: int) -> float | None:
+def _cutoff(fit: ExploredResult, level: int) -> float | None:
     """Largest |r| that is judged independent; None if it is unknown or every r is."""
     if fit.n is None or fit.alpha is None:
         return None
@@ -252,7 +259,7 @@ def _cutoff(fit: Explained, level: int) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _facts(fit: Explained) -> str:
+def _facts(fit: ExploredResult) -> str:
     text: Sequence[str] = [
         describe(fit.sparse_graph),
         *([] if fit.n is None else [f"{fit.n:,} observations"]),

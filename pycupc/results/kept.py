@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
 MOST_TESTS = 100_000
 
 
-class Tested(Protocol):
+class TestedResult(Protocol):
     """The attributes of `PcAlgo` that this module reads."""
 
     labels: tuple[str, ...]
@@ -137,12 +137,12 @@ class KeptEdges:
         return weakest
 
 
-def kept_edges(fit: Tested) -> KeptEdges:
+def kept_edges(fit: TestedResult) -> KeptEdges:
     """The tests of the kept edges of a result."""
     return KeptEdges(fit.sparse_graph, *removed_pairs(fit.removals, fit.found_sepset), fit.max_ord)
 
 
-def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
+def weakest_tests(fit: TestedResult, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
     """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
 
     A test of discrete data is not made again.
@@ -153,7 +153,7 @@ def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray
     return [kept.weakest(C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
-def why_kept(fit: Tested, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
+def why_kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """The answer of `PcAlgo.why` for a kept edge whose largest p-value is p."""
     kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
     tests = int(kept.n_tests(low, high)[0][0])

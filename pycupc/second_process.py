@@ -7,6 +7,7 @@ process is started early, so that it can import everything, and rehearse, before
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -17,6 +18,8 @@ from typing import Any
 
 from pycupc.caches import set_environment
 
+#: Keeps linear algebra on one core: its matrices are small here, and the first process has work for the others.
+_ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.second_process import serve; serve()"
 
 
@@ -41,6 +44,7 @@ class SecondProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_CORE},
                 start_new_session=True,
             )
         return self
@@ -89,6 +93,7 @@ class SecondProcess:
 def serve() -> None:
     """The second process: make the calls that come through stdin, until it is closed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.disable()  # it ends soon
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints must not mix with the replies
     set_environment()

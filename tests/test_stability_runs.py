@@ -211,6 +211,13 @@ def test_kill_9_at_random_moments(data, tmp_path, times):
     assert pycupc.stability(data, checkpoint=tmp_path / "c", **call) == pycupc.stability(data, **call)
 
 
+def assert_pickles(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error)
+    assert str(copy) == str(error)
+    assert copy.partial == error.partial
+
+
 def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
     def interrupt(done, _):
         if done == 3:
@@ -222,6 +229,7 @@ def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
     with pytest.raises(ValueError, match="needs both halves of every pair"):
         caught.value.partial.bound(0.9)
     assert pycupc.stability(data, checkpoint=tmp_path / "c", **CALL) == expected
+    assert_pickles(caught.value)
     with pytest.raises(KeyboardInterrupt, match="with a checkpoint they would be kept"):
         pycupc.stability(data, progress=interrupt, **CALL)
 
@@ -264,6 +272,7 @@ def test_a_resample_that_fails(data, monkeypatch):
     with pytest.raises(EngineError, match=r"resample 4 failed \(MemoryError: no room\) after 4 of 12") as caught:
         pycupc.stability(data, **CALL)
     assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
+    assert_pickles(caught.value)
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------

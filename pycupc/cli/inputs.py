@@ -33,8 +33,8 @@ class _DeviceEngine(CorrelationEngine, Protocol):
     """An engine that computes correlations on its device."""
 
 
-def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that describe the input."""
+def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
+    """Add the arguments that describe the input; --correlation is not offered where `rows` are needed."""
     add = parser.add_argument_group("data").add_argument
     add(
         "data",
@@ -46,7 +46,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     )
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
     add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
-    add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
+    correlation = argparse.SUPPRESS if rows else "DATA is the correlation matrix of N observations"
+    add("--correlation", type=positive, metavar="N", help=correlation)
     add(
         "--header",
         choices=("auto", "yes", "no"),
@@ -66,8 +67,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     add("--comment", metavar="CHAR", type=delimiter, help="ignore everything after this character on a line")
     add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
     add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
-    rows = "treatment of rows with missing values (default: error)"
-    add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
+    missing_rows = "treatment of rows with missing values (default: error)"
+    add("--missing", choices=("error", "drop-rows"), default="error", help=missing_rows)
 
 
 def add_test_arguments(

@@ -89,6 +89,11 @@ def main(args: argparse.Namespace) -> int:
         _check_space(folder, suff_stat.p, request)
         with output.timed(record.seconds, "pc"):
             fit, interruption = _fit(args, suff_stat)
+        if fit.p_values.deferred:
+            with output.timed(record.seconds, "p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
+                if bar is not None:
+                    bar.notice("largest p-values of the edges, of the tests that bounds have answered")
+                fit.p_values.of_edges(fit.sparse_graph)
         no_more_interrupts()
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             progress = None if bar is None else bar.writing

@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description=_DESCRIPTION,
         usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
     )
-    inputs.add_data_arguments(parser)
+    inputs.add_data_arguments(parser, rows=True)
     _add_resampling_arguments(parser)
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_orientation_arguments(parser)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pycupc.explorer.content import Content
 from pycupc.plotting.layout import layout
+from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import DIRECTED
 
 _FOLDER = Path(__file__).parent / "page"
@@ -85,13 +86,15 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
 def _positions(content: Content) -> NDArray[np.float64]:
     """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     graph = content.graph
+    if not graph.p:
+        return np.zeros((0, 2))
+    if graph.p > MAX_ROOMY:
+        return place_dots(graph)[0]
     tail, head, kind = graph.edge_list()
     sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    small = graph.p <= MAX_ROOMY
-    if small:  # room for every label beside its dot
-        sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]
-        sizes[:, 1] += 0.15
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8 if small else 0.5) if graph.p else np.zeros((0, 2))
+    sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]  # for labels beside the dots
+    sizes[:, 1] += 0.15
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
 
 
 def _data(content: Content) -> dict[str, Any]:

@@ -32,10 +32,8 @@ def draw_network(
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
     tail, head, kind = graph.edge_list()
     degree = graph.degrees()
-    radius = 0.03 + 0.011 * np.sqrt(degree)
     named = graph.p if graph.p <= MAX_NAMED else HUBS
-    spacing = 0.62 if named == graph.p else 0.42
-    xy = layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing)
+    xy, radius = place_dots(graph)
     wide = max(10.0, float(np.ptp(xy[:, 0])))
     enlarged = wide / 10  # text of a large picture, which is viewed from a greater distance
     points = POINTS if named == graph.p else 8 * enlarged
@@ -60,6 +58,15 @@ def draw_network(
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
     note = _note(len(places), graph.p, kind)
     canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.12 * enlarged, note, 8 * enlarged, va="center", color=GREY)
+
+
+def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
+    """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
+    tail, head, kind = graph.edge_list()
+    degree = graph.degrees()
+    radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
+    spacing = 0.62 if np.count_nonzero(degree) <= MAX_NAMED else 0.42  # with room for labels, or not
+    return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
 
 
 def _note(named: int, p: int, kind: Kinds) -> str:

@@ -8,7 +8,7 @@
     n_tests                                         (number of alphas, n_resamples)                              float64
 
 Indices count from 0. The other values are single numbers and strings, and `n_pairs_ever`, the number of pairs for each
-alpha.
+alpha. `quirks`, a warning, is not sent back.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def to_values(result: Stability) -> tuple[Values, Arrays]:
         "n_pairs": float(result.n_pairs),
         "n_fixed": float(result.n_fixed),
         "n_pairs_ever": [float(len(counts.low)) for counts in result.counts],
+        "quirks": result.notes.get("quirks", ""),
     }
     return values, arrays
 

@@ -168,6 +168,11 @@ class PValues(ABC):
         """Whether those of all pairs are known."""
         return True
 
+    @property
+    def deferred(self) -> bool:
+        """Whether the first call of `of_edges` may take as long as the tests did: bounds have answered some of them."""
+        return False
+
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         """Correlations of pairs, float64 (k,); None where they are not known."""
         return None
@@ -273,6 +278,10 @@ class GaussianPValues(ComputedPValues):
     @property
     def complete(self) -> bool:
         return self.matrix is not None and self.removals.r_known
+
+    @property
+    def deferred(self) -> bool:
+        return callable(self.edge_p)
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges

@@ -201,9 +201,9 @@ class PcAlgo(NamedGraph):
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
         tail, head, _ = self.sparse_graph.edge_list()
-        reasons = []
+        reasons, trace = [], dict(self.trace)  # in which a look-up is quicker
         for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-            kind = self.trace.get((a, b)) or self.trace.get((b, a))
+            kind = trace.get((a, b)) or trace.get((b, a))
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 

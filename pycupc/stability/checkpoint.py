@@ -99,7 +99,8 @@ class Checkpoint:
         }
         for k, edges in enumerate(outcome.edges):
             arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
-        npz.write(self._path(outcome.index), {"study": self._key, "index": outcome.index}, arrays, KIND)
+        meta = {"study": self._key, "index": outcome.index, "note": outcome.note}
+        npz.write(self._path(outcome.index), meta, arrays, KIND)
 
     def _path(self, i: int) -> Path:
         return self.folder / f"resample-{i:06}.npz"
@@ -113,18 +114,18 @@ class Checkpoint:
         try:
             if (meta["study"], meta["index"]) != (self._key, i):
                 raise ValueError("it is a resample of another study, or another resample")
-            return self._outcome(arrays, i)
+            return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
         except (KeyError, TypeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}; {remedy}") from error
 
-    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int) -> Outcome:
+    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int, note: str) -> Outcome:
         n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
         wrong = n_tests.shape != (self._n_alphas,) or not np.isfinite(n_tests).all() or copies.shape != (1,)
         if wrong or int(constant.max(initial=0)) >= self._p or (np.diff(constant) <= 0).any():
             raise ValueError("its numbers are out of range")
         edges = tuple(self._edges(arrays, k) for k in range(self._n_alphas))
-        return Outcome(i, edges, n_tests.astype(np.int64), constant.astype(np.int64), int(copies[0]))
+        return Outcome(i, edges, n_tests.astype(np.int64), constant.astype(np.int64), int(copies[0]), note)
 
     def _edges(self, arrays: Mapping[str, NDArray[Any]], k: int) -> Edges:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,8 @@ class Stability:
         The number of pairs that are tested (neither in fixedGaps nor in fixedEdges), and of pairs in fixedEdges.
     arguments : dict
         The arguments that determine the answer; large ones and the data are represented by their hash.
+    notes : dict
+        Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
 
     labels: tuple[str, ...]
@@ -70,6 +72,7 @@ class Stability:
     n_pairs: int
     n_fixed: int
     arguments: Mapping[str, Any]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_resamples(self) -> int:

@@ -31,7 +31,18 @@ PC_ARGUMENTS = {
 }
 
 
-class StabilityInterrupted(KeyboardInterrupt):
+class _Unfinished(BaseException):
+    """What ends `stability` early, with the frequencies over the resamples that had finished."""
+
+    def __init__(self, text: str, partial: Stability | None) -> None:
+        super().__init__(text)
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[type[_Unfinished], tuple[str, Stability | None]]:
+        return type(self), (str(self), self.partial)
+
+
+class StabilityInterrupted(_Unfinished, KeyboardInterrupt):
     """Ctrl-C during `stability`.
 
     Attributes
@@ -40,12 +51,8 @@ class StabilityInterrupted(KeyboardInterrupt):
         The frequencies over the resamples that had finished; None if none had.
     """
 
-    def __init__(self, text: str, partial: Stability | None) -> None:
-        super().__init__(text)
-        self.partial = partial
 
-
-class StabilityError(EngineError):
+class StabilityError(_Unfinished, EngineError):
     """A resample could not be computed: too little memory, a broken executor, a worker that was killed repeatedly.
 
     Attributes
@@ -53,10 +60,6 @@ class StabilityError(EngineError):
     partial : Stability or None
         The frequencies over the resamples that had finished; None if none had.
     """
-
-    def __init__(self, text: str, partial: Stability | None) -> None:
-        super().__init__(text)
-        self.partial = partial
 
 
 def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
@@ -296,6 +299,7 @@ class _Gathered:
         self._tallies = [Tally(p) for _ in study.alphas]
         self._constant = np.zeros(p, dtype=np.int64)
         self._numbers: dict[int, tuple[Any, int, int]] = {}
+        self._note = ""
 
     @property
     def n(self) -> int:
@@ -308,6 +312,7 @@ class _Gathered:
             tally.add(edges)
         self._constant[outcome.constant] += 1
         self._numbers[outcome.index] = (outcome.n_tests, len(outcome.constant), outcome.n_copies)
+        self._note = max(self._note, outcome.note, key=len)  # the longer one names both faults
 
     def partial(self) -> Stability | None:
         """The result so far, None if there is none."""
@@ -335,4 +340,5 @@ class _Gathered:
             n_pairs=p * (p - 1) // 2 - int(np.count_nonzero(gaps | fixed)) // 2,
             n_fixed=int(np.count_nonzero(fixed & ~gaps)) // 2,
             arguments=study.identity,
+            notes={"quirks": self._note} if self._note else {},
         )

@@ -1,6 +1,6 @@
 """Files of `Stability` results, and the checks of such a file before anything is computed from it.
 
-meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments
+meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes
 arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
           n_tests (float64: resample by resample, the alphas of each one after the other),
           and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each)
@@ -44,6 +44,7 @@ def meta(result: Stability) -> dict[str, Any]:
         "n_pairs": result.n_pairs,
         "n_fixed": result.n_fixed,
         "arguments": dict(result.arguments),
+        "notes": dict(result.notes),
     }
 
 
@@ -82,6 +83,8 @@ def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) ->
     for name in ("n", "n_pairs", "n_fixed", "random_state"):
         _require(type(about[name]) is int and about[name] >= 0, name, about[name])
     _require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
+    notes = about.get("notes", {})  # older files have none
+    _require(isinstance(notes, dict) and all(type(text) is str for text in notes.values()), "notes", notes)
     alphas = about["alphas"]
     _require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
     _require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
@@ -105,6 +108,7 @@ def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) ->
         "n_tests": tests.reshape(B, len(alphas)).astype(np.int64),
         **numbers,
         **{name: about[name] for name in ("n_pairs", "n_fixed", "arguments")},
+        "notes": notes,
     }
 
 

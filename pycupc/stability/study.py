@@ -36,6 +36,8 @@ class Outcome:
         Variables that have one value in all rows of the resample.
     n_copies : int
         Number of variables that equal another one in all rows of the resample.
+    note : str
+        Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
     """
 
     index: int
@@ -43,6 +45,7 @@ class Outcome:
     n_tests: NDArray[np.int64]
     constant: NDArray[np.int64]
     n_copies: int
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,13 @@ class Study:
         """
         resample = self.rows.take(self.resampling.indices(i))
         random_state = self.resampling.random_state(i)
-        edges, n_tests = [], []
+        edges, n_tests, note = [], [], ""
         for alpha in self.alphas:
             fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
             edges.append(Edges.of(fit.sparse_graph))
             n_tests.append(sum(fit.n_edgetests))
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies)
+            note = max(note, str(fit.notes.get("quirks", "")), key=len)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies, note)
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -107,6 +107,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     reporter$close()
     say_kept(options$checkpoint)
   })
+  if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive_stability(job, reply, labels)
 }
 

@@ -44,8 +44,11 @@ ROW_DEGREE = 32
 MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4
-#: What a search may spend, in the arithmetic of one second.
-SPEED = 1e10
+#: What the walk takes per set of all but the last member, and per test.
+PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
+#: What a search may spend, in the arithmetic of one second. With ten times as much, searches of graphs with hubs took
+#: four times as long as the walk, and those of dense graphs no less than now.
+SPEED = 1e9
 #: A check takes about so many pairs, of at most so many conditioning sets each.
 CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
@@ -76,11 +79,6 @@ def load(way: Way) -> None:
         task(np.zeros(2, dtype=np.int64))
 
 
-def _prefix_seconds(level: int) -> float:
-    """About what the walk takes per prefix; at low levels neighbouring prefixes share most of the work."""
-    return min(5e-6, 3.5e-10 * float(level) ** 4)
-
-
 def _sets(n: int, size: int) -> float:
     """C(n, size), as far as floating-point numbers go."""
     return float(min(comb(max(n, 0), size), 10**300))
@@ -90,7 +88,7 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
     """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
     kinds, row = np.unique(degrees, return_inverse=True)
     prefixes, sets = (np.array([_sets(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
-    seconds: Floats = _prefix_seconds(level) * prefixes[row] + 1.2e-9 * sets[row] * targets
+    seconds: Floats = PREFIX_SECONDS * prefixes[row] + TEST_SECONDS * sets[row] * targets
     return seconds
 
 
@@ -139,7 +137,7 @@ class Pruning:
         if not self._by_cost:
             return bool(self.mode)
         d = int(degrees.max(initial=0))
-        at_most = len(degrees) * (_prefix_seconds(level) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))
+        at_most = len(degrees) * (PREFIX_SECONDS * _sets(d - 1, level - 1) + TEST_SECONDS * d * _sets(d - 1, level))
         return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:

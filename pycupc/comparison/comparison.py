@@ -29,7 +29,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found. It is true in a condition if the results are equal, and its `str` is the report.
+    """The result of `compare`. Its truth value says whether the results are equal, and its `str` is the report.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def compare(
     Raises
     ------
     ValueError
-        If the two are of different variables, or `suffStat` is of another number of variables.
+        If the two have different variables, or `suffStat` has a different number of variables.
     """
     labels = list(a.labels)
     _check_labels(labels, list(b.labels), names)

@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Report:
-    """The two sides and how to name things; `text` writes the report."""
+    """The two sides and the names for them; `text` writes the report."""
 
     one: Side
     two: Side

@@ -1,4 +1,4 @@
-"""The error that every reader of files raises, and the checks of names that readers and tests share."""
+"""The error that all readers of files raise, and checks of names that several modules share."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_names(source: str, names: Sequence[str], drop: Sequence[str]) -> None:
             raise DataError(f"{source}: no column to drop is named {name!r}; the first are {', '.join(names[:8])}")
 
 
-def some(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
-    """The first `most` names, and the number of the others."""
+def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
+    """The first `most` names, and the number of the others, as text."""
     shown = separator.join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -48,5 +48,5 @@ def check_labels(labels: Any, p: int) -> tuple[str, ...]:
         raise ValueError(f"labels must name all {p} variables, got {len(labels)}")
     if len(set(labels)) != p:
         twice = sorted(label for label, times in Counter(labels).items() if times > 1)
-        raise ValueError(f"labels must be distinct, but these occur more than once: {some(twice)}")
+        raise ValueError(f"labels must be distinct, but these occur more than once: {listed(twice)}")
     return tuple(labels)

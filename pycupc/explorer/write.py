@@ -1,4 +1,4 @@
-"""Turns a `Content` into one HTML file that holds everything it needs."""
+"""Turn a `Content` into one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def page(content: Content) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a Content-Security-Policy names an inline script or style."""
+    """The hash by which a Content-Security-Policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def _json(value: dict[str, Any]) -> str:
-    """JSON in ASCII whose text cannot end the element of HTML that holds it."""
+    """JSON in ASCII that cannot end the HTML element that holds it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """An array for JavaScript: whole numbers in the smallest type that holds them, others as they are."""
+    """An array for JavaScript: whole numbers in the smallest type that holds them, other numbers unchanged."""
     if values is None:
         return None
     if values.dtype.kind in "iu":
@@ -84,7 +84,7 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
 
 
 def _positions(content: Content) -> NDArray[np.float64]:
-    """Where the variables lie in the picture of the whole graph, float64 (p, 2)."""
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     graph = content.graph
     if not graph.p:
         return np.zeros((0, 2))

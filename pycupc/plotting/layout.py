@@ -243,7 +243,7 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:
-    """Push points closer than `reach` from each other, for many small boxes: some rounds, which may leave a few so."""
+    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close."""
     xy = xy.copy()
     for _ in range(12):
         a, b = _close_pairs(xy, reach)

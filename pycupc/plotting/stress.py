@@ -3,7 +3,8 @@
 Small components: all pairs of nodes (Gansner, Koren and North, 2005, Graph Drawing by Stress Majorization, LNCS 3383).
 Large ones: each node with its neighbours and with a few pivots that stand for the nodes around them (Ortmann, Klimenta
 and Brandes, 2017, A Sparse Stress Model, J. Graph Algorithms Appl. 21(5)), from a start by classical scaling of the
-distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory follow the edges, not the pairs.
+distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory are proportional to the number of edges,
+not pairs.
 """
 
 from __future__ import annotations

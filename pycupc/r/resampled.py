@@ -1,4 +1,4 @@
-"""A `Stability` as plain values, which R keeps, and back: R sends them again with each question about the result.
+"""A `Stability` as plain values, and back. R keeps the values, and sends them with each question about the result.
 
     pair_from, pair_to                              pairs ever adjacent, alpha by alpha, as `Stability.edges`    int32
     pair_directed, _reversed, _undirected,
@@ -87,7 +87,7 @@ def from_values(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Stabili
 
 
 def _counts(listed: Mapping[str, NDArray[np.int32]], p: int) -> Counts:
-    """The counts of pairs that are listed in any order and direction."""
+    """The counts of pairs, which may be listed in any order and direction."""
     turned = listed["from"] > listed["to"]
     low, high = np.minimum(listed["from"], listed["to"]), np.maximum(listed["from"], listed["to"])
     kinds = np.stack([listed[mark] for mark in _MARKS], axis=1)
@@ -97,7 +97,7 @@ def _counts(listed: Mapping[str, NDArray[np.int32]], p: int) -> Counts:
 
 
 def answer(question: str, result: Stability, given: Mapping[str, Any]) -> tuple[Values, Arrays]:
-    """What R asks about a result: a method of it with its arguments by name."""
+    """Answer a question from R: call a method of a result with the given arguments."""
     methods: dict[str, Callable[..., Any]] = {
         "consensus": result.consensus,
         "bound": result.bound,

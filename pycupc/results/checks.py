@@ -1,4 +1,4 @@
-"""What must hold of a saved result before anything is computed from it: a file may be damaged, or made by hand."""
+"""Checks of a saved result before anything is computed from it: a file may be damaged or made by hand."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.i
 
 
 def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values are among those of an array in ascending order; quick where that one is short."""
+    """Which values occur in `ascending`, a sorted array; fast if that array is short."""
     if not len(ascending):
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(ascending.searchsorted(values), len(ascending) - 1)

@@ -42,7 +42,7 @@ class PcAlgo(NamedGraph):
         ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells. ``sepset["a", "b"]`` is None or a
         tuple of labels, whichever cell holds the set.
     found_sepset : SepSets
-        The sets as the tests found them. The conservative and the majority rule change some of those in `sepset`.
+        The sets as the tests found them; in `sepset` the conservative and the majority rule change some of them.
     p_values : PValues
         The one source of p-values.
     n_edgetests : list of int
@@ -57,11 +57,11 @@ class PcAlgo(NamedGraph):
         Which engine ran, and why it was chosen.
     levels : tuple of LevelSummary
     removals : Removals
-        The edges removed at levels from 1 on, with the r of the separating test; empty for a result from R.
+        The edges removed at level 1 and above, with the r of the separating test; empty for a result from R.
     trace : mapping of (int, int) to tuple
         What set the arrowhead at the second of the two variables.
     notes : dict
-        Further facts of the run, e.g. the number of ambiguous triples.
+        Further facts about the run, e.g. the number of ambiguous triples.
     """
 
     sepset: SepSets
@@ -225,7 +225,8 @@ class PcAlgo(NamedGraph):
         Parameters
         ----------
         p_values : {"evidence", "matrix"} or None
-            What to say of the p-values: what they are computed from, the matrix pMax, or nothing.
+            How to represent the p-values: by the evidence from which they are computed, by the matrix pMax, or not at
+            all.
         evidence : bool, optional
             See `save`.
         """
@@ -245,7 +246,7 @@ class PcAlgo(NamedGraph):
     def from_arrays(
         cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
     ) -> PcAlgo:
-        """Rebuild a result from what `to_arrays` gave.
+        """Rebuild a result from the arrays that `to_arrays` returned.
 
         Parameters
         ----------
@@ -282,8 +283,8 @@ class PcAlgo(NamedGraph):
         path : str or Path
         evidence : bool, optional
             Whether to keep the correlations (p x p) and the partial correlations of the tests that removed an edge,
-            from which all p-values are computed. By default each of the two only if it has at most a million numbers.
-            They can be computed again: `load` with `suffStat`. The p-values of the edges are always kept.
+            from which all p-values are computed. By default each of the two is kept only if it has at most a million
+            numbers. `load` with `suffStat` computes them again. The p-values of the edges are always kept.
 
         Notes
         -----
@@ -310,14 +311,14 @@ class PcAlgo(NamedGraph):
         ----------
         path : str or Path
         suffStat : SuffStat, mapping with "C" and "n", or DataFrame, optional
-            The data of the result, from which the p-values that the file does not hold are computed.
+            The data of the result, from which p-values that are not in the file are computed.
 
         Raises
         ------
         OSError
             If there is no such file (FileNotFoundError), or it cannot be read.
         ValueError
-            If it is not a saved result or is damaged, or `suffStat` is of other variables or another n.
+            If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
         """
         meta, arrays = npz.read(path)
         try:
@@ -334,7 +335,7 @@ class PcAlgo(NamedGraph):
 
 
 def _correlations(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
-    """The correlations of the data that a result was computed from."""
+    """The correlations of the data from which a result was computed."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
         raise ValueError(

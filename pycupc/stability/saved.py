@@ -1,4 +1,4 @@
-"""A `Stability` as a file, and back; what must hold of such a file before anything is computed from it.
+"""Files of `Stability` results, and the checks of such a file before anything is computed from it.
 
 meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes
 arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
@@ -32,7 +32,7 @@ def write(result: Stability, path: str | PathLike[str]) -> None:
 
 
 def meta(result: Stability) -> dict[str, Any]:
-    """What is no array."""
+    """The metadata: everything that is not an array."""
     resampling = result.resampling
     return {
         "labels": list(result.labels),
@@ -49,7 +49,7 @@ def meta(result: Stability) -> dict[str, Any]:
 
 
 def arrays(result: Stability) -> dict[str, NDArray[Any]]:
-    """What is an array, all of one dimension."""
+    """The arrays, all of one dimension."""
     out: dict[str, NDArray[Any]] = {
         name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")
     }
@@ -65,9 +65,9 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     OSError
-        The file is not there or cannot be read.
+        The file does not exist or cannot be read.
     ValueError
-        It is no such file, or damaged.
+        The file is not of this kind, or is damaged.
     """
     about, values = npz.read(path, KIND)
     try:
@@ -124,7 +124,7 @@ def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int
 
 
 def _integers(values: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
-    """A vector of whole numbers from 0 on, which `npz.read` has seen to."""
+    """A vector of whole numbers >= 0; `npz.read` has already checked the type."""
     _require(values[name].ndim == 1 and values[name].dtype.kind == "i", name, values[name].dtype)
     return values[name].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""What is run on every resample, and one resample of it."""
+"""What is computed on every resample, and the outcome of one resample."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Outcome:
         One for each alpha.
     n_tests : int64 (number of alphas,)
     constant : int64
-        Variables with one value in all rows of the resample.
+        Variables that have one value in all rows of the resample.
     n_copies : int
-        Variables that are equal to another one in all rows of the resample.
+        Number of variables that equal another one in all rows of the resample.
     note : str
         Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
     """
@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study:
-    """Data, resamples, and the arguments of `pc`; everything that a worker needs, and can be pickled.
+    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Study:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything that decides the answer of each resample, large things by their hash; fit for JSON."""
+        """Everything that determines the outcome of a resample, ready for JSON; large values by their hash."""
         resampling, arguments = self.resampling, dict(self.arguments)
         test = arguments.pop("indepTest", None)
         labels = arguments.pop("labels")

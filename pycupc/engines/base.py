@@ -44,7 +44,7 @@ class LevelResult:
     r : float64 (m,)
         Canonical partial correlation of the separating test.
     n_tests : int
-        pcalg's ``n.edgetests`` of this level.
+        pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
     n_removed : int
         Edges removed, level 0 included.
     n_careful : int

@@ -45,7 +45,7 @@ class Stability:
         The resamples that are counted: 0, 1, ..., unless the run was interrupted.
     counts : tuple of Counts
         For each alpha the pairs that were ever adjacent, and in how many graphs with each mark.
-    n_tests : int64 (n_resamples, number of alphas)
+    n_tests : float64 (n_resamples, number of alphas)
         Tests, as pcalg counts them.
     n_constant, n_copies : int64 (n_resamples,)
         Variables that were constant in each resample, which then have no edges (except fixedEdges); variables that were
@@ -63,7 +63,7 @@ class Stability:
     resampling: Resampling
     resamples: Ints
     counts: tuple[Counts, ...]
-    n_tests: Ints
+    n_tests: Floats
     n_constant: Ints
     n_copies: Ints
     constant: Ints

@@ -101,7 +101,7 @@ class SmallestZ:
         return z
 
     def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints) -> Mask:
-        """Lower z where tests of the ordered pairs (x, y) of this level are smaller; returns where one may be missing."""
+        """Lower z where this level has smaller tests of the ordered pairs (x, y); returns where one may be missing."""
         graph, level = tests.graph, tests.level
         entry = graph.entries(x, y)
         at = np.flatnonzero(tests.pruned[entry])

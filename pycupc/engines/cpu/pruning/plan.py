@@ -1,7 +1,8 @@
 """Which rows of a level are pruned, and how. All other rows go to the walk.
 
-Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair with a doubtful
-test, or whose search takes longer than the walk would, is left to the walk.
+Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair whose row is too
+ill-conditioned, or whose search takes longer than the walk would, is left to the walk, as is one with a doubtful test
+where rows are walked with bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ROW_LEVEL, WIDE_ROW = 4, 64
 WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
-#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB.
+#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB up to level 40.
 MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4

@@ -162,11 +162,12 @@ class PrunedSide:
             frame.minimum[:] = self._side.minimum
             n = len(positions)
             outcomes = PairOutcomes(np.full(n, UNDECIDED), np.empty((n, self._level), np.int64), np.full(n, np.inf))
-            if open_row(self._side, x, row) >= LEAST_DELTA:
+            sound = open_row(self._side, x, row) >= LEAST_DELTA
+            if sound:
                 search_row(self._side, x, positions, allowance, outcomes, row, base, nodes, leaf, frame, state)
             undecided = outcomes.found == UNDECIDED
             if self._side.minimum:
-                self.unsure[entries[undecided & (allowance < np.inf)]] = True
+                self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and undecided.any() and not state[STOP]:
                 raise self._undecided(x, int(entries[undecided.argmax()]))
             self._merge(entries, self._ranks(x, entries, outcomes), outcomes.smallest, frame.counts)

@@ -86,7 +86,8 @@ def compare(
     names : sequence of two str
         What the report calls them.
     rtol : float
-        Relative tolerance of the p-values; everything else is compared exactly.
+        Relative tolerance of the p-values; everything else is compared exactly, numbers of tests as float64, which is
+        what R has.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def compare(
         "skeleton": skeleton,
         "graph": np.array_equal(one.graph, two.graph),
         "separating sets": a.sepset == b.sepset,
-        "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
+        "numbers of tests": np.array_equal(np.array(a.n_edgetests, float), np.array(b.n_edgetests, float)),
         "last level": int(a.max_ord) == int(b.max_ord),
         "p-values": same_p_values(one, two, rtol),
     }

@@ -44,7 +44,7 @@ class LevelResult:
     r : float64 (m,)
         Canonical partial correlations of the separating tests.
     n_tests : int
-        pcalg's ``n.edgetests`` of this level.
+        pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
     n_removed : int
         Edges removed, level 0 included.
     n_careful : int

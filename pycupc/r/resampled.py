@@ -78,7 +78,7 @@ def from_values(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Stabili
             _counts({name: ints[f"pair_{name}"][start:end] for name in ("from", "to", *_MARKS)}, len(labels))
             for start, end in zip(starts, ends, strict=True)
         ),
-        n_tests=tests.T.astype(np.int64),
+        n_tests=tests.T,
         n_pairs=int(values["n_pairs"]),
         n_fixed=int(values["n_fixed"]),
         arguments={},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -90,6 +91,11 @@ class KeptEdges:
             highest[here > 0] = level
         return tests, highest
 
+    def n_tests_of(self, a: int, b: int) -> int:
+        """How many tests the edge between a and b survived, exact."""
+        degrees = self._degrees().items()
+        return 2 + sum(comb(max(int(degree[end]) - 1, 0), level) for level, degree in degrees for end in (a, b))
+
     def _degrees(self) -> dict[int, Integers]:
         """The number of neighbours of each variable at the start of each level >= 1."""
         degree, out = self._graph.degrees().astype(np.int64), {}
@@ -156,7 +162,7 @@ def weakest_tests(fit: TestedResult, kept: KeptEdges, low: NDArray[Any], high: N
 def why_kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """The answer of `PcAlgo.why` for a kept edge whose largest p-value is p."""
     kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
-    tests = int(kept.n_tests(low, high)[0][0])
+    tests = kept.n_tests_of(i, j)
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why

@@ -46,7 +46,7 @@ class PcAlgo(NamedGraph):
     p_values : PValues
         The one source of p-values.
     n_edgetests : list of int
-        Tests per level, as pcalg counts them.
+        Tests per level, as pcalg counts them; exact, also beyond 2^63.
     max_ord : int
         Last level that ran; -1 if fixedGaps left nothing to test.
     call : str
@@ -125,9 +125,10 @@ class PcAlgo(NamedGraph):
             f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
         if self.levels:
-            lines += ["", f"{'level':>5} {'tests':>18} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
+            width = max(18, *(len(f"{s.n_tests:,}") for s in self.levels))
+            lines += ["", f"{'level':>5} {'tests':>{width}} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
             lines += [
-                f"{s.level:>5} {s.n_tests:>18,} {s.n_removed:>12,} {s.edges_left:>12,} {s.seconds:>9.3f}"
+                f"{s.level:>5} {s.n_tests:>{width},} {s.n_removed:>12,} {s.edges_left:>12,} {s.seconds:>9.3f}"
                 for s in self.levels
             ]
         else:
@@ -258,6 +259,9 @@ class PcAlgo(NamedGraph):
         **facts
             Further attributes: call, n, alpha, engine, levels, trace, notes.
         """
+        counts, levels = [int(v) for v in arrays["n_edgetests"]], facts.get("levels", ())
+        if [float(level.n_tests) for level in levels] == list(map(float, counts)):
+            counts = [level.n_tests for level in levels]  # exact, where float64 ends at 2^53
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
@@ -269,7 +273,7 @@ class PcAlgo(NamedGraph):
             sepset=sepset,
             found_sepset=found,
             p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), C),
-            n_edgetests=[int(v) for v in arrays["n_edgetests"]],
+            n_edgetests=counts,
             max_ord=int(max_ord),
             removals=removals,
             **facts,

@@ -93,7 +93,7 @@ class Checkpoint:
     def keep(self, outcome: Outcome) -> None:
         """Write a finished resample."""
         arrays: dict[str, NDArray[Any]] = {
-            "n_tests": outcome.n_tests.astype(np.float64),
+            "n_tests": outcome.n_tests,
             "constant": outcome.constant,
             "n_copies": np.array([outcome.n_copies]),
         }
@@ -125,7 +125,7 @@ class Checkpoint:
         if wrong or int(constant.max(initial=0)) >= self._p or (np.diff(constant) <= 0).any():
             raise ValueError("its numbers are out of range")
         edges = tuple(self._edges(arrays, k) for k in range(self._n_alphas))
-        return Outcome(i, edges, n_tests.astype(np.int64), constant.astype(np.int64), int(copies[0]), note)
+        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
 
     def _edges(self, arrays: Mapping[str, NDArray[Any]], k: int) -> Edges:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))

@@ -45,7 +45,7 @@ class Stability:
         The numbers of the resamples that are counted: 0, 1, ..., unless the run was interrupted.
     counts : tuple of Counts
         For each alpha the pairs that were ever adjacent, and in how many graphs with each mark.
-    n_tests : int64 (n_resamples, number of alphas)
+    n_tests : float64 (n_resamples, number of alphas)
         Tests, as pcalg counts them.
     n_constant, n_copies : int64 (n_resamples,)
         For each resample, the number of variables that were constant, and therefore without edges (except fixedEdges),
@@ -65,7 +65,7 @@ class Stability:
     resampling: Resampling
     resamples: Ints
     counts: tuple[Counts, ...]
-    n_tests: Ints
+    n_tests: Floats
     n_constant: Ints
     n_copies: Ints
     constant: Ints

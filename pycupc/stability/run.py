@@ -333,7 +333,7 @@ class _Gathered:
             resampling=study.resampling,
             resamples=np.array(order, dtype=np.int64),
             counts=tuple(tally.counts() for tally in self._tallies),
-            n_tests=np.array(tests, dtype=np.int64),
+            n_tests=np.array(tests, dtype=np.float64),
             n_constant=np.array(constant, dtype=np.int64),
             n_copies=np.array(copies, dtype=np.int64),
             constant=self._constant,

@@ -54,7 +54,7 @@ def arrays(result: Stability) -> dict[str, NDArray[Any]]:
     out: dict[str, NDArray[Any]] = {
         name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")
     }
-    out["n_tests"] = result.n_tests.astype(np.float64).ravel()
+    out["n_tests"] = result.n_tests.ravel()
     for k, counts in enumerate(result.counts):
         out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
     return out
@@ -106,7 +106,7 @@ def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) ->
         "resampling": resampling,
         "resamples": resamples,
         "counts": tuple(_counts(values, k, p, B) for k in range(len(alphas))),
-        "n_tests": tests.reshape(B, len(alphas)).astype(np.int64),
+        "n_tests": tests.reshape(B, len(alphas)).astype(np.float64),
         **numbers,
         **{name: about[name] for name in ("n_pairs", "n_fixed", "arguments")},
         "notes": notes,

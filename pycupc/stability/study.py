@@ -31,7 +31,7 @@ class Outcome:
     index : int
     edges : tuple of Edges
         One for each alpha.
-    n_tests : int64 (number of alphas,)
+    n_tests : float64 (number of alphas,)
     constant : int64
         Variables that have one value in all rows of the resample.
     n_copies : int
@@ -42,7 +42,7 @@ class Outcome:
 
     index: int
     edges: tuple[Edges, ...]
-    n_tests: NDArray[np.int64]
+    n_tests: NDArray[np.float64]
     constant: NDArray[np.int64]
     n_copies: int
     note: str = ""
@@ -79,7 +79,7 @@ class Study:
             edges.append(Edges.of(fit.sparse_graph))
             n_tests.append(sum(fit.n_edgetests))
             note = max(note, str(fit.notes.get("quirks", "")), key=len)
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies, note)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
     @cached_property
     def identity(self) -> dict[str, Any]:

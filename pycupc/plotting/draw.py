@@ -164,8 +164,7 @@ def save(
     trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
     undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     # unhinted letters look the same at this resolution, and take half the time
-    settings = {"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
         for path in map(Path, paths):
             ending = path.suffix.lower().lstrip(".")
             if ending == "png" and not trimmed:

@@ -110,7 +110,7 @@ def test_interrupted_and_resumed(here, capsys):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == cli.INTERRUPTED, err
-    assert f"of 2,000 resamples; they are kept in {kept}, and the same call goes on from there" in err
+    assert f"of 2,000 resamples; they are kept in {kept}, and the same call resumes from there" in err
     finished = len(list(kept.glob("resample-*.npz")))
     assert finished >= 3
     assert {path.name for path in here.iterdir()} == {"data.csv", "out-resamples"}

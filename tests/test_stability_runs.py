@@ -252,7 +252,7 @@ def test_broken_pool_keeps_what_is_finished(data, expected, tmp_path):
                 os.kill(child.pid, signal.SIGKILL)
 
     call = {**CALL, "n_resamples": 400}
-    words = r"BrokenProcessPool.*they are kept in .*goes on from there"
+    words = r"BrokenProcessPool.*they are kept in .*resumes from there"
     with two_processes() as executor, pytest.raises(StabilityError, match=words) as caught:
         pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
     assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 400

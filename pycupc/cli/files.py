@@ -21,7 +21,7 @@ MAX_SEPSETS = 20_000
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for beyond the default.
+    """What the user requested beyond the default.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class FileKind:
     write : callable ``(content, path)``
         Writes it.
     wanted : callable ``(request) -> bool``
-        Whether the file was asked for, or is written by default: known before the tests.
+        Whether the file was requested or is written by default; known before the tests.
     left_out : callable ``(fit, request) -> str or None``
         Why this result has no such file; None to write it.
     rehearse : callable, optional

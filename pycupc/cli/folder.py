@@ -3,7 +3,7 @@
 During a run, its files are beside the future folder, in
 
     .NAME-xxxxxxxx.part/
-        lock      held by the run; a folder whose lock nobody holds was left by a run that was killed
+        lock      held by the run; a folder whose lock is free was left by a run that was killed
         new/      the results, which take the folder's name when they are complete
         old/      the folder that they replace (--force), for the instant of the exchange
 """
@@ -141,7 +141,7 @@ def elsewhere(target: Path) -> Iterator[Path]:
 
 
 def _free_name(target: Path) -> Path:
-    """A name beside `target` that nobody has taken."""
+    """A name beside `target` that is not taken."""
     return next(name for k in range(2, 1000) if not (name := target.with_name(f"{target.name}-{k}")).exists())
 
 

@@ -123,7 +123,7 @@ def _chosen(
     if len(nodes) > MAX_NODES:
         if around is None:
             nodes = np.argsort(-graph.degrees(), kind="stable")
-        which = "with most neighbours" if around is None else "nearest to those asked for"
+        which = "with most neighbours" if around is None else "nearest to the requested ones"
         notes.append(f"the {MAX_NODES:,} variables {which}, of {len(nodes):,}")
         nodes = nodes[:MAX_NODES]
     nodes = np.sort(nodes)
@@ -134,7 +134,7 @@ def _chosen(
         notes.append(f"the {MAX_EDGES:,} edges among its variables with the smallest p-values, of {len(edges):,}")
         edges = np.sort(edges[np.argsort(edge_p[edges], kind="stable")[:MAX_EDGES]])
     if around is not None and len(nodes) < graph.p and not notes:
-        return nodes, edges, f"This page holds the variables within {radius} edges of those asked for."
+        return nodes, edges, f"This page holds the variables within {radius} edges of the requested ones."
     if not notes:
         return nodes, edges, ""
     more = "pycupc plot RESULTS --around NAME --out NAME.html, or fit.explore(around=NAME), shows another part"

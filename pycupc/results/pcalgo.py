@@ -209,7 +209,7 @@ class PcAlgo(NamedGraph):
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
     def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
-        """Write a page to explore the graph and its evidence, one HTML file, and open it in the browser if `show`.
+        """Write the explorer of the graph and its evidence, one HTML file, and open it in the browser if `show`.
 
         By default the file is in a new temporary folder. `options` are ``around`` (a label or number, or several),
         ``radius`` and ``stability`` of `pycupc.results.explored.content`. Returns the path of the file.

@@ -123,7 +123,7 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
     if isinstance(data, SuffStat):
         if data.data is None:
-            raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, which it keeps only until C is asked for")
+            raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, which it keeps only until C is accessed")
         return GaussianRows(data.data, data.labels)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")

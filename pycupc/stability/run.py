@@ -196,7 +196,7 @@ def _where(checkpoint: str | PathLike[str] | None) -> str:
     """The end of a message: where the finished resamples are."""
     if checkpoint is None:
         return "; their frequencies are in .partial, and with a checkpoint they would be kept"
-    return f"; they are kept in {checkpoint}, and the same call goes on from there"
+    return f"; they are kept in {checkpoint}, and the same call resumes from there"
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ coded <- function(x) {
 
 say_kept <- function(checkpoint) {
   if (!is.null(checkpoint)) {
-    message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call goes on from there")
+    message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call resumes from there")
   }
 }
 

@@ -118,7 +118,7 @@ def orient(
     status: Status = "relaxed"
     n_tries = 0
     degree = skeleton.degrees()
-    rows = sum(min(len(block.x), skeleton.p) for block in sepset.blocks)  # at most; their cells are only searched
+    rows = sum(min(len(block.x), skeleton.p) for block in sepset.blocks)  # at most; most cells are not looked at
     steps = int((degree * degree).sum()) + rows
     with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)

@@ -60,7 +60,7 @@ def _mark_members(  # noqa: C901, PLR0913 - in one piece, because pieces take lo
     end = 0
     while end < len(x):
         begin = end
-        v = x[begin] + 0  # + 0: an int64, as in all other calls of what is called below, so that none is compiled twice
+        v = x[begin] + 0  # + 0 makes an int64, so that `find` and others are not compiled for int32 as well
         step = 1
         while end + step < len(x) and x[end + step] == v:
             end += step

@@ -1,6 +1,6 @@
-"""Causal structure from data: the PC-stable algorithm, exactly as R's pcalg answers it, on CPU and GPU.
+"""Causal structure from data: the PC-stable algorithm on CPU and GPU, with exactly the answer of R's pcalg.
 
-What is public:
+The public names:
 
     pc, skeleton               the algorithm, with pcalg's arguments
     SuffStat                   correlations and number of observations
@@ -10,11 +10,11 @@ What is public:
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
-How the package is built, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
+The layers of the package, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
 (the level loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the
-Gaussian test; sparse_graph, the form of a graph that all of them share.
+Gaussian and the discrete tests; sparse_graph, the representation of a graph that all of them share.
 
-What is public is imported when it is first used, so that the command line answers at once.
+Public names are imported when they are first used, so that the command line responds at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from types import ModuleType
 
 from pycupc.version import __version__
 
-TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time until Ctrl-C ends the command silently
+TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time before the command can handle Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 
@@ -70,7 +70,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """`pc`, `skeleton` and `stability` are functions here, although modules have the same names."""
+    """Keeps `pc`, `skeleton` and `stability` bound to the functions, although modules have the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):  # which the import system sets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 
@@ -12,6 +13,8 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 
 def main() -> int:
     """Run the command line; returns the exit code."""
+    # What a command makes nearly all lives to its end: looking for cyclic garbage took a tenth of the time of a run.
+    gc.set_threshold(100_000, 50, 100)
     from pycupc import cli
 
     return cli.main()

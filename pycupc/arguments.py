@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -33,20 +33,20 @@ _NUMBER = (int, float, np.integer, np.floating)
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments that say how to test; they check themselves.
+    """The arguments that determine how tests are made; checked on construction.
 
     Attributes
     ----------
     alpha : float in [0, 1]
-    m_max : whole number from 0 on, or inf
+    m_max : whole number >= 0, or inf
     method : {"stable", "stable.fast"}
     NAdelete : bool
-    numCores : int from 1 on, or None for all
+    numCores : int >= 1, or None for all cores
 
     Raises
     ------
     TypeError, ValueError
-        The message names the argument, what was expected and what came.
+        An argument is invalid; the message names it, what was expected and what was given.
     """
 
     alpha: float
@@ -58,20 +58,20 @@ class Options:
     def __post_init__(self) -> None:
         if self.method == "original":
             raise ValueError(
-                "method 'original' depends on the order of the variables and is not offered; call pcalg::pc() for it, "
-                "or use 'stable'"
+                "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
+                "pcalg::pc()"
             )
         if self.method not in ("stable", "stable.fast"):
             raise ValueError(f"method must be 'stable' or 'stable.fast', got {self.method!r}")
         _check_number("alpha", "a number in [0, 1]", self.alpha)
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
-        _check_number("m_max", "a whole number from 0 on, or inf", self.m_max)
+        _check_number("m_max", "a whole number of at least 0, or inf", self.m_max)
         if not (self.m_max == math.inf or (self.m_max >= 0 and self.m_max == int(self.m_max))):
-            raise ValueError(f"m_max must be a whole number from 0 on, or inf, got {self.m_max!r}")
+            raise ValueError(f"m_max must be a whole number of at least 0, or inf, got {self.m_max!r}")
         cores = self.numCores
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
-            raise ValueError(f"numCores must be a whole number from 1 on, or None for all, got {cores!r}")
+            raise ValueError(f"numCores must be a whole number of at least 1, or None for all, got {cores!r}")
 
 
 def _check_number(name: str, expected: str, value: Any) -> None:
@@ -81,7 +81,7 @@ def _check_number(name: str, expected: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Variables:
-    """The arguments that say what is tested, as they came; `check_arguments` checks them."""
+    """The arguments that determine what is tested, unchecked; `check_arguments` checks them."""
 
     suffStat: Any
     indepTest: IndepTest | None = None
@@ -94,7 +94,7 @@ class Variables:
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """The arguments that say where the tests run, as they came; `check_arguments` checks them."""
+    """The arguments that determine where the tests run, unchecked; `check_arguments` checks them."""
 
     engine: str | Engine = "auto"
     options: Mapping[str, Any] | None = None
@@ -106,7 +106,7 @@ class EngineChoice:
 
 @dataclass(frozen=True)
 class CustomTest:
-    """A user's own conditional-independence test, and what it is to be given."""
+    """A user's own conditional-independence test, and the `suffStat` that is passed to it."""
 
     indep_test: IndepTest
     suff_stat: Any
@@ -114,7 +114,7 @@ class CustomTest:
 
 @dataclass(frozen=True)
 class Problem:
-    """One run, all of it checked. One of `suff_stat` (the Gaussian test), `discrete` and `custom` is there.
+    """The checked arguments of one run. One of `suff_stat` (the Gaussian test), `discrete` and `custom` is not None.
 
     On the reference engine the G^2 test is in `custom` as well.
     """
@@ -133,13 +133,13 @@ class Problem:
 
     @property
     def C(self) -> Floats:
-        """Correlations; with a custom test, which needs none, NaN of the same shape that takes no memory."""
+        """Correlations, float64 (p, p); for a custom test, which needs none, NaN in an array that takes no memory."""
         p = len(self.labels)
         return self.suff_stat.C if self.suff_stat is not None else np.broadcast_to(np.nan, (p, p))
 
     @cached_property
     def discrete_data(self) -> Data:
-        """What the engines take of discrete data."""
+        """The discrete data in the form that the engines take."""
         from pycupc.discrete.contingency import prepare  # loads Numba
 
         assert self.discrete is not None
@@ -156,19 +156,19 @@ class Problem:
 def check_arguments(
     function: str, variables: Variables, options: Options, choice: EngineChoice, progress: ProgressHook | None = None
 ) -> Problem:
-    """Check everything before anything runs, and make the engine.
+    """Check all arguments before anything runs, and make the engine.
 
     Parameters
     ----------
     function : {"pc", "skeleton"}
-        Which function was called, for the record of the call.
+        The function that was called, for `PcAlgo.call`.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is not what it should be; the message names it.
+        An argument is invalid; the message names it.
     EngineError
-        The engine cannot run here.
+        The engine cannot run on this machine.
     """
     test, engine = variables.indepTest, choice.engine
     if test is not None and not callable(test):
@@ -200,17 +200,19 @@ def check_arguments(
 
 
 def _discrete_test(variables: Variables) -> DiscreteTest | None:
-    """The G^2 test, if `indepTest` is that; else `quirks` must not be asked for."""
+    """The G^2 test if `indepTest` is one, else None, in which case `quirks` must be False."""
     test, quirks = variables.indepTest, variables.quirks
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
     if test is not disCItest and test is not binCItest:
         if quirks:
             raise ValueError(
-                "quirks=True reproduces the faults of pcalg's disCItest; with another indepTest it is False"
+                "quirks=True reproduces faults of pcalg's disCItest and must be False with any other indepTest"
             )
         if isinstance(variables.suffStat, DiscreteSuffStat) and (test is None or test is gaussCItest):
-            raise TypeError("suffStat is a DiscreteSuffStat, whose test is indepTest=pycupc.discrete.disCItest")
+            raise TypeError(
+                "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
+            )
         return None
     suff_stat = as_discrete_suff_stat(variables.suffStat)
     if test is binCItest:
@@ -219,11 +221,11 @@ def _discrete_test(variables: Variables) -> DiscreteTest | None:
 
 
 def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat | None) -> tuple[str, ...]:
-    """The names of the variables, from whichever argument tells them; all that do must agree."""
+    """The names of the variables, from whichever arguments provide them; these must agree."""
     labels, p = variables.labels, variables.p
     if labels is None and suff_stat is not None:
         labels = suff_stat.labels
-    elif labels is None and suff_stat is None:  # a custom test, whose data may say
+    elif labels is None and suff_stat is None:  # a custom test, whose data may have column names
         names = column_names(variables.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
@@ -245,12 +247,12 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
 
 @functools.lru_cache(maxsize=8)
 def _numbers(p: int) -> tuple[str, ...]:
-    """The names of variables without names."""
+    """Names for variables without names: "1", "2", ... ."""
     return tuple(str(i + 1) for i in range(p))
 
 
 def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
-    """A symmetric bool matrix with an empty diagonal, None if it holds no pair."""
+    """The pairs as a symmetric bool matrix (p, p) with an empty diagonal; None if there are none."""
     if value is None:
         return None
     p = len(labels)
@@ -282,7 +284,7 @@ def _is_list_of_pairs(value: Any) -> bool:
 
 
 def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
-    """A matrix; that of a table with named columns in the order of `labels`, matched by name."""
+    """`value` as a matrix; the rows and columns of a table with names are put into the order of `labels`."""
     columns = column_names(value)
     if columns is None:
         return np.asarray(value)
@@ -295,18 +297,19 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
         raise ValueError(
             f"{name} must have one row and one column for each variable; "
             + "; ".join(
-                [f"not variables: {some(unknown)}"] * bool(unknown) + [f"not in {name}: {some(absent)}"] * bool(absent)
+                [f"not variables: {listed(unknown)}"] * bool(unknown)
+                + [f"not in {name}: {listed(absent)}"] * bool(absent)
             )
         )
     rows = row_names(value)
     if rows is not None and sorted(rows) != sorted(columns):
-        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {some(rows)}")
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {listed(rows)}")
     at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Check the arguments of `pc` that say how edges are oriented; errors as pcalg has them.
+    """Check the arguments of `pc` that determine how edges are oriented; the same combinations as in pcalg are errors.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Where Numba, CuPy and matplotlib keep what they compile or find, for users who can write neither package nor home.
+"""Cache folders of Numba, CuPy and matplotlib for users who can write neither to the package nor to a home directory.
 
-In a container or for a service account the package is often read-only and the home directory missing. Numba then
-refuses to load functions that it is to cache, CuPy fails, and matplotlib looks through all fonts in every process. For
-such a user, and for no other, all three are given a folder below the temporary one.
+In a container or for a service account, the package is often read-only and the home directory missing. Numba then
+refuses to load functions that are to be cached, CuPy fails, and matplotlib searches all fonts in every process. For
+such users only, all three get a folder inside the system's temporary folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-#: A folder of the package with compiled functions, beside which Numba keeps their code if it can.
+#: A folder of the package with compiled functions; Numba stores their machine code beside it if it can.
 _COMPILED = Path(__file__).resolve().parent / "engines" / "cpu"
 
 
@@ -25,7 +25,7 @@ def numba_cache() -> Path | None:
     Raises
     ------
     OSError
-        If there is none, not even a temporary one.
+        If no folder can be written, not even a temporary one.
     """
     if os.environ.get("NUMBA_CACHE_DIR") or _can_make(_COMPILED / "__pycache__") or _can_make(_user_cache()):
         return None
@@ -59,7 +59,7 @@ def _can_make(folder: Path) -> bool:
 
 @cache
 def _temporary() -> Path:
-    """This user's own folder below the temporary one: what is cached is executed, so nobody else may write there."""
+    """This user's own folder inside the temporary one. Cached code is executed, so nobody else may write there."""
     root = Path(tempfile.gettempdir())
     name = root / f"pycupc-cache-{os.getuid() if os.name == 'posix' else os.environ.get('USERNAME', 'user')}"
     try:

@@ -66,7 +66,7 @@ SOURCES = (
 
 @cache
 def can_cache() -> bool:
-    """Whether machine code can be kept on disk. Sees to a folder for it where Numba would find none."""
+    """Whether machine code can be cached on disk; provides a folder for it if Numba would find none."""
     try:
         folder = numba_cache()
     except OSError:
@@ -85,7 +85,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_for_large(function: Function) -> Function:
-    """As `compiled`, but within `plain_if_small` with little to do the function runs as plain Python."""
+    """As `compiled`, but inside `plain_if_small` with few steps the function runs as plain Python."""
     dispatcher = compiled(function)
 
     @wraps(function)
@@ -97,7 +97,7 @@ def compiled_for_large(function: Function) -> Function:
 
 @contextlib.contextmanager
 def plain_if_small(steps: int) -> Iterator[None]:
-    """Do not compile for `steps` steps of loops, unless they add up to many in this process."""
+    """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many."""
     global _steps_of_plain_python
     _steps_of_plain_python += steps
     token = _plain.set(_steps_of_plain_python <= MOST_PLAIN_STEPS)
@@ -145,8 +145,8 @@ call_address: Any = intrinsic(_call_address)
 def announced(message: str) -> Iterator[None]:
     """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache.
 
-    Cyclic garbage is not collected meanwhile: Numba makes millions of objects that live on, and looking through them
-    again and again would take a tenth of the time.
+    Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
+    repeatedly would take a tenth of the time.
     """
 
     class Announcement(event.Listener):

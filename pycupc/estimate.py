@@ -1,9 +1,9 @@
 """The work of a run, estimated before it is done: tests and memory, level by level.
 
-The number of tests of a level is known exactly only afterwards, because an edge that is removed takes its remaining
-tests with it. An exact upper bound is known beforehand, from the degrees alone: the sum over rows of
-degree * C(degree - 1, level). For the complete graph, which loses most of its edges at once, that bound says little;
-therefore levels 0 and 1, which are cheap, are run, and the bounds are computed anew for the graphs that they leave.
+The number of tests of a level is known exactly only afterwards, because a removed edge needs no further tests. An exact
+upper bound is known beforehand, from the degrees alone: the sum over rows of degree * C(degree - 1, level). For the
+complete graph, which loses most of its edges at once, that bound is far too large. Therefore levels 0 and 1, which are
+cheap, are run, and the bounds are computed again for the graphs that they leave.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 #: Bytes per entry of a neighbour list, and per separating set without its members.
 ENTRY, SET = 30, 28
-#: Why a test that is counted may take no time, by kind of test.
+#: Why a counted test may take no time, by kind of test.
 NOT_MADE = {
     "gaussian": "pruning may answer most of\nthem without making them",
     "discrete": "those with fewer than ten\nobservations per degree of freedom are counted, and not made",
@@ -260,7 +260,7 @@ def _cell(stages: Sequence[Stage], level: int) -> str:
 
 
 def _outlook(e: Estimate) -> str:
-    """What follows from the last stage, in sentences."""
+    """Conclusions from the last stage, in sentences."""
     last = e.stages[-1]
     if not last.most_tests:
         return "No level is left to run: a run takes no longer than this estimate."

@@ -69,9 +69,9 @@ _usable: dict[int, str] = {}
 
 
 def gpu_works(device: int = 0) -> tuple[bool, str]:
-    """Whether the GPU engines can run on a CUDA device, by its number, and its description.
+    """Whether the GPU engines can run on the CUDA device with this number, and a description of the device.
 
-    If they cannot, the text is the reason and the remedy. A positive answer is remembered.
+    If they cannot run, the text is the reason and the remedy. A positive answer is cached.
     """
     if device not in _usable:
         try:
@@ -82,9 +82,9 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
 
 
 def begin_context(device: int = 0) -> None:
-    """Let the driver of CUDA make its context on a device in a thread, while Python reads files and imports packages.
+    """Create the CUDA context of a device in a thread, while Python reads files and imports packages.
 
-    It takes some tenths of a second. CuPy uses the context that it finds, and says what is wrong where there is none.
+    This takes a few tenths of a second. CuPy uses the context if there is one, and otherwise reports what is wrong.
     """
 
     def begin() -> None:

@@ -52,16 +52,18 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     engine_options, progress, quirks
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
-        What to do when the colliders found do not fit any DAG: keep the result as it is; take a random DAG's CPDAG;
-        try other orientations of contradicting colliders first.
+        What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is; "rand" returns
+        the CPDAG of a random DAG on the skeleton; "retry" first tries other directions of the edges on which colliders
+        disagree.
     skel_method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer.
     conservative, maj_rule : bool, default False
-        Orient a triple as a collider only if all (most) of its separating sets say so.
+        Decide whether an unshielded triple is a collider from all separating sets in the neighbourhoods of its ends: by
+        agreement of all of them (`conservative`), or by the majority (`maj_rule`). Undecided triples are not oriented.
     solve_confl : bool, default False
         Mark edges on which colliders or rules disagree as bidirected instead of overwriting.
     random_state : int, numpy.random.Generator or None
-        Of ``u2pd="rand"`` (and of "retry" in its rare last resort).
+        Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
 
     Returns
     -------
@@ -70,15 +72,15 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     Raises
     ------
     TypeError, ValueError
-        An argument is not what it should be, or two contradict each other; the message names them. With
-        `conservative` or `maj_rule`: a triple has too many subsets to ever finish; it is named.
+        An argument is invalid, or two contradict each other; the message names them. With `conservative` or `maj_rule`,
+        also if a triple has too many subsets for the check to finish; the message names it.
     EngineError, Interrupted
         See `skeleton`.
 
     Notes
     -----
-    A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does so
-    too.
+    A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
+    same.
 
     References
     ----------
@@ -114,7 +116,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
 
 
 def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
-    """`fit` with the separating sets as the conservative or majority rule leaves them, and the ambiguous triples."""
+    """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
     test: TripleTest
     if problem.custom is not None:
         test = CallableTest(problem.custom.indep_test, problem.custom.suff_stat, problem.options.alpha)

@@ -1,4 +1,4 @@
-"""What a terminal shows during a run: correlations, one line per level, compiling where it takes place."""
+"""Progress on a terminal: the correlations, one line per level, and notices of compilation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS_BETWEEN_DRAWINGS = 0.1
 
 
 class _Line:
-    """A line of a terminal that is drawn again and again."""
+    """A line of a terminal that is redrawn in place."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class _Line:
 
 
 class CountBar(_Line):
-    """Progress of tasks of about the same size; call it with (done, total)."""
+    """Progress of tasks of about equal size; call it with (done, total)."""
 
     def __init__(self, stream: TextIO, what: str) -> None:
         super().__init__(stream)
@@ -138,7 +138,7 @@ class LevelBar(_Line):
 
 @contextmanager
 def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelBar | None]:
-    """A bar on stderr, closed at the end; None if it is not wanted, or stderr is no terminal and `anywhere` not set."""
+    """Yield a bar on stderr; None if it is not `wanted`, or if stderr is not a terminal and `anywhere` is False."""
     if not (wanted and (anywhere or sys.stderr.isatty())):
         yield None
         return
@@ -159,7 +159,7 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 
 @contextmanager
 def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
-    """What the argument `progress` of `pycupc.pc` asks for: a bar for True, nothing for False and None.
+    """Yield the hook for the argument `progress` of `pycupc.pc`: a bar for True, None for False and None.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
 
 @contextmanager
 def count_hook(progress: Callable[[int, int], object] | bool | None, what: str) -> Iterator[CountHook | None]:
-    """What an argument `progress` asks for where tasks are counted: a bar for True, nothing for False and None.
+    """Yield the hook for an argument `progress` that counts tasks: a bar for True, None for False and None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The skeleton phase: the level loop of PC-stable. It knows no hardware and asks an engine for each level."""
+"""The skeleton phase: the level loop of PC-stable. It is independent of the hardware; an engine runs each level."""
 
 from __future__ import annotations
 
@@ -70,60 +70,63 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Parameters
     ----------
     suffStat : SuffStat, mapping with "C" and "n", or data
-        Correlation matrix (p, p) and number of observations; or a table of observations, or the path of a file with
-        one, as `SuffStat.from_data` takes them. With another `indepTest`, whatever it takes.
+        Correlation matrix (p, p) and number of observations; or a table of observations (n, p), or the path of a file
+        that holds one, as accepted by `SuffStat.from_data`. With a custom `indepTest`, whatever that test takes.
     indepTest : callable ``(x, y, S, suffStat) -> p``, optional
-        Conditional-independence test, S a tuple of 0-based indices. The default (None or `gaussCItest`) is the
-        Gaussian test on the engines; anything else runs on the reference engine, one call per test.
+        Conditional-independence test, where S is a tuple of 0-based indices. The engines implement `gaussCItest` (the
+        default), `pycupc.discrete.disCItest` and `binCItest`; any other function runs on the reference engine, one call
+        per test.
     alpha : float in [0, 1], default 0.01
-        Level of each test; larger keeps more edges.
+        Significance level of each test; a larger alpha keeps more edges.
     labels : sequence of str, optional
-        Names of the variables; from `suffStat` if it has some, else "1", "2", ...
+        Names of the variables; by default those of `suffStat`, or "1", "2", ... if it has none.
     p : int, optional
-        Number of variables, if it is not clear from the other arguments: with an `indepTest` of your own, unless
-        `suffStat` is a DataFrame.
+        Number of variables. Needed only with a custom `indepTest`, unless `suffStat` is a DataFrame or `labels` are
+        given.
     method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer; "original" depends on the order of the variables and is refused.
     m_max : int or inf, default inf
-        Largest conditioning set (R: ``m.max``).
+        Largest size of the conditioning sets (R: ``m.max``).
     fixedGaps, fixedEdges : bool (p, p), or list of pairs of names, optional
-        Pairs that never get an edge, and edges that are never tested. A matrix must be symmetric; one in a DataFrame is
-        matched by its names.
+        Pairs that never get an edge, and edges that are never tested. A matrix must be symmetric; a DataFrame is
+        matched by its row and column names.
     NAdelete : bool, default True
-        A test whose p-value is NaN counts as independence. (The Gaussian test gives none: NaN correlations count as 0.)
+        Treat a NaN p-value as independence. (The Gaussian test never returns NaN: a NaN correlation counts as 0.)
     numCores : int, optional
-        Threads of the cpu engine; all by default. The answer does not depend on it.
+        Number of threads of the cpu engine; by default one per available core. The answer does not depend on it.
     verbose : bool, default False
-        Log what each level did on the ``pycupc`` logger, and on stderr if nobody has set up logging.
+        Log a line per level on the logger ``pycupc``, and print it to stderr if logging is not configured.
     engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine, default "auto"
-        "auto" takes the GPU when one works and the problem is large enough to gain from it; "schur" is another name
-        of "gpu".
+        "auto" takes the GPU if one works and the problem is large enough to benefit, else the CPU; "schur" is another
+        name for "gpu".
     engine_options : dict, optional
-        Arguments of the engine: pruning (cpu and gpu; True by default); device (every GPU engine); beta, gamma
-        (cupc-e); theta, delta (cupc-s).
+        Options of the engine: pruning (cpu and gpu; True by default); device, the number of a CUDA device (every GPU
+        engine); beta, gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
-        True shows a bar on stderr. A callable is called several times per second while a level runs; it must be quick.
+        True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
+        fast.
     quirks : bool, default False
-        Of `disCItest`: answer as pcalg 2.7-12, whose `disCItest` has two faults (tests/CONTRACT.md, section 12). Where
-        that could matter, the result has a note.
+        For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (tests/CONTRACT.md, section 12). If
+        they could affect the answer, the result has a note.
 
     Returns
     -------
     PcAlgo
-        All edges undirected.
+        The skeleton, with all edges undirected.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is not what it should be; the message names it.
+        An argument is invalid; the message names it, what was expected and what was given.
     EngineError
-        The engine cannot run here, or the problem does not fit its memory.
+        The engine cannot run on this machine, or the problem does not fit into its memory.
     Interrupted
-        Ctrl-C; a KeyboardInterrupt whose ``partial`` holds the levels that had finished.
+        Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the skeleton after the levels that had
+        finished.
 
     Notes
     -----
-    Every decision, separating set and test count is that of pcalg's "stable" method (`n_edgetests` too).
+    Every decision, separating set and test count equals that of pcalg's "stable" method.
 
     References
     ----------
@@ -197,7 +200,7 @@ def _start(problem: Problem) -> None:
 
 
 def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
-    """What the level did, and its seconds: those of the tests, not of compiling for them."""
+    """Run a level; returns its result, and the seconds that the tests took, without those for compiling."""
     problem.engine.compile(level)
     start = time.perf_counter()
     cutoff = _cutoff(problem, level)
@@ -266,12 +269,12 @@ def _p_values(
     assert problem.suff_stat is not None
     unfinished = problem.engine.unfinished_z()
     largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
-    C = partial(getattr, problem.suff_stat, "C")  # asked for when somebody asks for a p-value that needs it
+    C = partial(getattr, problem.suff_stat, "C")  # computed only if a p-value is requested that needs it
     return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C, problem.suff_stat.correlations)
 
 
 def _largest_p(z: Any) -> Any:
-    """Largest p-value of edges, from the smallest |z| of their tests; -inf where that is inf, as nothing was tested."""
+    """Largest p-value of edges, from the smallest |z| of their tests; -inf where |z| is inf: no test was made."""
     return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
 
 
@@ -290,7 +293,7 @@ def _check_memory(problem: Problem) -> None:
 
 
 def level_log(verbose: bool) -> AbstractContextManager[None]:
-    """With `verbose`, show the package's log lines, even where nobody has set up logging."""
+    """With `verbose`, show the package's log lines, even if logging is not configured."""
     if not verbose:
         return nullcontext()
     return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -102,6 +103,21 @@ def test_sepsets_table_holds_what_the_tests_found(here):
         np.testing.assert_allclose([row.r, row.z, row.p, row.margin], [why.r, why.z, why.p, why.margin], rtol=1e-12)
     assert (table["p"] >= 0.01).all()
     assert (table["margin"] >= 0).all()
+
+
+def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
+    """They can take as long as the tests did; the answer is that of a run without bounds."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 16)) @ np.tril(rng.uniform(-0.4, 0.8, (16, 16)))
+    X += rng.standard_normal(X.shape)
+    pd.DataFrame(X).add_prefix("V").to_csv("dense.csv", index=False)
+    plain = pycupc.pc("dense.csv", alpha=0.2, engine="cpu", engine_options={"pruning": False})
+    monkeypatch.setattr(pycupc, "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"}))
+    assert run("run", "dense.csv", "--plot", "none", "--quiet", "--alpha", "0.2", "--engine", "cpu") == cli.OK
+    seconds = json.loads((here / "dense-pycupc" / "manifest.json").read_text())["seconds"]
+    assert list(seconds) == ["read", "pc", "p_values", "write"]
+    edges = pd.read_csv(here / "dense-pycupc" / "edges.csv")
+    np.testing.assert_allclose(edges["pMax"], plain.edges()["pMax"], rtol=1e-9)
 
 
 def test_manifest_records_how_to_reproduce_the_folder(here):

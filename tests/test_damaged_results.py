@@ -100,7 +100,7 @@ def test_damage_is_a_value_error_many_times(saved, tmp_path):
 
 
 def with_changes(data: bytes, **changes) -> bytes:
-    """The file with other arrays or meta data: None leaves one out; a function is given the old value."""
+    """The file with other arrays or metadata: None leaves one out; a function is given the old value."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         arrays = {name.removesuffix(".npy"): np.load(members.open(name)) for name in members.namelist()}
     meta = json.loads(str(arrays.pop("meta")))
@@ -149,7 +149,7 @@ WRONG = {
     "trace of words": ({"trace": [["a"]]}, "not enough values"),
     "meta": ({"notes": []}, "notes cannot be list"),
     "an edge outside": ({"graph_from": first(30)}, "graph_from cannot be outside of the range"),
-    "a negative edge": ({"graph_from": first(-1)}, "graph_from holds what is no index"),
+    "a negative edge": ({"graph_from": first(-1)}, "graph_from holds values that are not indices"),
     "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "variable 0 to itself|a cell twice"),
     "a mark": ({"graph_mark": first(3)}, "graph_mark cannot be"),
     "marks that are no edge": ({"graph_mark": lambda a: a * 0 + 2}, "is no edge|cannot be"),
@@ -157,7 +157,7 @@ WRONG = {
     "the length of a set": ({"sepset_len": first(7)}, "sepset_len cannot be"),
     "a cell too few": ({"sepset_x": lambda a: a[1:]}, "sepset_ cannot be"),
     "a cell twice": ({"sepset_y": lambda a: a * 0, "sepset_x": lambda a: a * 0 + 1}, "a cell twice"),
-    "words for numbers": ({"sepset_x": np.array(["a", "b"])}, "no index"),
+    "words for numbers": ({"sepset_x": np.array(["a", "b"])}, "values that are not indices"),
     "two dimensions": ({"sepset_x": lambda a: a.reshape(1, -1)}, "2 dimensions"),
     "objects": ({"edge_p": np.array([1, 2], dtype=complex)}, "complex128"),
     "a p-value": ({"edge_p": first(1.5)}, "edge_p cannot be outside of the range"),
@@ -200,7 +200,7 @@ def test_no_result_at_all(tmp_path):
         with pytest.raises(ValueError, match="is not a result that PcAlgo.save wrote, or is damaged"):
             pycupc.PcAlgo.load(path)
     np.savez(path, a=np.zeros(3))
-    with pytest.raises(ValueError, match="no meta data"):
+    with pytest.raises(ValueError, match="no metadata"):
         pycupc.PcAlgo.load(path)
     with pytest.raises(FileNotFoundError):
         pycupc.PcAlgo.load(tmp_path / "nothing.npz")

@@ -273,7 +273,7 @@ BAD = [
     ({"dm": GOOD["dm"]}, ValueError, "suffStat lacks 'adaptDF'"),
     ({"adaptDF": False}, ValueError, "suffStat lacks 'dm'"),
     ({**GOOD, "adaptDF": "yes"}, TypeError, "adaptDF must be True or False, got 'yes'"),
-    ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes from 0 on; negative ones in column 0, column 1"),
+    ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes of at least 0; negative codes in column 0, column 1"),
     (
         {**GOOD, "dm": GOOD["dm"] + 0.5},
         ValueError,

@@ -196,7 +196,7 @@ def second_processes(folder):
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"pycupc.apart" in (process / "cmdline").read_bytes() and (process / "cwd").resolve() == folder:
+            if b"pycupc.second_process" in (process / "cmdline").read_bytes() and (process / "cwd").resolve() == folder:
                 found.append(process.name)
         except OSError:  # it has ended
             continue

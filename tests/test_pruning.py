@@ -1,7 +1,7 @@
 """Pruning: the answers are those of the tests that it does not make.
 
 Every case runs with pruning wherever it is possible, at small degrees and from level 2 on, and again without it.
-PYCUPC_PRUNING_CASES sets the number of random problems (200; 20,000 were run once per change of a bound).
+PYCUPC_PRUNING_CASES sets the number of random problems (300; 30,000 were run once per change of a bound).
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ import pytest
 from conftest import assert_same
 
 import pycupc
+from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.cpu.pruning import bound, pair_work, plan
+from pycupc.engines.cpu.pruning import bound, pair_work, plan, side
 from pycupc.gaussian import fisher_z
 
-CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "200"))
+CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))
 
 
-@pytest.fixture(params=["rows", "pairs"])
+@pytest.fixture(params=["rows", "pairs", "wide"])
 def everywhere(request, monkeypatch):
-    """All levels from 2 on pruned one way, whatever the degrees."""
+    """All levels from 2 on pruned one way, whatever the degrees; or by pairs, with ranks beyond 64 bits from 64 on."""
+    if request.param == "wide":
+        monkeypatch.setattr(subsets, "WIDE", 64)
     monkeypatch.setattr(plan, "ROW_DEGREE", 0)
     monkeypatch.setattr(plan, "WIDE_ROW", 0)
     monkeypatch.setattr(pair_work, "SETS_PER_PAIR", 0.05)
@@ -65,9 +69,9 @@ def run(C, n, alpha, pruning, **kwargs):
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_problems(part, everywhere):
-    rng = np.random.default_rng((part, everywhere == "rows"))
+    rng = np.random.default_rng((part, ("pairs", "rows", "wide").index(everywhere)))
     pruned_levels = 0
-    for _ in range(-(-CASES // 8)):
+    for _ in range(-(-CASES // 12)):
         C, n = random_correlations(rng)
         alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
         m_max = 5 if len(C) > 30 else 9
@@ -77,7 +81,7 @@ def test_random_problems(part, everywhere):
         np.testing.assert_allclose(pruned.removals.r, plain.removals.r, rtol=0, atol=0)
         np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
         pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
-    assert pruned_levels >= CASES // 100
+    assert pruned_levels >= CASES // 150
 
 
 def brute_force_smallest(C: np.ndarray, level: int) -> float:
@@ -133,7 +137,7 @@ def test_a_certified_family_holds_no_separating_set(seed):
     certified = 0
     for c in np.linspace(0.001, 0.6, 60):
         nodes.C[0, :q, :q], nodes.x[0, :q], nodes.y[0, :q], nodes.delta[0, :q] = R, x, y, delta
-        nodes.weight[0, :q] = m / q
+        nodes.weight[0, :q], nodes.taken[0] = m / q, 0
         if bound.excess(nodes, 0, frame, q, m, rho, c) < -frame.margin[0]:
             certified += 1
             assert smallest > c
@@ -157,13 +161,13 @@ def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monke
     fit = run(C, n, 0.05, "checked", m_max=4)
     assert sum(level.n_bounds for level in fit.levels) > 0
 
-    decided = plan.PrunedSide.give_up_left
+    decided = side.PrunedSide.give_up_left
 
     def forget(self):
         decided(self)
         self._findings.rank[:] = -1
 
-    monkeypatch.setattr(plan.PrunedSide, "give_up_left", forget)
+    monkeypatch.setattr(side.PrunedSide, "give_up_left", forget)
     with pytest.raises(EngineError, match=r"a bound is wrong at level \d: it says rank -1"):
         run(C, n, 0.05, "checked", m_max=4)
 
@@ -201,5 +205,5 @@ def test_pruning_is_one_of_four(pruning):
 
 def test_cutoff_of_a_bound_is_that_of_certain_tests():
     """A bound speaks of tests outside the doubtful band only, so that the canonical formula need not be asked."""
-    cutoff = plan.Cutoff.around(fisher_z.cutoff(0.05, 100, 3))
+    cutoff = Cutoff.around(fisher_z.cutoff(0.05, 100, 3))
     assert cutoff.high > cutoff.value**2

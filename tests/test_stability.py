@@ -74,6 +74,19 @@ def test_discrete(scheme):
     assert scheme == "bootstrap" or smaller  # the rare level is missing somewhere
 
 
+def test_where_pcalg_may_differ_is_said_once_as_pc_says_it(tmp_path):
+    """In the result, its summary, its file, and after a restart from a checkpoint."""
+    run = {"indepTest": disCItest, "n_resamples": 2, "random_state": 3}
+    result = pycupc.stability(discrete(), checkpoint=tmp_path / "c", **run)
+    alone = pycupc.pc(discrete().take(result.indices(0)), disCItest)
+    assert result.notes == alone.notes
+    assert "may differ from pcalg's disCItest, whose adaptDF" in result.notes["quirks"]
+    assert result.summary().count("may differ from pcalg") == 1
+    again = pycupc.stability(discrete(), checkpoint=tmp_path / "c", **run)
+    result.save(tmp_path / "result.npz")
+    assert again.notes == pycupc.Stability.load(tmp_path / "result.npz").notes == result.notes
+
+
 def test_binary_and_mapping():
     rng = np.random.default_rng(1)
     codes = rng.integers(2, size=(80, 4))

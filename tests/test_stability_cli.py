@@ -148,6 +148,12 @@ def test_scheduler_that_is_not_there(here, capsys, monkeypatch):
     assert "pip install 'pycupc[cluster]'" in capsys.readouterr().err
 
 
+def test_help_lists_what_is_taken(capsys):
+    """Correlations have no rows to draw: --correlation is refused, and not offered."""
+    assert run("--help") == cli.OK
+    assert "--correlation" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

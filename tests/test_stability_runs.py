@@ -23,7 +23,7 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
-from pycupc.stability.run import _checked_study, _How
+from pycupc.stability.run import _checked_study, _Plan
 from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent
@@ -98,7 +98,7 @@ def test_threads(data, expected):
 
 def test_side_by_side_in_this_process(data):
     """Two resamples at a time, as an engine with a device may want them."""
-    study, _ = _checked_study(data, _How(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     one_by_one = {o.index: o for o in processes.outcomes_here(study, range(8))}
     both = {o.index: o for o in processes.outcomes_here(study, range(8), at_once=2)}
     assert both.keys() == one_by_one.keys()
@@ -211,6 +211,13 @@ def test_kill_9_at_random_moments(data, tmp_path, times):
     assert pycupc.stability(data, checkpoint=tmp_path / "c", **call) == pycupc.stability(data, **call)
 
 
+def assert_pickles(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error)
+    assert str(copy) == str(error)
+    assert copy.partial == error.partial
+
+
 def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
     def interrupt(done, _):
         if done == 3:
@@ -222,6 +229,7 @@ def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
     with pytest.raises(ValueError, match="needs both halves of every pair"):
         caught.value.partial.bound(0.9)
     assert pycupc.stability(data, checkpoint=tmp_path / "c", **CALL) == expected
+    assert_pickles(caught.value)
     with pytest.raises(KeyboardInterrupt, match="with a checkpoint they would be kept"):
         pycupc.stability(data, progress=interrupt, **CALL)
 
@@ -264,6 +272,7 @@ def test_a_resample_that_fails(data, monkeypatch):
     with pytest.raises(EngineError, match=r"resample 4 failed \(MemoryError: no room\) after 4 of 12") as caught:
         pycupc.stability(data, **CALL)
     assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
+    assert_pickles(caught.value)
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------
@@ -461,7 +470,7 @@ def test_resamples_side_by_side_stop_early(data, monkeypatch):
             stopped.append(i)
             raise
 
-    study, _ = _checked_study(data, _How(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     monkeypatch.setattr(Study, "outcome", endless)
     outcomes = processes.outcomes_here(study, range(8), at_once=2)
     assert next(outcomes) == "outcome 0"

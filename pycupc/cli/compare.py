@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``pycupc compare``."""
     parser.add_argument("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
     parser.add_argument("b", metavar="B", help="the same")
-    parser.add_argument("--data", metavar="FILE", help="observations: for methods, and to examine differences")
+    parser.add_argument("--data", metavar="FILE", help="observations, for methods and to explain differences")
     parser.add_argument("--alpha", type=float, help="significance level of each test, for methods")
     parser.add_argument(
-        "--m-max", type=float, default=math.inf, metavar="L", help="largest conditioning set of methods"
+        "--m-max", type=float, default=math.inf, metavar="L", help="size of the largest conditioning set of methods"
     )
-    parser.add_argument("--skeleton", action="store_true", help="methods compute the skeleton only")
+    parser.add_argument("--skeleton", action="store_true", help="run methods up to the skeleton only")
     parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
 
 

@@ -44,7 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code: DEVICE if an engine that needs no GPU fails."""
+    """Run with parsed arguments; returns the exit code, which is DEVICE if an engine that needs no GPU fails."""
     found = examine(engines=not args.no_engines, r=not args.no_r)
     print(json.dumps(found, indent=1) if args.json else report(found))
     needed = [engine["works"] for name, engine in found["engines"].items() if name != "gpu"]
@@ -100,7 +100,7 @@ def _gpu() -> dict[str, Any]:
     try:
         found["driver"], found["runtime"] = runtime.driverGetVersion(), runtime.runtimeGetVersion()
         found["devices"] = [_device(cupy, device) for device in range(runtime.getDeviceCount())]
-    except Exception as error:  # CUDA raises many kinds, each of which is a finding
+    except Exception as error:  # CUDA raises many kinds of errors, each of which is a finding
         found["problem"] = f"a CUDA device does not respond: {error}"
     return found
 
@@ -131,7 +131,7 @@ def _try_engine(name: str) -> dict[str, Any]:
     start = time.perf_counter()
     try:
         skeleton = pycupc.skeleton({"C": C, "n": 1000}, alpha=0.05, engine=name).skeleton
-    except Exception as error:  # whatever it is, it is the finding
+    except Exception as error:  # any failure is a finding
         return {"works": False, "detail": str(error) or type(error).__name__}
     seconds = time.perf_counter() - start
     if not np.array_equal(skeleton, [[False, True, False], [True, False, True], [False, True, False]]):

@@ -1,4 +1,4 @@
-"""``pycupc estimate``: the work of a run before it is done."""
+"""``pycupc estimate``: an estimate of the work of a run before it starts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An output folder that exists either complete or not at all, and never costs a file that pycupc did not write.
+"""An output folder that exists either completely or not at all. Files that pycupc did not write are never lost.
 
-While a run works, its files lie beside the folder to be, in
+During a run, its files are beside the future folder, in
 
     .NAME-xxxxxxxx.part/
         lock      held by the run; a folder whose lock nobody holds was left by a run that was killed
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 MANIFEST = "manifest.json"
-#: Seconds after which a folder of a run without a lock is taken for abandoned.
+#: Seconds after which a folder without a lock is regarded as abandoned by its run.
 _UNLOCKED = 60
 
 
@@ -36,7 +36,7 @@ class FolderExists(FolderError):
 
 
 class OutputFolder:
-    """The folder of one run, from before its work, when everything about it is checked, to its end.
+    """The folder of one run. On entry, before the work, it is checked; on exit, what is left over is deleted.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class OutputFolder:
     force : bool
         Replace the results of an earlier run: the files that its manifest lists. Other files stay.
     names : sequence of str
-        Names that the run may write; a file of another origin must not have one of them.
+        Names of files that the run may write; no foreign file may have one of them.
 
     Attributes
     ----------

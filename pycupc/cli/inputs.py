@@ -23,8 +23,8 @@ from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
 
-#: Size of a file from which `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
-#: variables. A wrong guess costs nothing but a context that nobody uses.
+#: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
+#: variables. A wrong guess costs only an unused context.
 GPU_PAYS_FROM_BYTES = 500_000
 
 
@@ -33,8 +33,8 @@ class _DeviceEngine(CorrelationEngine, Protocol):
     """An engine that computes correlations on its device."""
 
 
-def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that describe the input."""
+def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
+    """Add the arguments that describe the input; --correlation is not offered where `rows` are needed."""
     add = parser.add_argument_group("data").add_argument
     add(
         "data",
@@ -44,30 +44,31 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
         "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
     )
-    example = "use the example data that come with pycupc: measurements, or with --example discrete categories"
+    example = "use the example data of the package: continuous measurements, or categories with --example discrete"
     add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
-    add("--correlation", type=positive, metavar="N", help="DATA is the correlation matrix of N observations")
+    correlation = argparse.SUPPRESS if rows else "DATA is the correlation matrix of N observations"
+    add("--correlation", type=positive, metavar="N", help=correlation)
     add(
         "--header",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first line holds names (auto: decided from the table, or asked for; without: V1, V2, ...)",
+        help="whether line 1 holds the names, which are V1, V2, ... if not (auto: decided from the table, or an error)",
     )
     add(
         "--index",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="whether the first column holds the names or numbers of the rows, and is left out (auto: the same)",
+        help="whether the first column holds names or numbers of the rows and is left out (auto: as for --header)",
     )
-    add("--delimiter", metavar="CHAR", type=delimiter, help="what separates the cells (default: detected)")
-    add("--decimal", choices=(".", ","), default=".", help="the decimal point (default: .)")
-    missing = "a cell that means a missing value, beside empty ones, NA, NaN, N/A, null and None; may be repeated"
+    add("--delimiter", metavar="CHAR", type=delimiter, help="the character between cells (default: detected)")
+    add("--decimal", choices=(".", ","), default=".", metavar="CHAR", help="the decimal point, . or , (default: .)")
+    missing = "a cell that means a missing value, besides empty cells, NA, NaN, N/A, null and None; may be repeated"
     add("--na", action="append", default=[], metavar="TEXT", help=missing)
-    add("--comment", metavar="CHAR", type=delimiter, help="leave out what follows this character on a line")
-    add("--sheet", metavar="NAME", help="sheet of an Excel file (needed where there are several)")
+    add("--comment", metavar="CHAR", type=delimiter, help="ignore everything after this character on a line")
+    add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
     add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
-    rows = "what to do about rows with missing values (default: error)"
-    add("--missing", choices=("error", "drop-rows"), default="error", help=rows)
+    missing_rows = "treatment of rows with missing values (default: error)"
+    add("--missing", choices=("error", "drop-rows"), default="error", help=missing_rows)
 
 
 def add_test_arguments(
@@ -86,7 +87,7 @@ def add_test_arguments(
         default=[0.01] if several else 0.01,
         metavar="A",
         help="significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
-        + ("; of several levels the first is that of the consensus graph" if several else ""),
+        + ("; if there are several, the consensus graph is that of the first" if several else ""),
     )
     if limited:
         limit = "size of the largest conditioning set (default: no limit)"
@@ -95,19 +96,19 @@ def add_test_arguments(
         "--engine",
         choices=(*NAMES, "schur"),
         default="auto",
-        help="where the tests run; auto: the GPU if it works and the data are large enough to gain from it, else the "
-        "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name of "
-        "gpu. The answer is the same",
+        help="where the tests run; auto: the GPU if it works and the data are large enough to benefit, else the "
+        "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name for "
+        "gpu. All engines give the same answer",
     )
     add(
         "--test",
         choices=("auto", "gaussian", "discrete"),
         default="auto",
         help="gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
-        "table, and said)",
+        "table, and reported)",
     )
     add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
-    add("--quirks", action="store_true", help="discrete: answer as pcalg's disCItest, faults included")
+    add("--quirks", action="store_true", help="discrete: reproduce two faults of pcalg's disCItest")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
@@ -115,7 +116,7 @@ def add_test_arguments(
 
 
 def begin_gpu(args: argparse.Namespace) -> None:
-    """Let the GPU start while the data are read, if it was asked for or the file looks large enough for it."""
+    """Start the GPU while the data are read, if it was requested or the file is large enough that it may be used."""
     if args.engine in ("cpu", "reference") or args.data is None:
         return
     with contextlib.suppress(OSError):  # `read` explains it
@@ -125,17 +126,17 @@ def begin_gpu(args: argparse.Namespace) -> None:
 
 def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the arguments that say how edges are oriented; returns their group."""
-    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is its relaxed rule")
+    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is --u2pd relaxed")
     add = group.add_argument
-    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="if no DAG has the colliders found")
-    add("--conservative", action="store_true", help="orient a triple only if all of its separating sets agree")
-    add("--maj-rule", action="store_true", help="orient a triple as the majority of its separating sets imply")
+    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="remedy if no DAG has the colliders")
+    add("--conservative", action="store_true", help="decide on a triple only if all of its separating sets agree")
+    add("--maj-rule", action="store_true", help="decide on a triple by the majority of its separating sets")
     add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
     return group
 
 
 def check_orientation(args: argparse.Namespace) -> None:
-    """End with a usage error if the arguments about orientation contradict each other."""
+    """Exit with a usage error if the arguments about orientation contradict each other."""
     for flag in ("conservative", "maj_rule", "solve_confl"):
         if getattr(args, flag) and args.u2pd != "relaxed":
             args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
@@ -151,7 +152,7 @@ def pc_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffSta
 
 
 def check(args: argparse.Namespace) -> None:
-    """End with a usage error if the arguments contradict each other."""
+    """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example")
     if args.correlation is not None and args.test == "discrete":
@@ -161,7 +162,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
-    """Read the data that `args` name; `bar` shows how their correlations come along.
+    """Read the data that `args` name; `bar` shows the progress of their correlations.
 
     Returns
     -------
@@ -189,7 +190,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
 def _read(
     args: argparse.Namespace, path: Path, options: ReadOptions, bar: LevelBar | None
 ) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | CategoryTable]:
-    """What kind of input it is, and the input."""
+    """The kind of input, and the input."""
     if args.correlation is not None:
         table = read_correlation(path, options)
         return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
@@ -199,7 +200,7 @@ def _read(
     try:
         table = read_table(path, options)
     except DataError:
-        categories_or_none = None if args.test == "gaussian" else _categories_if_they_are(path, options)
+        categories_or_none = None if args.test == "gaussian" else _try_categories(path, options)
         if categories_or_none is None:
             raise
         warnings.warn(
@@ -211,8 +212,8 @@ def _read(
     return "data", _correlated(args, table, bar), table
 
 
-def _categories_if_they_are(path: Path, options: ReadOptions) -> CategoryTable | None:
-    """The table if it can be read as one of categories and looks like it."""
+def _try_categories(path: Path, options: ReadOptions) -> CategoryTable | None:
+    """The table if it can be read as a table of categories and looks like one."""
     if str(path) == "-":  # can be read only once
         return None
     try:
@@ -230,7 +231,7 @@ def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
 
 
 def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
-    """The arguments of `pycupc.pc` that say which test runs.
+    """The arguments of `pycupc.pc` that select the test.
 
     Raises
     ------
@@ -283,7 +284,7 @@ def _whole_or_infinite(text: str) -> float:
 
 
 positive = _number(int, 1, math.inf, "a whole number from 1")
-level = _number(_whole_or_infinite, 0, math.inf, "a whole number from 0 or 'inf'")
+level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")
 
 

@@ -23,7 +23,7 @@ def interrupting() -> Iterator[None]:
 
 @contextmanager
 def only_once(answer: str) -> Iterator[Callable[[], None]]:
-    """Interrupt at the first signal only: later ones print `answer`, and so do all after a call of what is yielded."""
+    """Interrupt at the first signal only; later ones print `answer`, as do all after a call of the yielded function."""
     interrupted = False
 
     def no_more() -> None:

@@ -1,4 +1,4 @@
-"""Writing the folder of results: its files, of which `pycupc.cli.files` holds the list, and the manifest."""
+"""Writing the folder of results: the files listed in `pycupc.cli.files`, and the manifest."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.apart import SecondProcess
 from pycupc.cli.command import DEVICE, OK
 from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder, elsewhere
 from pycupc.machine import available_cores, version_of
+from pycupc.second_process import SecondProcess
 from pycupc.version import __version__
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def add_folder_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the arguments about the folder of results and what is shown meanwhile; returns their group."""
+    """Add the arguments about the folder of results and about progress; returns their group."""
     group = parser.add_argument_group("output")
     add = group.add_argument
     add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
@@ -66,7 +66,7 @@ def recorded(args: argparse.Namespace) -> dict[str, object]:
 
 @contextmanager
 def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Note the seconds that something takes."""
+    """Record the seconds that the block takes, under `name`."""
     start = time.perf_counter()
     yield
     seconds[name] = time.perf_counter() - start
@@ -91,7 +91,7 @@ def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass
 class Written:
-    """What is in a folder: a description of each file, and why other files are not there."""
+    """The contents of a folder: a description of each file, and the reason for each file that is missing."""
 
     files: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Writer:
         return out
 
     def _begin(self, kind: FileKind, content: Any, path: Path) -> Callable[[], None] | None:
-        """Write a file, or begin to; returns what waits for its end."""
+        """Write a file, or begin to; returns a function that waits for its end."""
         if kind.rehearse is None:
             kind.write(content, path)
             return None
@@ -188,7 +188,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Kept:
-    """Where the results are, what was written, and if they are not in the folder asked for, why."""
+    """Where the results are, what was written, and, if they are not in the requested folder, why not."""
 
     place: Path
     written: Written
@@ -203,7 +203,7 @@ def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folde
     write_files : callable
         Writes all files but the manifest into a folder.
     facts : mapping
-        What the manifest says of the result.
+        The facts about the result for the manifest.
     folder : OutputFolder
     run : Run
 
@@ -233,8 +233,8 @@ def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folde
         raise
 
 
-def tell(kept: Kept, summary: str | None) -> int:
-    """Print what came out (unless None) and where it is; returns the exit code."""
+def report(kept: Kept, summary: str | None) -> int:
+    """Print the summary (unless None) and where the results are; returns the exit code."""
     place = f"{kept.place}{os.sep}"
     if kept.failure is not None:
         print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
@@ -247,13 +247,13 @@ def tell(kept: Kept, summary: str | None) -> int:
 
 
 def sizes(p: int, request: Request) -> tuple[float, float]:
-    """Bytes that the results of p variables take at least, and at most but for very dense graphs."""
+    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
     least = 1e6 + 300.0 * p
     return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
 
 
 def facts_of(fit: PcAlgo) -> dict[str, Any]:
-    """What the manifest says of a result of `pc`."""
+    """The facts about a result of `pc` for the manifest."""
     return {
         "engine": fit.engine,
         "alpha": fit.alpha,

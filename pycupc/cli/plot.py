@@ -1,4 +1,4 @@
-"""``pycupc plot``: a picture, or a page to explore, of a result or of the neighbourhood of some of its variables."""
+"""``pycupc plot``: a picture, or the explorer, of a result or of the neighbourhood of some of its variables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _PICTURES = (".png", ".svg", ".pdf")
 
 _DESCRIPTION = """\
-Draw a result, or what lies around some of its variables:
+Draw a result, or the neighbourhood of some of its variables:
 
-    pycupc plot results --open                     opens the page that 'pycupc run' wrote
+    pycupc plot results --open                     opens the explorer that 'pycupc run' wrote
     pycupc plot results                            a picture of the whole graph
     pycupc plot results --around TP53              TP53 and what is within 2 edges, labelled
     pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
-    pycupc plot results --around TP53 --out near.html     a page to explore it in the browser
+    pycupc plot results --around TP53 --out near.html     the explorer, to open in the browser
 
 RESULT is a folder that 'pycupc run' wrote or a file that PcAlgo.save wrote.
 """
@@ -30,18 +30,14 @@ RESULT is a folder that 'pycupc run' wrote or a file that PcAlgo.save wrote.
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = add_command(
-        commands,
-        "plot",
-        main,
-        summary="a picture of a result, or of what is around a variable",
-        description=_DESCRIPTION,
+        commands, "plot", main, summary="a picture of a result, or of a neighbourhood", description=_DESCRIPTION
     )
     add = parser.add_argument
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
-    add("--around", action="append", metavar="NAME", help="draw this variable and what is near it; may be repeated")
-    add("--radius", type=int, default=2, metavar="K", help="how many edges away is near (default %(default)s)")
+    add("--around", action="append", metavar="NAME", help="draw this variable and its neighbourhood; may be repeated")
+    add("--radius", type=int, default=2, metavar="K", help="size of the neighbourhood in edges (default %(default)s)")
     add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
-    add("--data", metavar="FILE", help="observations, for a page: correlations that the result does not hold")
+    add("--data", metavar="FILE", help="observations, for correlations that the explorer shows and the result lacks")
     add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
 
 
@@ -72,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _open(path: Path) -> None:
-    """Open a file in the browser, or in what the system opens such files with."""
+    """Open a file in the browser, or with the system's program for such files."""
     import webbrowser
 
     print(f"opening {path}")

@@ -31,11 +31,12 @@ Find the causal graph (CPDAG) of a table of continuous or discrete data, and wri
     summary.txt      numbers of edges and tests, level by level
     manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
     sepsets.csv      one line per pair separated by a non-empty set: set, partial correlation, p-value, margin;
-                     where there are more than 20,000, with --all-sepsets
+                     if there are more than 20,000, only with --all-sepsets
     amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i; for more than
-                     1,000 variables with --amat
+                     1,000 variables only with --amat
 
-The folder appears only when it is complete. If it cannot be written, the results are kept elsewhere.
+The folder appears only when it is complete. If it cannot be written, the results are kept in another folder,
+which a message names.
 """
 
 
@@ -52,7 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
     orientation = inputs.add_orientation_arguments(parser)
-    orientation.add_argument("--seed", type=int, metavar="K", help="random state of --u2pd rand and retry")
+    orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
     _add_output_arguments(parser)
 
 
@@ -88,6 +89,11 @@ def main(args: argparse.Namespace) -> int:
         _check_space(folder, suff_stat.p, request)
         with output.timed(record.seconds, "pc"):
             fit, interruption = _fit(args, suff_stat)
+        if fit.p_values.deferred:
+            with output.timed(record.seconds, "p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
+                if bar is not None:
+                    bar.notice("largest p-values of the edges, of the tests that bounds have answered")
+                fit.p_values.of_edges(fit.sparse_graph)
         no_more_interrupts()
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             progress = None if bar is None else bar.writing
@@ -96,8 +102,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: output.Kept, interruption: str | None) -> int:
-    """Print what came out and where it is; returns the exit code."""
-    code = output.tell(kept, None if args.quiet or interruption is not None else fit.summary())
+    """Print the summary and where the results are; returns the exit code."""
+    code = output.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
     print(f"pycupc: {interruption}; the skeleton after them is in {kept.place}{os.sep}", file=sys.stderr)
@@ -121,7 +127,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:
-    """The result; and if it is only that of the levels before an interrupt, a message that says so."""
+    """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.pc_arguments(args, suff_stat)
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:

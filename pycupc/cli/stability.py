@@ -35,11 +35,11 @@ into a folder:
     stability.npz    the complete result, for pycupc.Stability.load
     summary.txt      numbers of edges by frequency
     manifest.json    versions, arguments, hash of the input, seed, timings
-    amat.csv         adjacency matrix of the consensus graph in pcalg's coding; for more than 1,000 variables with
-                     --amat
+    amat.csv         adjacency matrix of the consensus graph in pcalg's coding; for more than 1,000 variables only
+                     with --amat
 
-Finished resamples are kept beside that folder, in DIR-resamples, until the results are written: after an interrupt the
-same command goes on from there.
+Finished resamples are kept beside that folder, in DIR-resamples, until the results are written: after an interrupt, the
+same command resumes from there.
 """
 
 _EDGES = (
@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description=_DESCRIPTION,
         usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
     )
-    inputs.add_data_arguments(parser)
+    inputs.add_data_arguments(parser, rows=True)
     _add_resampling_arguments(parser)
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_orientation_arguments(parser)
@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=inputs.probability,
         default=0.5,
         metavar="T",
-        help="share of the resamples in which the edges of the consensus graph are there (default: 0.5)",
+        help="least share of the resamples that have an edge of the consensus graph (default: 0.5)",
     )
 
 
@@ -83,9 +83,9 @@ def _add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
         "The last two come with bounds on false edges",
     )
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
-    add("--seed", type=int, metavar="K", help="makes the resamples reproducible (default: drawn, and written down)")
+    add("--seed", type=int, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
-    add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, also afterwards")
+    add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, even after the run")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def main(args: argparse.Namespace) -> int:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return output.tell(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
+    return output.report(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
 
 
 def _result(args: argparse.Namespace, record: output.Run, checkpoint: Path) -> Stability:
@@ -142,9 +142,9 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
     Raises
     ------
     ImportError
-        distributed is not installed.
+        Dask's package `distributed` is not installed.
     EngineError
-        Nothing answers at the address.
+        No scheduler answers at the address.
     """
     if address is None:
         yield None
@@ -201,7 +201,7 @@ def _write(
 
 
 def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
-    """What the manifest says of the result."""
+    """The facts about the result for the manifest."""
     return {
         "study": dict(result.arguments),
         "resamples": result.n_resamples,

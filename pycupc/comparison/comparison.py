@@ -29,7 +29,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found. It is true in a condition if the results are equal, and its `str` is the report.
+    """The result of `compare`. Its truth value says whether the results are equal, and its `str` is the report.
 
     Attributes
     ----------
@@ -86,7 +86,8 @@ def compare(
     names : sequence of two str
         What the report calls them.
     rtol : float
-        Relative tolerance of the p-values; everything else is compared exactly.
+        Relative tolerance of the p-values; everything else is compared exactly, numbers of tests as float64, which is
+        what R has.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def compare(
     Raises
     ------
     ValueError
-        If the two are of different variables, or `suffStat` is of another number of variables.
+        If the two have different variables, or `suffStat` has a different number of variables.
     """
     labels = list(a.labels)
     _check_labels(labels, list(b.labels), names)
@@ -106,7 +107,7 @@ def compare(
         "skeleton": skeleton,
         "graph": np.array_equal(one.graph, two.graph),
         "separating sets": a.sepset == b.sepset,
-        "numbers of tests": np.array_equal(a.n_edgetests, b.n_edgetests),
+        "numbers of tests": np.array_equal(np.array(a.n_edgetests, float), np.array(b.n_edgetests, float)),
         "last level": int(a.max_ord) == int(b.max_ord),
         "p-values": same_p_values(one, two, rtol),
     }

@@ -1,7 +1,8 @@
-"""Where two results differ: edges by level, the test of each, the first triple. `report.py` puts it into words.
+"""Where two results differ: edges by level, the test of each, the first triple. `report.py` writes the report.
 
-A result shows at which level each pair was removed (the size of its separating set), so no run has to be observed: the
-first difference is at the lowest level at which one result removed what the other still had afterwards.
+A result shows at which level each pair was removed (the size of its separating set), so nothing has to be recorded
+during a run: the first difference is at the lowest level at which one result removed an edge that the other still had
+afterwards.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Difference:
 
 
 class Side:
-    """One of the two results, laid out for comparing."""
+    """One of the two results, in a form for comparison."""
 
     def __init__(self, fit: PcAlgo, name: str) -> None:
         self.fit = fit
@@ -94,7 +95,7 @@ class Side:
 
     @cached_property
     def p_max(self) -> np.ndarray:
-        """pMax, symmetric: stable.fast of pcalg fills the upper triangle only. NaN where it is not known."""
+        """pMax, made symmetric, as pcalg's stable.fast fills only the upper triangle; NaN where it is not known."""
         p_max: np.ndarray
         if self.fit.p_values.complete:
             p_max = np.array(self.fit.pMax, dtype=np.float64)
@@ -114,7 +115,7 @@ class Side:
 
     @cached_property
     def sets(self) -> dict[tuple[int, int], tuple[int, ...]]:
-        """The set of each pair (smaller, larger) that is not the implied empty one, sorted."""
+        """The sets of pairs (smaller, larger), sorted, without the implied empty ones."""
         pairs = zip(self.x.tolist(), self.y.tolist(), strict=True)
         return {(min(x, y), max(x, y)): tuple(sorted(self.separating(x, y)[2])) for x, y in pairs}
 
@@ -124,7 +125,7 @@ class Side:
 
 
 def same_p_values(one: Side, two: Side, rtol: float) -> bool:
-    """Are the p-values equal up to a relative difference, of all pairs or else of those that both results know?"""
+    """Are the p-values that both results know equal up to a relative difference?"""
     known = np.ones(one.graph.shape, dtype=np.bool_)
     for side in (one, two):
         if not side.fit.p_values.complete:
@@ -133,7 +134,7 @@ def same_p_values(one: Side, two: Side, rtol: float) -> bool:
 
 
 def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: float = 0) -> tuple[Difference, ...]:
-    """Pairs that the two removed at different levels, or that one kept; by level, then by variables."""
+    """Pairs that the results removed at different levels, or only one of them removed; by level, then by variables."""
     differ = np.triu(one.level != two.level, 1)
     found = []
     for i, j in np.argwhere(differ):
@@ -152,7 +153,7 @@ def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: float
 
 
 def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: float) -> dict[str, Any]:
-    """The same test, literally as pcalg makes it, and the matrix that it inverts."""
+    """Compute the test again, by pcalg's formula, and the matrix that it inverts."""
     if C is None:
         return {}
     from pycupc.gaussian.gauss_ci_test import gaussCItest

@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Report:
-    """The two sides and how to name things; `text` writes the report."""
+    """The two sides and the names for them; `text` writes the report."""
 
     one: Side
     two: Side
@@ -149,7 +149,7 @@ class Report:
                 lines.append("The separating sets are equal, but stored in other cells ([x][y] for [y][x]).")
         if not parts["numbers of tests"]:
             for side in (one, two):
-                counts = " ".join(f"{count:.0f}" for count in np.asarray(side.fit.n_edgetests))
+                counts = " ".join(map(str, side.fit.n_edgetests))
                 lines.append(f"Tests per level in {side.name}: {counts}")
         if not parts["last level"]:
             lines.append(f"Last level: {one.fit.max_ord} in {one.name}, {two.fit.max_ord} in {two.name}.")

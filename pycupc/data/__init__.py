@@ -1,4 +1,4 @@
-"""Data: files and tables of every kind as arrays of numbers, and the example data of the package.
+"""Reading data: files and tables of many kinds as arrays of numbers, and the example data of the package.
 
 The source and licence of the example data are in README.md in this folder.
 """
@@ -18,7 +18,7 @@ __all__ = ["EXAMPLE", "EXAMPLES", "DataError", "load_example", "read_data"]
 
 #: The example data: CSV with one header line, 569 rows, 30 columns.
 EXAMPLE = Path(__file__).with_name("cell_nuclei.csv")
-#: By kind; the discrete one is a CSV of texts with one header line, 3,000 rows, 5 columns.
+#: By kind; the discrete example is a CSV of strings with one header line, 3,000 rows, 5 columns.
 EXAMPLES = {"continuous": EXAMPLE, "discrete": Path(__file__).with_name("sprinkler.csv")}
 
 
@@ -33,7 +33,7 @@ def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.D
     -------
     pandas.DataFrame
         Continuous: float64, 569 rows (images of cell samples), 30 columns (measurements of the cell nuclei). Discrete:
-        texts, 3,000 rows, 5 columns, sampled from a network whose graph is known.
+        strings, 3,000 rows, 5 columns, sampled from a Bayesian network with a known graph.
 
     References
     ----------

@@ -54,7 +54,7 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
     """The rows of a sheet of an Excel file: their numbers and cells, as text.
 
-    Left out are empty rows, and empty columns at the right.
+    Empty rows, and empty columns at the right, are left out.
     """
     try:
         import openpyxl
@@ -62,7 +62,7 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
         raise DataError(f"{source.name}: reading Excel requires openpyxl: pip install 'pycupc[excel]'") from error
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns of styles and extensions that have no values
+            warnings.simplefilter("ignore")  # openpyxl warns about styles and extensions, which hold no values
             book = openpyxl.load_workbook(BytesIO(source.content), read_only=True, data_only=True)
             names = list(book.sheetnames)
             chosen = names[0] if sheet is None and len(names) == 1 else sheet

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 from pycupc.data.readers import facts_of
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
@@ -20,10 +21,10 @@ from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 
-#: What stands in a number that is written in another form; not in a genotype (0/1, 0|1) or a range (18-25).
+#: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
-#: A column with more different texts does not look like a category.
+#: A column with more different values does not look categorical.
 MOST_LEVELS = 255
 
 
@@ -48,7 +49,7 @@ class CategoryTable:
     facts: dict[str, Any]
 
     def looks_categorical(self) -> bool:
-        """Whether at least half of the columns hold nothing like a number, and none has very many different values."""
+        """Whether at least half of the columns hold nothing like a number, and none has too many different values."""
         different = [set(column) for column in self.cells.T.tolist()]
         words = sum(not any(map(_like_a_number, values)) for values in different)
         return 2 * words >= len(different) and max(map(len, different)) <= MOST_LEVELS
@@ -71,7 +72,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     Parameters
     ----------
     path : str or Path
-        As of `read_data`.
+        As for `read_data`.
     options : ReadOptions, optional
         Without ``header="no"`` the first line holds the names.
 
@@ -140,5 +141,5 @@ def _without_missing(
     columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({some(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
+        f"{len(columns)} ({listed(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
     )

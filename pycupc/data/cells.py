@@ -1,7 +1,7 @@
 """From the cells of a table of text to numbers.
 
-`careful` is the definition: it looks at one cell after the other, and explains the first that is wrong. NumPy's parser,
-which is some ten times as fast, comes first; it is used only in a way in which it accepts no more than `careful` does.
+`careful` is the definition: it looks at one cell after the other and explains the first invalid one. NumPy's parser,
+about ten times as fast, is tried first, but only in a way in which it accepts nothing that `careful` would refuse.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from pycupc.data.errors import DataError
 from pycupc.data.text_layout import NUMBER, Layout, ReadOptions
 
 Floats = NDArray[np.float64]
-#: Rows of a table from its beginning: the number of the line, and the cells.
+#: The rows of a table from its beginning: line number and cells.
 Rows = Callable[[], Iterator[tuple[int, list[str]]]]
 
 
 class _Unusual(ValueError):
-    """A line that NumPy's parser might read in another way than `careful`."""
+    """A line that NumPy's parser might read differently from `careful`."""
 
 
 def parse(name: str, text: TextIO, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
-    """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as of `careful`."""
+    """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as in `careful`."""
     values = [float(cell) for cell in options.na if NUMBER.fullmatch(cell.strip())]
     for missing in (False, True):
         try:
@@ -48,7 +48,8 @@ def careful(name: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floa
     Raises
     ------
     DataError
-        For the first row of a wrong length, or cell that is not a finite number; it names the line and the column.
+        For the first row of wrong length or the first cell that is not a finite number; the message names line and
+        column.
     """
     width = len(layout.names)
     columns = [k for k in range(width) if k not in layout.text_columns]
@@ -87,7 +88,7 @@ def _number(cell: str, decimal: str) -> float | None:
 def _explained(
     place: str, cell: str, label: str, number: int, column: int, layout: Layout, options: ReadOptions
 ) -> str:
-    """Why a cell is not a finite number, and what to do about it."""
+    """The message for a cell that is not a finite number, with the remedy."""
     text = cell.strip()
     if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(options.decimal, ".", 1)):
         return f"{place}: infinite value {cell!r}"
@@ -134,7 +135,7 @@ def _fast(text: TextIO, delimiter: str, layout: Layout, options: ReadOptions, *,
 
 
 def _plain_lines(text: Iterable[str], delimiter: str, layout: Layout, options: ReadOptions) -> Iterator[str]:
-    """The lines of data; `_Unusual` at the first with a wrong number of cells, or quotation marks but at a row name."""
+    """The lines of data; `_Unusual` if one has the wrong number of cells, or quotation marks except at a row name."""
     width, skip = len(layout.names), layout.has_header
     row_name = re.compile(rf'"[^"]*"{re.escape(delimiter)}[^"]*')
     for line in text:

@@ -1,8 +1,8 @@
-"""Whatever holds a table of numbers, as one: (values float64 (n, p), names of the columns or None).
+"""Tables of numbers of many kinds, in one form: values float64 (n, p), and the names of the columns or None.
 
-Four protocols serve the libraries: columns, dtypes and to_numpy (pandas, polars and their relatives), the Arrow stream
+Four protocols cover most libraries: columns, dtypes and to_numpy (pandas, polars and their relatives), the Arrow stream
 (PyArrow, DuckDB, ...), DLPack (CuPy, PyTorch, JAX) and NumPy's ``__array__``. xarray, AnnData and sparse matrices need
-a step of their own before. None of these libraries is imported, unless the object comes from it.
+a conversion first. A library is imported only if the object comes from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.errors import some
+from pycupc.data.names import listed
 from pycupc.data.readers import read_table
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @runtime_checkable
 class _ToNumpy(Protocol):
-    """Asked first, since the columns of a lazy table cost time (and a warning of polars)."""
+    """Checked first, since the columns of a lazy table cost time (and a warning from polars)."""
 
     def to_numpy(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         """The values."""
@@ -47,7 +47,7 @@ class Table(Protocol):
 
 @runtime_checkable
 class _RowLabels(Protocol):
-    """A table with names of its rows: pandas."""
+    """A table with row names: a pandas DataFrame."""
 
     @property
     def index(self) -> Iterable[Any]:
@@ -56,7 +56,7 @@ class _RowLabels(Protocol):
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """What hands over its columns as an Arrow stream."""
+    """An object that offers its columns as an Arrow stream."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A capsule with the stream."""
@@ -64,7 +64,7 @@ class ArrowStream(Protocol):
 
 @runtime_checkable
 class DLPack(Protocol):
-    """An array, perhaps of another device."""
+    """An array, possibly on another device."""
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A capsule with the array."""
@@ -109,7 +109,7 @@ class SparseMatrix(Protocol):
 
 
 def observations(data: Any) -> tuple[Floats, list[str] | None]:
-    """A table of observations: rows are observations, columns variables.
+    """Convert data to a table of observations: rows are observations, columns are variables.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def observations(data: Any) -> tuple[Floats, list[str] | None]:
     Raises
     ------
     TypeError, ValueError
-        `data` is something else; the message says how to convert it.
+        `data` is of another kind; the message says how to convert it.
     """
     labels: list[str] | None = None
     if isinstance(data, (str, os.PathLike)):
@@ -163,7 +163,7 @@ def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
 
 
 def column_names(data: Any) -> list[str] | None:
-    """The names of the columns of a table in memory, None if it has none; its values are not looked at."""
+    """The names of the columns of a table in memory, None if it has none; the values are not read."""
     if isinstance(data, _ToNumpy) and isinstance(data, Table):
         return [str(name) for name in data.columns]
     return [str(name) for name in data.var_names] if isinstance(data, AnnotatedMatrix) else None
@@ -194,7 +194,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     wrong = [name for name, kind in zip(names, types, strict=True) if not NUMERIC.match(str(kind))]
     if wrong:
         raise TypeError(
-            f"{what} must be numeric, but these columns are not: {some(wrong)}. Leave them out, or convert them: "
+            f"{what} must be numeric, but these columns are not: {listed(wrong)}. Leave them out, or convert them: "
             "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars. If they are categories, use "
             "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
         )
@@ -222,7 +222,7 @@ def _from_array(data: Any, what: str) -> Floats:
     X = data if isinstance(data, np.ndarray) else _as_numpy(data, what)
     if X.dtype.names is not None:
         raise TypeError(
-            f"{what} must be a table of numbers, got records with the fields {some(X.dtype.names)}; convert them: "
+            f"{what} must be a table of numbers, got records with the fields {listed(X.dtype.names)}; convert them: "
             "pandas.DataFrame(records)"
         )
     if X.dtype.kind not in "fiub":
@@ -232,7 +232,7 @@ def _from_array(data: Any, what: str) -> Floats:
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:
-    """What is not a NumPy array, as one."""
+    """Convert an object that is not a NumPy array."""
     if data is None or isinstance(data, (bytes, set, frozenset, int, float)):
         raise _no_table(data, what)
     try:

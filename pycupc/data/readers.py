@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
 
@@ -24,7 +25,7 @@ __all__ = ["DataError", "FileTable", "ReadOptions", "read_correlation", "read_da
 
 Floats = NDArray[np.float64]
 
-#: Rows from which a first column that counts is taken to number the rows.
+#: From this number of rows on, a first column that counts is regarded as row numbers.
 COUNTING_ROWS = 3
 
 
@@ -38,7 +39,7 @@ class FileTable:
         Rows are observations, columns variables.
     labels : list of p str
     row_names : list of n str, or None
-        The column of row names, which is no part of `X`; only kept for correlation matrices.
+        The column of row names, which is not part of `X`; kept for correlation matrices only.
     layout : str
         How the file was read, in words.
     facts : dict
@@ -53,12 +54,12 @@ class FileTable:
 
 
 def read_table(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
-    """Read observations: rows are samples, columns are variables; see `read_data`.
+    """Read a table of observations: rows are observations, columns are variables; see `read_data`.
 
     Warns
     -----
     UserWarning
-        What was decided about header and row names, though it could be otherwise.
+        If the header or the row names were decided without certainty; the message says how.
     """
     options = options or ReadOptions()
     source = read_source(path)
@@ -72,7 +73,7 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
-    """Read observations: rows are samples, columns are variables.
+    """Read a table of observations: rows are observations, columns are variables.
 
     Parameters
     ----------
@@ -125,9 +126,9 @@ def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -
 
 
 def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> FileTable:
-    """The table in a file; a finite number or NaN in each cell."""
+    """The table in a file; each cell is a finite number or NaN."""
     if options.sheet is not None and source.kind != "excel":
-        raise DataError(f"{source.name}: is no Excel file, so that it has no sheet {options.sheet!r}")
+        raise DataError(f"{source.name}: is not an Excel file and has no sheet {options.sheet!r}")
     if source.kind in ("parquet", "feather"):
         return _from_arrow(source, options)
     if source.kind == "excel":
@@ -193,7 +194,7 @@ def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
 
 
 def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:
-    """A table without header whose first column counts 0, 1, 2, ..., as pandas writes the index: without it."""
+    """A table without header whose first column counts 0, 1, ..., as the index of pandas does: without that column."""
     X = table.X
     if options.index != "auto" or not table.layout.startswith("no names") or "row names" in table.layout:
         return table
@@ -229,7 +230,7 @@ def _without_missing(name: str, table: FileTable, options: ReadOptions) -> Float
     columns = [table.labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({some(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
+        f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
         "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
     )
 

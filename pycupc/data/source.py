@@ -1,4 +1,4 @@
-"""What a file, a pipe or standard input holds: its bytes, decompressed, and which kind of file they are."""
+"""The bytes of a file, a pipe or standard input, decompressed, and the kind of file that they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TABLES = (
     ((".xlsx", ".xlsm"), b"PK\x03\x04", "excel"),
 )
 
-#: What is no table that this package reads, by its first bytes, and what to do about it.
+#: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
     b"\x93NUMPY": "a NumPy array; read it with numpy.load, and pass the array to pycupc.pc",
@@ -43,7 +43,7 @@ _OTHERS = {
     b"\xfe\xff": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
 }
 
-#: Bytes that text may hold: no control characters but tab and the ends of lines.
+#: Bytes that text may contain: no control characters except tabs and line ends.
 _TEXT = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
 
 
@@ -54,14 +54,14 @@ class Source:
     Attributes
     ----------
     name : str
-        What messages call it: the path, or "standard input".
+        Name for messages: the path, or "standard input".
     ending : str
-        Ending of the name in small letters, without that of a compression: ".csv" for data.CSV.gz.
+        Ending of the name in lower case, without that of a compression: ".csv" for data.CSV.gz.
     kind : {"text", "parquet", "feather", "excel"}
     raw : bytes
-        As in the file.
+        The bytes of the file.
     content : bytes
-        Decompressed; the same object as `raw` where nothing is compressed.
+        The decompressed bytes; the same object as `raw` if the file is not compressed.
     """
 
     name: str
@@ -77,7 +77,7 @@ def read_source(path: str | PurePath) -> Source:
     Raises
     ------
     DataError
-        There is no such file, it cannot be read, or it is of a kind that holds no table this package reads.
+        There is no such file, it cannot be read, or it is not of a kind that this package reads.
     """
     if str(path) == STDIN:
         name, raw = "standard input", sys.stdin.buffer.read()
@@ -108,7 +108,7 @@ def open_text(source: Source) -> Iterator[TextIO]:
     if others:
         position = content.index(others[0])
         what = "a NUL byte" if others[0] == 0 else f"the control character 0x{others[0]:02x}"
-        raise DataError(f"{_place(source, position)}: {what}; this is no table of text, or it is damaged")
+        raise DataError(f"{_place(source, position)}: {what}; this is not a text table, or it is damaged")
     try:
         content.decode("utf-8") if not content.isascii() else None
     except UnicodeDecodeError as error:

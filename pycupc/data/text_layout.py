@@ -1,7 +1,7 @@
-"""How a table of cells is laid out: delimiter, header line and row names.
+"""The layout of a table of cells: delimiter, header line and row names.
 
-What the first rows leave open is an error that names both readings; what they make likely, but not certain, is decided
-and said in a warning. Nothing is guessed silently.
+If the first rows leave the layout open, an error names both readings. If they make one reading likely but not certain,
+it is taken and a warning says so. Nothing is guessed silently.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from pycupc.data.errors import DataError, check_names, some
+from pycupc.data.errors import DataError
+from pycupc.data.names import check_names, listed
 
 Choice = Literal["auto", "yes", "no"]
 
 #: Cells that mean "no value", whatever their case; ``na`` of `ReadOptions` adds others.
 MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "none"))
 
-#: How a number is written: in the digits 0 to 9, without separators.
+#: The form of a number: digits 0 to 9, without separators.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
 
-#: Rows that the layout is determined from.
+#: Number of rows from which the layout is determined.
 HEAD = 12
 
 _CHOICES = {
@@ -88,7 +89,7 @@ class ReadOptions:
 
     @property
     def missing_cells(self) -> frozenset[str]:
-        """The cells that mean "no value", in small letters."""
+        """The cells that mean "no value", in lower case."""
         return MISSING | {cell.strip().casefold() for cell in self.na}
 
 
@@ -100,7 +101,7 @@ class Layout:
     has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
     names: list[str]  #: the name of each column, "" for that of the row names
     text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be dropped
-    guesses: tuple[str, ...] = ()  #: what was decided though it could be otherwise, in sentences
+    guesses: tuple[str, ...] = ()  #: sentences about decisions that were likely but not certain
 
 
 def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, *, matrix: bool = False) -> Layout:
@@ -131,7 +132,7 @@ def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, 
 
 
 def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is, like the others, a name and then numbers that could not be names of columns."""
+    """Whether the first row is, like the others, a name followed by numbers that cannot be column names."""
     if len(first) < 3 or is_number(first[0]) or not all(map(is_number, first[1:])) or _distinct_whole(first[1:]):
         return False
     return all(len(row) == len(first) and row and not is_number(row[0]) for row in body)
@@ -154,11 +155,11 @@ def _numbers_are_names(
         numbered = [int(cell) for cell in names] in (list(range(len(names))), list(range(1, len(names) + 1)))
         if 2 * fractions < len(first) and not (numbered and len(names) > 3):
             raise DataError(
-                f"{name}: line 1 holds distinct whole numbers ({some(names, most=4)}), and so does the table: say "
+                f"{name}: line 1 holds distinct whole numbers ({listed(names, most=4)}), and so does the table: say "
                 "whether they are names (--header yes) or an observation (--header no)"
             )
     guesses.append(
-        f"{name}: line 1 holds whole numbers only ({some(names, most=4)}) and was read as names; if it is an "
+        f"{name}: line 1 holds whole numbers only ({listed(names, most=4)}) and was read as names; if it is an "
         "observation: --header no"
     )
     return True
@@ -171,7 +172,7 @@ def _distinct_whole(cells: Sequence[str]) -> bool:
 def _names_of_columns(
     name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice, guesses: list[str]
 ) -> tuple[list[str], bool]:
-    """Names of the columns, and whether a column of row names precedes them, where there is a header."""
+    """Names of the columns if there is a header, and whether a column of row names precedes them."""
     names = list(first)
     if index != "no" and body and len(body[0]) == len(names) + 1:
         first_column = [row[0] for row in body if row]
@@ -213,7 +214,7 @@ def rows(name: str, text: TextIO, delimiter: str, comment: str | None = None) ->
     Raises
     ------
     DataError
-        Quotation marks that do not match.
+        If quotation marks do not match.
     """
     text.seek(0)
     lines: Iterable[str] = text if comment is None else (line.partition(comment)[0] for line in text)

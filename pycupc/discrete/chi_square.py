@@ -4,8 +4,8 @@ With f(m) = m ln m, f(0) = 0,
 
     G^2 / 2 = sum f(n_ijk) - sum f(n_ik) - sum f(n_jk) + sum f(n_k)
 
-where f is needed for whole numbers 0 .. n only. In fixed point its sum is exact, whatever the order of the additions,
-so that all engines agree. Source: tests/CONTRACT.md, section 12.
+where f is needed only for whole numbers 0 .. n. In fixed point the sum is exact in any order of the additions, so that
+all engines agree. Source: tests/CONTRACT.md, section 12.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Entropy(NamedTuple):
     unit : float
         A power of 2.
     band : float
-        Two ways of computing G^2, in fixed point and in floating point as pcalg does, differ by less.
+        Bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it.
     """
 
     f: NDArray[np.int64]
@@ -50,9 +50,9 @@ def entropy(n: int) -> Entropy:
 
 
 def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
-    """Largest G^2 that is judged independent, float64 (most + 1,), by degrees of freedom; entry 0 is not used.
+    """Largest G^2 that is judged independent, float64 (most + 1,), by degrees of freedom; entry 0 is unused.
 
-    There are none for an alpha so close to 1 that rounding decides which p-values reach it.
+    Empty for an alpha so close to 1 that rounding decides which p-values reach it.
     """
     if alpha > 1 - 1e-6:
         return np.zeros(1)
@@ -65,7 +65,7 @@ def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
 
 @part
 def upper_tail(g2, df):
-    """P(chi-square with df degrees of freedom > g2), by its finite series; df a whole number from 1 on.
+    """P(chi-square with df degrees of freedom > g2), by its finite series; df a whole number >= 1.
 
     With h = g2 / 2 and a = 0 or 1/2 for even and odd df, it is the sum of h^(i + a) e^-h / Gamma(i + a + 1) over
     i = 0 .. (df - 2) / 2 - a, and for odd df erfc(sqrt(h)) as well (Abramowitz and Stegun, 26.4.4 and 26.4.5). The sum

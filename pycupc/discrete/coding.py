@@ -44,7 +44,7 @@ def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...
 
 
 def _categories(cells: list[Any], name: str) -> tuple[tuple[Any, ...], list[int]]:
-    """The different values of a column, in their order, and the number of each cell's."""
+    """The different values of a column, sorted, and the code of each cell."""
     missing = sum(cell is None or cell != cell for cell in cells)
     if missing:
         raise ValueError(f"data must be complete; {missing} missing values in {name}")

@@ -1,4 +1,4 @@
-"""Contingency tables counted and tested in compiled code: what the engines and the orientation build their tests from.
+"""Contingency tables, counted and tested in compiled code: the basis of the tests of the engines and the orientation.
 
 For a variable x and a set S, the configuration of (x, S) of every observation is one number, shared by all tests of x
 given S. A table counts the pairs (configuration, code of y).
@@ -21,11 +21,12 @@ from pycupc.discrete.suffstat import DiscreteSuffStat
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-#: Copies of a table that are counted side by side, so that an observation need not wait for the one before it.
+#: Number of copies of a table that are counted side by side, so that an observation need not wait for the one before
+#: it.
 COPIES = 4
 
-#: Below, the p-value is computed from the sum in floating point: near 0, where the p-value rises like the root of G^2,
-#: that is more accurate, and 0 where x and y are independent exactly.
+#: Below this G^2, the p-value is computed from the sum in floating point: near 0, where the p-value rises like the root
+#: of G^2, that is more accurate, and 0 where x and y are independent exactly.
 SMALL = 1.0
 
 
@@ -70,7 +71,7 @@ class Counting(NamedTuple):
 
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
-    """The data of a run."""
+    """Prepare the data of a run."""
     of = entropy(suff.n)
     cutoff = cutoffs(alpha, suff.n // OBSERVATIONS_PER_DF)
     return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), suff.adaptDF, bool(quirks))
@@ -97,7 +98,7 @@ def configurations(levels, S, size, most):
 
 @part
 def is_tested(data, x, y, size, q):
-    """Whether there are enough observations for a test given q configurations of a set of this size."""
+    """Whether there are enough observations for a test, given q configurations of a set of this size."""
     df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
     made = not (data.quirks and size > LARGEST_SET_OF_DISCITEST)
     return made and data.codes.shape[1] >= OBSERVATIONS_PER_DF * df
@@ -189,7 +190,7 @@ def statistic_in_floats(data, x, y, q, counting):
 
 @part
 def degrees_of_freedom(data, x, y, size, q, empty):
-    """Of the test, lowered by the number of empty cells where that is asked for."""
+    """The degrees of freedom of a test, lowered by the number of empty cells if `data.adapt`."""
     df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
     if data.adapt and size > 0:
         if data.quirks:

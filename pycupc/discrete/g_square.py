@@ -1,6 +1,6 @@
 """pcalg's tests of discrete data, written out literally: contingency tables, their G^2, and its p-value.
 
-In NumPy, and slow. The reference engine and single questions use them; the other engines do not.
+They use NumPy and are slow. The reference engine and single tests use them; the other engines do not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Codes = NDArray[np.integer[Any]]
 
 #: A test needs this many observations per degree of freedom, or it counts as independence.
 OBSERVATIONS_PER_DF = 10
-#: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls everything independent.
+#: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls all variables independent.
 LARGEST_SET_OF_DISCITEST = 4
 
 
@@ -76,7 +76,7 @@ def disCItest(
     Parameters
     ----------
     x, y, S, quirks
-        As of `gSquareDis`.
+        As for `gSquareDis`.
     suffStat : DiscreteSuffStat or mapping with keys "dm", "adaptDF" and optionally "nlev"
 
     Returns
@@ -141,7 +141,7 @@ def g_square(tables: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class DiscreteTest:
-    """The G^2 test: its data, whether it is `binCItest`, and whether it answers as pcalg does, faults included."""
+    """The G^2 test: its data, whether it is `binCItest`, and whether it reproduces pcalg's faults."""
 
     suff_stat: DiscreteSuffStat
     binary: bool
@@ -154,13 +154,13 @@ class DiscreteTest:
         return disCItest(x, y, S, self.suff_stat, quirks=self.quirks)
 
     def note(self, n_edgetests: Sequence[int]) -> str:
-        """Where pcalg's answer could differ from that of the other value of `quirks`, after a run; empty if nowhere."""
+        """After a run: a note on how the answers for the two values of `quirks` may differ; empty if they cannot."""
         if self.binary:
             return ""
         where = []
         levels, at_least = list(n_edgetests), OBSERVATIONS_PER_DF * 2 ** (LARGEST_SET_OF_DISCITEST + 1)
         if any(levels[LARGEST_SET_OF_DISCITEST + 1 :]) and self.suff_stat.n >= at_least:
-            where.append("which calls everything independent given 5 or more variables")
+            where.append("which calls all variables independent given 5 or more others")
         if self.suff_stat.adaptDF and (self.suff_stat.nlev > 2).any() and any(levels[1:]):
             where.append("whose adaptDF raises the degrees of freedom given variables with more than 2 levels")
         if not where:

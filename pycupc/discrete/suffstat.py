@@ -1,4 +1,4 @@
-"""What a test of discrete data needs: codes, the number of levels of each variable, and adaptDF."""
+"""The data of a test of discrete variables: codes, the number of levels of each variable, and adaptDF."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.names import check_labels, listed
 from pycupc.discrete.coding import code_table, values_of
 
-#: A code takes a byte.
+#: Largest number of levels: a code is stored in one byte.
 MOST_LEVELS = 255
 
 
@@ -72,7 +72,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
 
     @classmethod
     def from_data(cls, data: Any, labels: Sequence[str] | None = None, *, adaptDF: bool = False) -> DiscreteSuffStat:
-        """Code a table of categories: the different values of each column, in their order, become 0, 1, ....
+        """Code a table of categories: the different values of each column, sorted, become 0, 1, ....
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
         return out
 
     def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:
-        """Some of the observations, int64 (k,), with the numbers of levels of all of them."""
+        """The observations in `rows`, int64 (k,), with the numbers of levels of the whole table."""
         out = type(self).__new__(type(self))
         out.__dict__ |= self.__dict__
         out.codes = np.ascontiguousarray(self.codes[:, rows])
@@ -143,12 +143,12 @@ class DiscreteSuffStat(Mapping[str, Any]):
 def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuffStat:
     """Accept what `pc` and `skeleton` accept for discrete data: DiscreteSuffStat, or a mapping with dm and adaptDF.
 
-    Messages call it `name`.
+    `name` is its name in messages.
 
     Raises
     ------
     TypeError, ValueError
-        If it is something else or lacks an entry.
+        If it is of another kind or lacks an entry.
     """
     if isinstance(suffStat, DiscreteSuffStat):
         return suffStat
@@ -179,7 +179,7 @@ def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int
             "(gaussCItest), or cut it into intervals",
         )
     codes = values.astype(np.int64)
-    _refuse((codes < 0).any(axis=0), names, "dm must hold codes from 0 on; negative ones in {}")
+    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {}")
     return codes
 
 
@@ -212,4 +212,4 @@ def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
     """Raise ValueError with the names of the columns that are wrong."""
     columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
     if columns:
-        raise ValueError(message.format(some(columns)))
+        raise ValueError(message.format(listed(columns)))

@@ -24,37 +24,37 @@ ProgressHook = Callable[[int, int, int, int], None]
 
 
 class EngineError(RuntimeError):
-    """An engine cannot run here: no device, no driver, not enough memory, a kernel that failed."""
+    """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
 @dataclass(frozen=True)
 class LevelResult:
     """What one level did.
 
+    x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
+
     Attributes
     ----------
     level : int
-    x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
-
     x, y : int32 (m,)
-        Ordered pair whose test separated the edge: x < y on side A, x > y on side B; sorted by (x, y). Empty at level
-        0, whose removals the graph implies, but for those of side B, which a user's asymmetric test may make.
+        Ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At level 0, whose
+        removals on side A follow from the graph, only those on side B, which a user's asymmetric test may cause.
     S : int32 (m, level)
         Separating sets, each ascending.
     r : float64 (m,)
-        Canonical partial correlation of the separating test.
+        Canonical partial correlations of the separating tests.
     n_tests : int
-        pcalg's ``n.edgetests`` of this level.
+        pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
     n_removed : int
         Edges removed, level 0 included.
     n_careful : int
-        Doubtful tests, which the canonical formula decided.
+        Number of doubtful tests, which the canonical formula decided.
     more : bool
         A visited pair had more than `level` candidates: pcalg runs another level.
     n_made : int
-        Tests made, where bounds answered the others of `n_tests`; -1 for all of them.
+        Number of tests made, if bounds answered the others of `n_tests`; -1 if all were made.
     n_bounds : int
-        Bounds evaluated.
+        Number of bounds evaluated.
     """
 
     level: int
@@ -79,8 +79,8 @@ class Engine(ABC):
     ----------
     name : str
     side_by_side : int
-        Runs on large data that are worth making at the same time, in threads, each with an engine of its own: more than
-        one where Python and a device wait for each other.
+        Number of runs on large data that should be made at the same time, each in a thread with its own engine: more
+        than one if Python and a device would otherwise wait for each other.
     """
 
     name: str
@@ -97,14 +97,14 @@ class Engine(ABC):
     ) -> None:
         """`start` with correlations that have been checked (`SuffStat.check`).
 
-        An engine with a device of its own computes those of data there.
+        An engine with its own device computes correlations of data there.
         """
         data.check(self.inspect(data.C), names)
         self.start(data.C, data.n, gaps=gaps, fixed=fixed, progress=progress)
 
     @abstractmethod
     def inspect(self, C: Floats) -> MatrixFacts:
-        """Look over C once (on the device when there is one) for NaN, asymmetry and values beyond +-1."""
+        """Inspect C once (on the device, if there is one) for NaN, asymmetry and values beyond +-1."""
 
     @abstractmethod
     def start(
@@ -123,8 +123,8 @@ class Engine(ABC):
     ) -> None:
         """As `start`, for the G^2 tests of discrete data.
 
-        Its levels have no cutoff on |r|, and where Gaussian tests have |z|, `edges` has minus the largest p-value, and
-        `LevelResult.r` the p-value of the separating test.
+        Its levels have no cutoff on |r|. In place of the |z| of Gaussian tests, `edges` returns minus the largest
+        p-value, and `LevelResult.r` holds the p-value of the separating test.
 
         Raises
         ------
@@ -134,13 +134,14 @@ class Engine(ABC):
         raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
 
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
-        """Say before `take` which levels will be asked for while `LevelResult.more`, and with which cutoffs.
+        """Announce before `take` the levels that will be requested as long as `LevelResult.more`, with their cutoffs.
 
-        `cutoffs` gives None for a level that will not be. An engine may begin a level before it is asked for.
+        `cutoffs` returns None for a level that will not be requested. An engine may begin a level before it is
+        requested.
         """
 
     def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
-        """Compile what `level` needs and this machine has not compiled before, and log that it takes place."""
+        """Compile what `level` needs and this machine has not compiled before, and log that."""
 
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:
@@ -151,16 +152,16 @@ class Engine(ABC):
 
     @abstractmethod
     def degrees(self) -> NDArray[np.int64]:
-        """Number of neighbours of each variable now, int64 (p,)."""
+        """Current number of neighbours of each variable, int64 (p,)."""
 
     @abstractmethod
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left (x < y, sorted by (x, y)) and the smallest |z| of all tests of each; inf where never tested."""
 
     def unfinished_z(self) -> Callable[[], Floats] | None:
-        """None where `edges` has the smallest |z| of all tests; else what computes it, in the order of `edges`.
+        """None if `edges` has the smallest |z| of all tests; else a function that computes it, in the order of `edges`.
 
-        An engine that answers tests without making them may know an upper bound only. The function may be called after
+        An engine that answers tests without making them may know only an upper bound. The function may be called after
         `close`.
         """
         return None

@@ -1,4 +1,4 @@
-"""The reference engine: PC-stable as one reads it, in plain Python. Slow; the oracle of the tests.
+"""The reference engine: a literal PC-stable in plain Python. It is slow, and the oracle of the tests.
 
 It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (tests/CONTRACT.md, section 1). With the
 Gaussian test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks:
@@ -25,14 +25,14 @@ IndepTest = Callable[[int, int, Sequence[int], Any], float]
 
 
 class ReferenceEngine(Engine):
-    """One pair after the other.
+    """The literal algorithm, one pair after the other.
 
     Parameters
     ----------
     indep_test : callable (x, y, S, suffStat) -> p, optional
         Any conditional-independence test; the Gaussian one by default.
     suff_stat : any
-        Handed to `indep_test`.
+        Passed to `indep_test`.
     alpha : float
         Significance level, for `indep_test`.
     NAdelete : bool
@@ -73,7 +73,7 @@ class ReferenceEngine(Engine):
         fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        """As `Engine.start`; with an `indep_test` C is only asked for its shape and may be any (p, p) array."""
+        """As `Engine.start`; with an `indep_test`, only the shape of C is used, so it may be any (p, p) array."""
         p = len(C)
         self._C, self._n, self._progress = C, n, progress
         self._graph = ~np.eye(p, dtype=bool)
@@ -81,7 +81,7 @@ class ReferenceEngine(Engine):
             self._graph &= ~gaps
         self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed
         self._z_min = np.full((p, p), math.inf)
-        self._p_max = np.full((p, p), -math.inf)  # of ordered pairs, as pcalg keeps it
+        self._p_max = np.full((p, p), -math.inf)  # for ordered pairs, as in pcalg
 
     def degrees(self) -> NDArray[np.int64]:
         return np.asarray(self._graph.sum(axis=1), dtype=np.int64)
@@ -99,9 +99,9 @@ class ReferenceEngine(Engine):
     def _first_separating(
         self, x: int, y: int, sets: Iterator[tuple[int, ...]], cutoff: float
     ) -> tuple[int, tuple[int, ...] | None, float]:
-        """Tests made, the first of the sets that separates the pair, and the partial correlation given it.
+        """The number of tests, the first of the sets that separates the pair, and the partial correlation given it.
 
-        Gaussian tests are computed a few at a time, of which those after the first that separates do not count.
+        Gaussian tests are computed a few at a time; those after the first that separates are not counted.
         """
         n_tests, at_once = 0, 4
         while some := list(islice(sets, at_once if self._test is None else 1)):
@@ -114,7 +114,7 @@ class ReferenceEngine(Engine):
         return n_tests, None, math.nan
 
     def _run_tests(self, x: int, y: int, sets: list[tuple[int, ...]], cutoff: float) -> tuple[Sequence[int], Floats]:
-        """Which of the sets separate the pair, and the partial correlations (NaN with an `indep_test`: one set)."""
+        """Which of the sets separate the pair, and the partial correlations (with an `indep_test` one set, and NaN)."""
         if self._test is None:
             r = partial_correlations(self._C, x, y, sets)
             independent = np.flatnonzero(np.abs(r) <= cutoff).tolist()

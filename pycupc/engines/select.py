@@ -1,4 +1,4 @@
-"""The choice of the engine: by its name, or by what is expected to be fastest."""
+"""The choice of the engine: by name, or the one that is expected to be fastest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pycupc.machine import gpu_works
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 
-#: Below this number of variables a run takes milliseconds on a CPU, less than the start of a GPU.
+#: Below this number of variables, a run takes milliseconds on a CPU, less than starting a GPU.
 GPU_PAYS_FROM = 500
 
 #: The algorithm of each GPU engine, as `GpuEngine` names it.
 _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", "cupc-e": "cupc-e", "cupc-s": "cupc-s"}
 
-#: The engines that take each of the engine_options. "auto" takes those of "gpu", which it may choose.
+#: The engines that accept each of the engine_options. "auto" accepts those of "gpu", which it may choose.
 _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
 _TAKEN_BY = {
     "device": _EVERY_GPU,
@@ -31,12 +31,12 @@ _TAKEN_BY = {
 def make_engine(
     engine: str | Engine, p: int, *, numCores: int | None = None, options: Mapping[str, Any] | None = None
 ) -> tuple[Engine, str]:
-    """The engine for `p` variables, and a sentence on why it was chosen.
+    """The engine for `p` variables, and a note on why it was chosen.
 
     Parameters
     ----------
     engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine
-        "schur", the name of its algorithm, is an alias of "gpu". "auto" is the GPU if it works and there are at least
+        "schur", the name of its algorithm, is an alias for "gpu". "auto" is the GPU if it works and there are at least
         `GPU_PAYS_FROM` variables, else the CPU.
     p : int
         Number of variables.
@@ -44,8 +44,8 @@ def make_engine(
         Threads of the cpu engine; all cores by default.
     options : mapping, optional
         Keyword arguments of the engine: pruning (cpu, gpu and "auto"), device (every GPU engine and "auto"), beta and
-        gamma (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the sentence names the options that were
-        not used.
+        gamma (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the note names the options that were not
+        used.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def make_engine(
     ValueError
         There is no such engine, or it does not take one of the options.
     EngineError
-        A GPU engine was requested by name and cannot run; no other engine takes its place silently.
+        A GPU engine was requested by name and cannot run; no other engine silently replaces it.
     """
     options = dict(options or {})
     if isinstance(engine, Engine):

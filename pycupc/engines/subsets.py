@@ -1,16 +1,26 @@
-"""How many conditioning sets there are: binomial coefficients, exact in Python and saturated in tables of 64 bits."""
+"""How many conditioning sets there are: binomial coefficients, exact in Python and saturated in tables of 64 bits.
+
+A row of a level is wide if its sets are too many to be numbered in 64 bits. Ranks in such a row are Python integers.
+"""
 
 from __future__ import annotations
 
-from math import comb
+from collections.abc import Sequence
+from math import comb, log10
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.engines.base import EngineError
+
 Counts = NDArray[np.int64]
 
-#: Ranks are signed 64-bit integers; a level with a row beyond this cannot be enumerated by any machine.
+#: What a saturated table holds.
 MAX_RANK = 2**63 - 1
+#: Tables are exact below this. No machine tries so many sets one by one.
+TOO_MANY = 2**62
+#: Rows with so many conditioning sets are wide.
+WIDE = TOO_MANY
 
 
 def binomial_table(d: int, size: int) -> Counts:
@@ -18,9 +28,66 @@ def binomial_table(d: int, size: int) -> Counts:
     table = np.zeros((d + 1, size + 1), dtype=np.int64)
     table[:, 0] = 1
     for j in range(1, size + 1):  # C(i, j) = C(0, j-1) + ... + C(i-1, j-1)
-        too_large = np.cumsum(table[:-1, j - 1].astype(np.float64)) >= 2.0**62
+        too_large = np.cumsum(table[:-1, j - 1].astype(np.float64)) >= float(TOO_MANY)
         table[1:, j] = np.where(too_large, MAX_RANK, np.cumsum(table[:-1, j - 1]))
     return table
+
+
+def is_wide(d: int, level: int) -> bool:
+    """Whether a row with d neighbours is wide at a level."""
+    return _most_numbered(d, level) >= WIDE
+
+
+def are_too_many(degrees: Counts, level: int) -> NDArray[np.bool_]:
+    """Which rows with so many neighbours cannot be enumerated, bool (p,)."""
+    kinds, row = np.unique(degrees, return_inverse=True)
+    too_many = np.array([_most_numbered(d, level) >= TOO_MANY for d in kinds.tolist()], dtype=np.bool_)
+    return too_many[row]
+
+
+def _most_numbered(d: int, level: int) -> int:
+    """The number of conditioning sets of a row with d neighbours, or of their prefixes of all members but the last."""
+    n = max(d - 1, 0)
+    return max(comb(n, level), comb(n, level - 1)) if n >= level else 0
+
+
+def refusal(x: int, d: int, level: int, why: str) -> EngineError:
+    """The error for variable x with d neighbours, whose conditioning sets are too many to be tried one by one."""
+    return EngineError(
+        f"level {level} cannot be run: variable {x} has {d} neighbours and so about 10^{log10(comb(d - 1, level)):.0f} "
+        f"conditioning sets of size {level}, too many to try one by one, and {why}; take a smaller alpha, or set m_max "
+        f"to {level - 1} or less"
+    )
+
+
+def about(n: int, size: int) -> float:
+    """C(n, size), as far as floating-point numbers go."""
+    return float(min(comb(max(n, 0), size), 10**300))
+
+
+def exact_rank(members: Sequence[int], n: int) -> int:
+    """Lexicographic rank of ascending members among the subsets of range(n) of that size, a Python integer."""
+    size = len(members)
+    return comb(n, size) - 1 - sum(comb(n - 1 - member, size - i) for i, member in enumerate(members))
+
+
+def exact_members(rank: int, n: int, size: int) -> list[int]:
+    """The subset of range(n) with `size` members that has this rank, ascending; the inverse of `exact_rank`."""
+    members: list[int] = []
+    member = 0
+    while len(members) < size:
+        with_member = comb(n - 1 - member, size - len(members) - 1)
+        if rank < with_member:
+            members.append(member)
+        else:
+            rank -= with_member
+        member += 1
+    return members
+
+
+def exact_sum(counts: Counts) -> int:
+    """The sum of int64 numbers >= 0, a Python integer."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
 def level_tests(degrees: Counts, targets: Counts, level: int) -> int:

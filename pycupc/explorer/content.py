@@ -1,4 +1,4 @@
-"""What a page of the explorer shows: a graph, or a part of it, and the evidence for and against its edges."""
+"""The content of an explorer page: a graph, or a part of it, and the evidence for and against its edges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
-#: Most tests that are made again for a page, to find the weakest of each edge; a few tenths of a second.
+#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
 MAX_TESTS = 40_000
 #: Most variables for which a page holds the correlations of all pairs.
 MAX_CORRELATIONS = 800
@@ -36,7 +36,7 @@ class RemovedPairs:
     members : int (sum of level,)
         All sets, one after the other; they may name variables that the page does not draw.
     r, p : float (k,) or None
-        Partial correlation, or, where that is not known, p-value.
+        Partial correlation, or p-value if the correlation is not known.
     complete_from : int
         Every pair of the page that was removed at this level or a later one is listed; 1: all are.
     """
@@ -52,7 +52,7 @@ class RemovedPairs:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """All that a page shows. Variables are numbered 0, 1, ... as the page draws them.
+    """The content of a page. Variables are numbered 0, 1, ... in the order in which the page draws them.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Content:
     graph : SparseGraph
         The variables and edges that are drawn.
     labels : sequence of str
-        Of these variables, followed by those that only separating sets name.
+        Labels of these variables, followed by those of variables that occur only in separating sets.
     degree : int (p,)
         Number of neighbours in the whole result.
     edge_p : float (m,)
@@ -69,12 +69,12 @@ class Content:
     edge_r : float (m,) or None
         Correlation of its ends.
     edge_tests : float (m,)
-        How many tests it survived.
+        Number of tests that each edge survived.
     edge_level : int (m,)
-        The highest level of them.
+        The highest level of these tests.
     weakest : sequence of m (sequence, float) or None
-        The set and the partial correlation of the test with the largest p-value; None or empty where that was not
-        looked for.
+        The set and the partial correlation of the test with the largest p-value; None or empty if it was not
+        determined.
     reasons : sequence of m sequences
         What set its arrowheads: each [rule, variable, ...].
     stability : float (m,) or None
@@ -88,9 +88,9 @@ class Content:
         Largest |r| judged independent, for each level; None where every r is.
     n, alpha : float or None
     edges_left_out : int
-        Edges among the variables of the page that it does not hold.
+        Number of edges among the variables of the page that are left out.
     start : int or None
-        Variable whose neighbourhood is shown first.
+        The variable whose neighbourhood is shown first.
     """
 
     title: str

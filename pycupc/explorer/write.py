@@ -1,4 +1,4 @@
-"""Turns a `Content` into one HTML file that holds everything it needs."""
+"""Turn a `Content` into one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pycupc.explorer.content import Content
 from pycupc.plotting.layout import layout
+from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import DIRECTED
 
 _FOLDER = Path(__file__).parent / "page"
@@ -57,18 +58,18 @@ def page(content: Content) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a Content-Security-Policy names an inline script or style."""
+    """The hash by which a Content-Security-Policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def _json(value: dict[str, Any]) -> str:
-    """JSON in ASCII whose text cannot end the element of HTML that holds it."""
+    """JSON in ASCII that cannot end the HTML element that holds it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """An array for JavaScript: whole numbers in the smallest type that holds them, others as they are."""
+    """An array for JavaScript: whole numbers in the smallest type that holds them, other numbers unchanged."""
     if values is None:
         return None
     if values.dtype.kind in "iu":
@@ -83,15 +84,17 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
 
 
 def _positions(content: Content) -> NDArray[np.float64]:
-    """Where the variables lie in the picture of the whole graph, float64 (p, 2)."""
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     graph = content.graph
+    if not graph.p:
+        return np.zeros((0, 2))
+    if graph.p > MAX_ROOMY:
+        return place_dots(graph)[0]
     tail, head, kind = graph.edge_list()
     sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    small = graph.p <= MAX_ROOMY
-    if small:  # room for every label beside its dot
-        sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]
-        sizes[:, 1] += 0.15
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8 if small else 0.5) if graph.p else np.zeros((0, 2))
+    sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]  # for labels beside the dots
+    sizes[:, 1] += 0.15
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
 
 
 def _data(content: Content) -> dict[str, Any]:

@@ -6,6 +6,6 @@
     partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
     gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally
 
-A second family of tests (G^2 tests of discrete data) becomes a sibling of this package: its own sufficient statistic
-and its own test, run by the engines over the same graph between levels.
+The G^2 tests of discrete data are a sibling of this package (`pycupc.discrete`), with their own sufficient statistic
+and test; the engines run them over the same graph between levels.
 """

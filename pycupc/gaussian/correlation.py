@@ -11,12 +11,12 @@ A column of very large or very small numbers is scaled by a power of two before,
 r_ij depends on the columns i and j alone: not on where they stand, on the number of threads, on the memory layout of
 the table, nor on the engine, the processor or the GPU. So a permutation of the columns permutes the matrix exactly, and
 exact copies of a column have exactly the same correlations, with each other exactly 1 (in floating point, too,
-sqrt(S S) is S). The answer of the PC algorithm needs this: whether a variable has a copy decides which tests are
-singular. The matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on
-where they stand.
+sqrt(S S) is S). The PC algorithm depends on this: whether a variable has a copy decides which tests are singular. The
+matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on where they
+stand.
 
-`correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. It is
-therefore of no consequence where a matrix was computed, or whether it is computed twice.
+`correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. So it does
+not matter where a matrix is computed, or whether it is computed twice.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Progress = Callable[[int, int], None]
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
-#: Multiplications below which threads take longer to start than to work.
+#: Below this number of multiplications, starting threads takes longer than the work.
 INLINE_WORK = 1 << 24
-#: Rows that tell most columns from each other.
+#: Rows whose values distinguish most columns from each other.
 FEW = 8
 #: Calls per thread, so that all end at about the same time.
 CALLS_PER_THREAD = 16
@@ -47,7 +47,7 @@ Item = TypeVar("Item")
 
 
 class CorrelationEngine(Protocol):
-    """An engine with a device, which computes correlations there."""
+    """An engine that computes correlations on its own device."""
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation`."""
@@ -70,7 +70,7 @@ def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
 
     Notes
     -----
-    Beside the result, memory is taken for one copy of the table. Agrees with R's ``cor`` to rounding.
+    Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
     """
     from pycupc.compiled import announced  # Numba, which takes a while to import
     from pycupc.gaussian.pairwise import Blocks
@@ -144,7 +144,7 @@ def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
 
 
 def _in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> Iterator[Item]:
-    """Call `work` for each item and yield the items in order as they are done; Ctrl-C stops soon."""
+    """Call `work` for each item in threads and yield the items in order as they finish; Ctrl-C takes effect soon."""
     if threads == 1:
         for item in items:
             work(item)

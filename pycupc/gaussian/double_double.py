@@ -18,7 +18,7 @@ SPLITTER = 134217729.0
 
 @part
 def two_sum(a, b):
-    """A + b."""
+    """The sum a + b."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -26,14 +26,14 @@ def two_sum(a, b):
 
 @part
 def normalised(a, b):
-    """A + b, where b is small beside a."""
+    """The sum a + b, where |b| is small compared with |a|."""
     s = a + b
     return s, b - (s - a)
 
 
 @part
 def two_product(a, b):
-    """A times b."""
+    """The product a b."""
     p = a * b
     t, u = SPLITTER * a, SPLITTER * b
     a1, b1 = t - (t - a), u - (u - b)
@@ -43,28 +43,28 @@ def two_product(a, b):
 
 @part
 def plus(a, b):
-    """A + b of two pairs."""
+    """The sum a + b of two pairs."""
     s, e = two_sum(a[0], b[0])
     return normalised(s, e + (a[1] + b[1]))
 
 
 @part
 def minus(a, b):
-    """A - b of two pairs."""
+    """The difference a - b of two pairs."""
     s, e = two_sum(a[0], -b[0])
     return normalised(s, e + (a[1] - b[1]))
 
 
 @part
 def times(a, b):
-    """A times b of two pairs."""
+    """The product a b of two pairs."""
     p, e = two_product(a[0], b[0])
     return normalised(p, e + (a[0] * b[1] + a[1] * b[0]))
 
 
 @part
 def over(a, b):
-    """A / b of two pairs."""
+    """The quotient a / b of two pairs."""
     q = a[0] / b[0]
     rest = minus(a, times((q, 0.0), b))
     return normalised(q, rest[0] / b[0])

@@ -88,7 +88,7 @@ def _rotate(A, i, j, m):
 
 @part
 def _by_pseudoinverse(m, A):
-    """R from the pseudoinverse by cyclic Jacobi rotations.
+    """The correlation r from the pseudoinverse, by cyclic Jacobi rotations.
 
     Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1.
     """

@@ -26,14 +26,14 @@ PIVOT_FLOOR = 1e-9
 CUTOFF_BAND = 1e-5
 
 #: Where a pivot is not above this the canonical formula computes in double-double (`exact`): float64 would lose half of
-#: its digits. It is above the floor of the fast tests, so that nobody decides a worse-conditioned test in float64.
+#: its digits. It is above the floor of the fast tests, so that no engine decides a worse-conditioned test in float64.
 EXACT_PIVOT = 1e-7
 
 #: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).
 EPS = 2.220446049250313e-16
 
 
-#: Numbers of p-values that are quicker computed one by one than SciPy is imported.
+#: Up to this many p-values, computing them one by one is faster than importing SciPy.
 _FEW = 100_000
 
 

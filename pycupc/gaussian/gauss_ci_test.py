@@ -1,7 +1,7 @@
 """pcalg's ``gaussCItest``, written out literally: the pseudoinverse of the correlation matrix of x, y and S.
 
-In NumPy, and slow; ill-conditioned matrices, where float64 would decide by its rounding, in decimal arithmetic of 50
-digits. The reference engine and the comparison of two results use it; the other engines do not.
+It uses NumPy and is slow; for ill-conditioned matrices, where rounding in float64 would decide, it uses decimal
+arithmetic with 50 digits. The reference engine and the comparison of two results use it; the other engines do not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[
             index = np.empty((len(S), size + 2), dtype=np.intp)
             index[:, 0], index[:, 1], index[:, 2:] = x, y, S
             sub = C[index[:, :, None], index[:, None, :]]
-            sub[~np.isfinite(sub).all(axis=(1, 2))] = 0.0  # without a singular value, so that r is NaN
+            sub[~np.isfinite(sub).all(axis=(1, 2))] = 0.0  # then no singular value is kept, and r is NaN
             u, sv, vt = np.linalg.svd(sub)
             keep = sv > (size + 2) * sv[:, :1] * EPS
             P = u[:, :2] @ np.where(keep[:, :, None], vt[:, :, :2] / sv[:, :, None], 0.0)

@@ -1,17 +1,18 @@
 """The canonical formula: the one definition of a partial correlation by which every engine decides a doubtful test.
 
-Fast tests differ in rounding from engine to engine. So an engine lets its fast test decide only where rounding cannot
-matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`), and takes the canonical formula otherwise and for the r of
-every removal. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the CUDA
-twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose halves
-differ in the last bit gives a symmetric matrix.
+Fast tests differ in rounding from engine to engine. Therefore an engine lets its fast test decide only where rounding
+cannot matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`). Otherwise, and for the r of every removal, it takes the
+canonical formula. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the
+CUDA twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
+halves differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what
                  exact arithmetic gives, in double-double (`exact`; tests/CONTRACT.md, section 11)
 
-What follows elimination takes long to compile and is seldom needed. So compiled code that tests (the walks) has only
-`given_several` in it, which calls the rest by its address, once `careful_address` has compiled or loaded it.
+The code for sets whose elimination is not sound takes long to compile and is seldom needed. Compiled code that makes
+tests (the walks) therefore contains only `given_several`, which calls that code by its address, once `careful_address`
+has compiled or loaded it.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _one_at_a_time = threading.Lock()
 
 
 def canonical_space(size: int) -> NDArray[np.float64]:
-    """What the canonical formula writes to, for sets of up to `size` members: float64 (2 size + 8, size + 4)."""
+    """Work space of the canonical formula for sets of up to `size` members: float64 (2 size + 8, size + 4)."""
     return np.empty((2 * size + 8, size + 4))
 
 
 @copied_part
 def clipped(r):
-    """R within +-R_MAX, 0 for NaN."""
+    """The correlation r within +-R_MAX, 0 for NaN."""
     if r > R_MAX:
         return R_MAX
     if r < -R_MAX:
@@ -79,7 +80,7 @@ def eliminated(C, nodes, size, A):
 def given_several(C, nodes, size, A, careful):
     """`partial_correlation` for a conditioning set with two or more members.
 
-    NaN where that takes the code at the address `careful` (`careful_address`) and this is 0.
+    NaN where the code at the address `careful` (see `careful_address`) is needed and this address is 0.
     """
     r = eliminated(C, nodes, size, A)
     if r != r and careful != 0:

@@ -1,4 +1,4 @@
-"""What a Gaussian conditional-independence test needs to know of the data: correlations and sample size."""
+"""The sufficient statistic of the Gaussian conditional-independence test: correlations and sample size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels, some
+from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
@@ -59,19 +59,19 @@ class SuffStat:
     Attributes
     ----------
     C : float64 (p, p)
-        The correlations. Those of data (`from_data`) are computed when somebody asks for them; from then on every
-        engine uses that array, before it computes the same numbers itself, where it keeps its state.
+        The correlations. After `from_data` they are computed on first access; from then on every engine uses this
+        array. Before that, an engine computes the same numbers itself, on its own device.
     n : float
     p : int
     labels : tuple of str, or None
     data : float64 (n, p), or None
-        The observations, as long as `C` has not been asked for; None where `C` was given.
+        The observations, until `C` is accessed for the first time; None from then on, or if `C` was given.
 
     Raises
     ------
     TypeError, ValueError
-        If `C` is not a numeric square matrix with p >= 2, `n` is not a finite number from 1 on, or `labels` do not fit.
-        Symmetry, range and diagonal are checked when a run starts, on the engine that runs it.
+        If `C` is not a numeric square matrix with p >= 2, `n` is not finite and at least 1, or `labels` do not fit.
+        Symmetry, range and diagonal are checked when a run starts, by its engine.
     """
 
     def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
@@ -103,7 +103,10 @@ class SuffStat:
         return self._C
 
     def correlations(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-        """Correlations of pairs, float64 (k,); of few pairs of data without computing `C`, then equal to rounding."""
+        """Correlations of pairs, float64 (k,).
+
+        For few pairs of data, `C` is not computed; the correlations then equal those in `C` up to rounding.
+        """
         data = self.data
         if data is None or 8 * len(x) > self.p**2:
             return self.C[x, y]
@@ -117,7 +120,7 @@ class SuffStat:
         return out
 
     def _take(self, C: Floats) -> None:
-        """The correlations of the data, which are needed no longer."""
+        """Store the correlations of the data, which are then no longer needed."""
         self._C, self.data, self._engine, self._progress = C, None, None, None
 
     def __repr__(self) -> str:
@@ -145,22 +148,22 @@ class SuffStat:
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional
-            Computes `C` on its device when somebody asks for it; by default the CPU does. The numbers are the same,
-            bit for bit: `pycupc.gaussian.correlation` defines them.
+            Computes `C` on its device on first access; by default the CPU does. The numbers are the same, bit for bit:
+            `pycupc.gaussian.correlation` defines them.
         progress : callable ``(done, total)``, optional
-            Called while the CPU computes `C`, which then takes place at once.
+            Called while `C` is computed. If it is given, the CPU computes `C` at once.
 
         Returns
         -------
         SuffStat
-            Holds a copy of the table as float64, 8 n p bytes, until `C` is asked for.
+            Holds a copy of the table as float64, 8 n p bytes, until `C` is accessed for the first time.
 
         Raises
         ------
         TypeError, ValueError
-            A column that is not numeric, fewer than 2 variables or observations, missing or infinite values, the
-            message names the columns; a correlation or covariance matrix in place of data; something else that is no
-            table, the message says how to convert it.
+            `data` has columns that are not numeric, fewer than 2 variables or observations, or missing or infinite
+            values (the message names the columns); it is a correlation or covariance matrix; or it is not a table (the
+            message says how to convert it).
 
         Warns
         -----
@@ -186,7 +189,7 @@ class SuffStat:
 
     @classmethod
     def from_checked(cls, X: Floats, labels: tuple[str, ...] | None) -> SuffStat:
-        """As `from_data`, for rows of a table that `from_data` has accepted: nothing is checked, nothing warned of.
+        """As `from_data`, but without checks and warnings, for rows of a table that `from_data` has accepted.
 
         Parameters
         ----------
@@ -201,7 +204,7 @@ class SuffStat:
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
-        """Turn what an engine saw in C into errors and warnings; once per object."""
+        """Raise errors and issue warnings for what an engine found in C; once per object."""
         if self._checked:
             return
         if facts.asymmetric is not None:
@@ -225,28 +228,28 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            variables = some([names[j] for j in bad.tolist()])
+            variables = listed([names[j] for j in bad.tolist()])
             warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
         self._checked = True
 
 
 def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
     if constant:
-        columns = some([names[j] for j in constant])
+        columns = listed([names[j] for j in constant])
         warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
     skipped = set(constant)
     groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in skipped]
     if groups:
-        text = f"identical columns cannot be told from each other; consider keeping one of each: {some(groups, '; ')}"
+        text = f"identical columns cannot be told from each other; consider keeping one of each: {listed(groups, '; ')}"
         warnings.warn(text, stacklevel=3)
 
 
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on; an int if it is whole."""
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+        raise TypeError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
     if not np.isfinite(n) or n < 1:
-        raise ValueError(f"n must be the number of observations, a finite number from 1 on, got {n!r}")
+        raise ValueError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
     return int(n) if n == int(n) else float(n)
 
 
@@ -257,7 +260,7 @@ def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
     ----------
     suffStat : SuffStat, mapping with "C" and "n", or what `SuffStat.from_data` takes
     progress : callable ``(done, total)``, optional
-        Called while the CPU computes the correlations, if it does: when the engine asks for them.
+        Called while the CPU computes the correlations, if it does, when the engine accesses them.
 
     Raises
     ------

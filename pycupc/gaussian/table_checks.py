@@ -1,4 +1,4 @@
-"""What is wrong, or odd, with a table of observations as a whole."""
+"""Checks and warnings about a table of observations as a whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import some
+from pycupc.data.names import listed
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def refuse_incomplete(X: Floats, names: Sequence[str]) -> None:
     """Raise `ValueError` that names the columns with missing or infinite values, if there are any."""
     incomplete = [names[j] for j in np.flatnonzero(~np.isfinite(X).all(axis=0)).tolist()]
     if incomplete:
-        raise ValueError(f"data must be complete and finite; missing or infinite values in {some(incomplete)}")
+        raise ValueError(f"data must be complete and finite; missing or infinite values in {listed(incomplete)}")
 
 
 def warn_of_counter(X: Floats, names: Sequence[str]) -> None:

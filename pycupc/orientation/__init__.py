@@ -3,13 +3,12 @@
     mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
     colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
-    dag_extension.py   u2pd "rand" and "retry": is there a DAG, and if not, what then
-    trace.py           the reason of every arrow
-    conservative.py    conservative and majority rule: which triples are decided
+    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and what to do if none does trace.py
+    the reason of every arrow conservative.py    conservative and majority rule: which triples are decided
     all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset
 
-Time and memory follow the edges and the stored separating sets, not p^2. What is compiled (all but trace.py and
-conservative.py) is imported when it is needed, because Numba takes a while to load.
+Time and memory are proportional to the number of edges and stored separating sets, not to p^2. What is compiled (all
+but trace.py and conservative.py) is imported when it is needed, because Numba takes a while to load.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Status = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
 @dataclass(frozen=True)
 class Orientation:
-    """An oriented skeleton and how it came about.
+    """An oriented skeleton, and the reasons for its arrows.
 
     Attributes
     ----------
@@ -44,7 +43,7 @@ class Orientation:
         (x -> y <- z), ``("R1", a, b, c)`` (a -> b - c), ``("R2", a, c, b)`` (a -> c -> b), ``("R3", a, c1, c2, b)``
         (a - c1 -> b, a - c2 -> b). A bidirected edge has an entry for each end.
     status : str
-        "relaxed"; for "rand" and "retry" which way they took: "extendable" (the colliders as they were found),
+        "relaxed"; for "rand" and "retry", how the graph was found: "extendable" (the colliders as they were found),
         "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that
         keeps the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
     n_tries : int
@@ -74,16 +73,16 @@ def orient(
         The edges; their marks do not matter.
     sepset : SepSets
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
-        "relaxed" takes the result as it is. The others ask for a graph that some DAG extends: if the colliders do not
-        give one, "rand" draws a DAG on the skeleton, "retry" first turns edges that colliders want both ways, then
-        adds colliders, and draws a DAG only if the arrows still run in a circle.
+        "relaxed" keeps the result as it is. The others require a graph that some DAG extends. If the colliders do not
+        give one, "rand" draws a DAG on the skeleton; "retry" first reverses edges that colliders direct both ways, then
+        adds colliders, and draws a DAG only if the arrows still form a cycle.
     solve_confl : bool, default False
-        Edges on which colliders or rules disagree become bidirected instead of following the last one.
+        Edges on which colliders or rules disagree become bidirected, instead of taking the last direction.
     ambiguous : collection of (a, b, c), or int64 (k, 3), optional
-        Triples that may not be oriented, from `check_triples`.
+        Triples that must not be oriented, from `check_triples`.
     random_state : int, numpy.random.Generator or None
-        For the random DAG of "rand" and "retry"; an int makes it reproducible. pcalg draws it with R's generator, so
-        there the same skeleton gives another graph.
+        For the random DAG of "rand" and "retry"; an int makes it reproducible. pcalg draws with R's generator, so it
+        returns a different graph for the same skeleton.
 
     Returns
     -------
@@ -92,12 +91,12 @@ def orient(
     Raises
     ------
     ValueError
-        If `u2pd` is unknown, or `solve_confl` or `ambiguous` come with a `u2pd` other than "relaxed".
+        If `u2pd` is unknown, or `solve_confl` or `ambiguous` are combined with a `u2pd` other than "relaxed".
 
     Notes
     -----
-    A pair that fixedGaps took out has no separating set, so x - y - z over a gap x, z becomes a collider at y: pcalg
-    does this, and so do we.
+    A pair of fixedGaps has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
+    same.
 
     References
     ----------

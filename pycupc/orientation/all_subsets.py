@@ -1,9 +1,9 @@
 """All subsets S of a neighbourhood, one O(1) test per subset: which of them make a and c independent?
 
-For one pair (a, c) and one list of neighbours the subsets are walked depth first. Taking k into S turns the correlation
-matrix of what is left, given S, into the one given S and k by a rank-one update, so a test takes three numbers of that
-matrix. Half of the subsets are leaves, whose update touches only these three, so a subset costs a handful of
-operations on average, at any size.
+For one pair (a, c) and one list of neighbours, the subsets are visited depth first. Adding k to S turns the correlation
+matrix of the remaining variables given S into the one given S and k by a rank-one update, so a test needs only three
+entries of that matrix. Half of the subsets are leaves, whose update touches only these three, so a subset costs a
+handful of operations on average, at any size.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ADDRESS, WANTED = 0, 1
 
 
 class Walk(NamedTuple):
-    """Work space and state of the walk of one job. Depth t belongs to the set with t free neighbours in it.
+    """Work space and state of the walk of one job. Depth t belongs to the current set with t free neighbours.
 
     matrix : float64 (t, free + 2, free + 2)
         Upper triangle of the correlation matrix of the free neighbours, a and c, given the set.
@@ -51,7 +51,7 @@ class Walk(NamedTuple):
     elimination : float64
         Work space, also of the canonical formula.
     careful : int64 (2,)
-        `careful_address`, 0 until it is needed; whether it is needed: what has been counted is void then.
+        `careful_address`, 0 until it is needed; whether it is needed, in which case the counts are void.
     """
 
     matrix: Floats
@@ -168,7 +168,7 @@ def _count(C, cut, walk, base, free, containing, offset):
 def count_separating_sets(
     C: Floats, cut: Floats, lists: tuple[Indices, Indices], pairs: tuple[Indices, Indices], n_threads: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Of which subsets of adj(x) make x and y independent: how many there are, and how many hold each neighbour of x.
+    """Count the subsets of adj(x) that make x and y independent, in all and by the neighbours of x that they contain.
 
     Parameters
     ----------
@@ -216,16 +216,16 @@ def count_separating_sets(
         announced("compiling for the conservative and majority rule, once per machine"),
         ThreadPoolExecutor(n_threads) as pool,
     ):
-        for at, n_found, low, n_containing in _ahead(pool, work, pairwise(cuts), 2 * n_threads):
+        for at, n_found, low, n_containing in _ordered_results(pool, work, pairwise(cuts), 2 * n_threads):
             np.add.at(found, at, n_found)
             containing[low : low + len(n_containing)] += n_containing
     return found, containing, counts_at
 
 
-def _ahead(
+def _ordered_results(
     pool: ThreadPoolExecutor, work: Callable[[tuple[int, int]], Done], items: Iterable[tuple[int, int]], n_ahead: int
 ) -> Iterator[Done]:
-    """Results of `work` in order, with no more than `n_ahead` items waiting, so that Ctrl-C soon takes effect."""
+    """Yield the results of `work` in order, with at most `n_ahead` items waiting, so that Ctrl-C takes effect soon."""
     waiting: list[Future[Done]] = []
     for item in items:
         waiting.append(pool.submit(work, item))

@@ -21,13 +21,13 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.results.sepset import SepSets
 
-#: What takes as long as looking at one member of a set and at one cell, in units of one step to a neighbour's
-#: neighbour and of one search among the cells of a row: see `_mark_members`.
+#: Costs of looking at one member of a set and at one cell, relative to one step to a neighbour's neighbour and to one
+#: search among the cells of a row; see `_mark_members`.
 STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 100
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
-    """Mark the triples that a separating set says are no colliders, and the `ambiguous` ones, int64 (k, 3)."""
+    """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
     degree = np.diff(graph.start)
     beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
@@ -42,7 +42,8 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
     """Set x -> y <- z for every unshielded x - y - z that is not marked.
 
     Nodes y ascending, as pcalg goes: without conflict solving a later collider overwrites the arrow of an earlier one,
-    with it the edge becomes bidirected. All arrows into one y come one after the other, so their own order is free.
+    with it the edge becomes bidirected. All arrows into one y are set one after the other, so their order does not
+    matter.
     """
     _orient_colliders(*graph, np.full(graph.entry.shape[1], -1), solve_confl)
 
@@ -51,11 +52,11 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 def _mark_members(  # noqa: C901, PLR0913 - in one piece, because pieces take longer to compile
     start, entry, triple, near, x, y, members, size, reach, place
 ):
-    """Mark b of each x - b - z that is in the set of cell (x, z), for all cells of one block, row by row.
+    """Mark each x - b - z whose b is in the set of cell (x, z), for all cells of one block, row by row.
 
-    Of three ways to do so the quickest is taken: from the members of the sets, if there are few; from the paths
-    x - b - z, whose cells are searched for, if there are few of them; or from these paths, all cells entered by z in
-    `place`, int64 (p,), which is -1 at first.
+    The fastest of three ways is taken: from the members of the sets, if there are few; from the paths x - b - z, whose
+    cells are searched for, if there are few of them; or from these paths, all cells entered by z in `place`, int64
+    (p,), which is -1 at first.
     """
     end = 0
     while end < len(x):
@@ -116,7 +117,8 @@ def _mark_ambiguous(start, entry, triple, triples):
 def _orient_colliders(start, entry, triple, near, partner, solve_confl):
     """`partner`, int64 (2 m,), at first -1, receives z for each entry x of y with a collider x -> y <- z.
 
-    An arrow needs one collider: x takes its smallest z, and so does z take x, unless it has a partner by then.
+    One collider is enough for an arrow: x takes its smallest z as partner, and z takes x unless it already has a
+    partner.
     """
     for y in range(len(start) - 1):
         for i in range(start[y], start[y + 1]):

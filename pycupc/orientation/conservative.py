@@ -1,7 +1,7 @@
-"""Conservative and majority rule: which unshielded triples are decided (tests/CONTRACT.md, section 6).
+"""Conservative and majority rule: the decision on each unshielded triple (tests/CONTRACT.md, section 6).
 
 For a - b - c with a, c not adjacent, every subset of adj(a) and every subset of adj(c) is tested; what matters is how
-many of those that separate a and c hold b. All triples over the same a and c share these tests.
+many of the subsets that separate a and c contain b. All triples over the same a and c share these tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pycupc.machine import available_cores
 from pycupc.results.sepset import FlatCells
 from pycupc.sparse_graph import SparseGraph
 
-#: Refused above this many subsets: for one pair with the built-in test, for one pair with a test in Python, in all.
+#: Largest number of subsets that is accepted: for one pair with the built-in test, for one pair with a test in Python,
+#: and in all.
 MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
@@ -28,14 +29,14 @@ Pair = tuple[int, int]
 Triple = tuple[int, int, int]
 Indices = NDArray[np.int64]
 
-#: The decisions, by the numbers that stand for them.
+#: The decisions; their positions are the codes in `TripleCheck.decision`.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
 DECISIONS = ("collider", "non-collider", "ambiguous", "unseparated")
 
 
 @dataclass(frozen=True)
 class GaussianTest:
-    """The built-in test: correlation matrix float64 (p, p), number of observations, level of each test.
+    """The built-in test: correlation matrix float64 (p, p), number of observations, significance level of each test.
 
     `n_threads` threads share the work, all cores by default; the answer does not depend on them.
     """
@@ -48,7 +49,7 @@ class GaussianTest:
 
 @dataclass(frozen=True)
 class CallableTest:
-    """A user's own test ``(a, c, S, suff_stat) -> p``, what it is given, and the level of each test."""
+    """A user's own test ``(a, c, S, suff_stat) -> p``, its `suff_stat`, and the significance level of each test."""
 
     indep_test: Callable[[int, int, tuple[int, ...], Any], float]
     suff_stat: Any
@@ -59,22 +60,22 @@ TripleTest = GaussianTest | CallableTest
 
 
 class StoredSets(Protocol):
-    """Separating sets, as far as this module needs them: `SepSets`."""
+    """The part of `SepSets` that this module needs."""
 
     def of_cells(self, x: Indices, y: Indices) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) hold a set, and the sets; of the others the length is 0."""
+        """Which of the cells (x, y) hold a set, and the sets; the other cells have length 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class TripleCheck:
-    """Which triples are decided, and the separating sets that follow from it.
+    """The decision on each triple, and the separating sets that follow from it.
 
     Attributes
     ----------
     triples : int64 (k, 3)
         The unshielded triples a - b - c, a < c, sorted by (a, c, b).
     decision : int64 (k,)
-        Of each triple, as a position in `DECISIONS`; "unseparated": no subset separates a and c.
+        The decision on each triple, a position in `DECISIONS`; "unseparated": no subset separates a and c.
     cells : FlatCells
         Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
         collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
@@ -86,7 +87,7 @@ class TripleCheck:
 
     @property
     def undecided(self) -> Indices:
-        """Triples that may not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
+        """Triples that must not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
         return self.triples[self.decision >= AMBIGUOUS]
 
     @property
@@ -150,8 +151,9 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
         The skeleton's own separating sets.
     test : GaussianTest or CallableTest
     maj_rule : bool
-        False: b in none of the separating sets found is a collider, in all a non-collider, else ambiguous.
-        True: in less than half a collider, in more than half a non-collider, in exactly half ambiguous.
+        False: a collider if b is in none of the separating sets found, a non-collider if it is in all of them, else
+        ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half, else
+        ambiguous.
 
     Returns
     -------
@@ -214,7 +216,7 @@ def _changed_cells(triples: Triples, decision: Indices, sepset: StoredSets, p: i
 
 
 def _refuse_endless(triples: Triples, limit: int) -> None:
-    """ValueError that names the triple with the most subsets if there are too many to finish."""
+    """Raise ValueError, which names the triple with the most subsets, if there are too many to finish."""
     if not len(triples.a):
         return
     degree = np.diff(triples.start)

@@ -27,7 +27,7 @@ from pycupc.orientation.mixed_graph import (
 )
 from pycupc.orientation.trace import COLLIDER
 
-#: "retry" gives up after this many sets of turned edges, which are all among the first `MAX_TURNS`.
+#: "retry" gives up after this many sets of reversed edges, all of which are among the first `MAX_TURNS`.
 MAX_TRIES = 100
 MAX_TURNS = MAX_TRIES.bit_length()
 
@@ -38,11 +38,12 @@ Way = Literal["extendable", "reoriented", "forced", "random"]
 def orient_extendable(
     graph: MixedGraph, u2pd: Literal["rand", "retry"], random_state: int | np.random.Generator | None
 ) -> tuple[MixedGraph, Way, int]:
-    """Colliders and rules if a DAG extends them, else what `u2pd` says.
+    """Set the colliders and apply the rules if some DAG extends the colliders; otherwise proceed as `u2pd` says.
 
-    "retry" turns the edges that colliders want both ways, in binary counting order over their list (the first edge is
-    the lowest bit). If no try is extendable, the last one is made a DAG: its arrows kept, colliders added. If it has a
-    cycle, that cannot be done, and pcalg goes on as in "rand": a random DAG on the skeleton.
+    "retry" reverses the edges that colliders direct both ways, in binary counting order over their list (the first edge
+    is the lowest bit). If no try is extendable, the last one is made a DAG: its arrows are kept and colliders are
+    added. If its arrows have a cycle, that is impossible, and pcalg proceeds as in "rand": a random DAG on the
+    skeleton.
 
     Parameters
     ----------
@@ -65,13 +66,13 @@ def orient_extendable(
         clash = (heads.entry[KIND] == BOTH) & (heads.entry[NEIGHBOUR] > owners(heads.entry))
         turns = np.flatnonzero(clash)
         tries = min(2 ** len(turns) - 1, MAX_TRIES)
-        hope = _Hope(graph, turns[:MAX_TURNS])
+        turned = _TurnedEdges(graph, turns[:MAX_TURNS])
         for code in range(1, tries + 1):
             for e in turns[: (code ^ (code - 1)).bit_length()]:
                 at = e if graph.entry[KIND, e] == OUT else graph.entry[MIRROR, e]  # the end that the arrowhead goes to
                 z = heads.entry[FIRST, at]
                 put_arrowhead(graph.entry, at, COLLIDER, z, z, False)
-            if hope.is_extendable():
+            if turned.is_extendable():
                 apply_rules(graph, arrow_is_gap=True)
                 return graph, "reoriented", code
         order = sink_order(graph)
@@ -83,20 +84,20 @@ def orient_extendable(
 def is_extendable(graph: MixedGraph) -> bool:
     """Can the undirected edges be directed without a cycle or a new collider? (Dor and Tarsi 1992)
 
-    Takes away, one at a time, a node that no arrow leaves and whose undirected neighbours are each adjacent to all
-    its other neighbours; the graph is extendable if that ends with no node left.
+    Repeatedly removes a node that no arrow leaves and whose undirected neighbours are each adjacent to all its other
+    neighbours; the graph is extendable if in the end no node is left.
     """
     p = len(graph.start) - 1
     left = np.arange(p)
     return _take_away(graph, left, np.zeros(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_)) == p
 
 
-class _Hope:
-    """`is_extendable` for a graph of which a few edges are turned again and again.
+class _TurnedEdges:
+    """`is_extendable` for a graph of which a few edges are reversed repeatedly.
 
-    Which nodes are taken away first does not matter. So those that can go whichever way these edges point go once and
-    for all. And whatever is left of an extendable graph when nodes are struck out is extendable: if it is not, even
-    without the ends of these edges, then no turning helps.
+    The order in which nodes are removed does not matter. So nodes that can be removed whichever way these edges point
+    are removed once and for all. Moreover, every induced subgraph of an extendable graph is extendable: if the graph
+    without the ends of these edges is not, then no choice of directions helps.
     """
 
     def __init__(self, graph: MixedGraph, turned: NDArray[np.int64]) -> None:
@@ -116,7 +117,7 @@ class _Hope:
 
 
 def _take_away(graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool_], held: NDArray[np.bool_]) -> int:
-    """Take nodes away as long as one can go, and return how many went; `is_extendable` says which can.
+    """Remove nodes as long as one can be removed (see `is_extendable`), and return how many were removed.
 
     `left` are the nodes that are not yet `gone`, and `held` nodes stay. `gone` is written to, `left` used up.
     """
@@ -126,7 +127,7 @@ def _take_away(graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool
 
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
-    """A causal order that agrees with every arrow: again and again the lowest node that no arrow leaves goes last.
+    """A causal order that agrees with every arrow: repeatedly, the lowest node that no arrow leaves is put last.
 
     None if the arrows form a cycle.
     """

@@ -3,14 +3,16 @@
 pcalg lists, at the start of each rule, all pairs of the graph down the columns of its matrix (second index outermost)
 and goes through them. The order shows in the answer wherever orientations disagree, so it is kept exactly; the lists
 are not. A listed pair can do something only if an arrow that its condition needs is new since the rule last looked at
-it, so each rule visits just those pairs, in the same order, and the cost follows the arrows set and not p^2 a round.
+it, so each rule visits only those pairs, in the same order, and the cost depends on the number of arrows set, not on
+p^2 per round.
 
     without conflict solving   a rule sees its own arrows at once: pairs that they concern and that are still to come
                                in this pass are queued, those already passed wait for the next round
     with conflict solving      a rule reads the graph as it was when it started; an arrow against one set meanwhile
                                makes the edge bidirected
 
-Nodes b wait, not pairs: a visit to b goes through all its pairs (a, b). Those that nothing new concerns do nothing.
+The queue holds nodes b, not pairs: a visit to b goes through all its pairs (a, b). Pairs that no new arrow concerns
+stay unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The graph being oriented, as compiled code takes it: neighbour lists with the state of each edge.
 
-Every edge has two entries, one in the list of either end. What is said of an entry is said from that end, the *owner*
-of the list: `IN` is an arrow from the neighbour to the owner. Time and memory follow the edges, not p^2.
+Every edge has two entries, one in the list of either end. An entry describes the edge as seen from that end, the
+*owner* of the list: `IN` is an arrow from the neighbour to the owner. Time and memory are proportional to the number of
+edges, not to p^2.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class MixedGraph(NamedTuple):
 
 
 def undirected(skeleton: SparseGraph) -> MixedGraph:
-    """A skeleton of which nothing is oriented and no triple known."""
+    """A skeleton without orientations or marked triples."""
     start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
     entry, near = np.zeros((8, int(start[-1])), dtype=np.int64), np.zeros(skeleton.p, dtype=np.int64)
     _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry, near)
@@ -151,10 +152,10 @@ def triple_number(entry, i, j):
 
 @part
 def put_arrowhead(entry, e, rule, first, second, solve_confl):
-    """Put an arrowhead at the owner of entry e; says whether that made a new arrow.
+    """Put an arrowhead at the owner of entry e; returns whether that made a new arrow.
 
     Without conflict solving the edge becomes this arrow, whatever it was. With it an undirected edge becomes the arrow,
-    an arrow the other way becomes bidirected, and the rest stays.
+    an arrow the other way becomes bidirected, and any other edge stays as it is.
     """
     was = entry[KIND, e]
     if solve_confl and was & IN:

@@ -1,4 +1,4 @@
-"""What set each arrowhead: a mapping that makes its entries when somebody asks for one."""
+"""What set each arrowhead: a mapping that makes its entries on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the labelled drawing and the overview share: the form of each kind of edge, and axes measured in inches."""
+"""Shared by all drawings: the style of each kind of edge, and axes measured in inches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INK, GREY, CHOSEN = "#10202e", "#33424f", "#f2c14e"
 
 
 class EdgeStyle(NamedTuple):
-    """The form of one kind of edge, in terms of matplotlib; the width is in points."""
+    """The style of one kind of edge, in matplotlib's terms; the width is in points."""
 
     color: str
     width: float
@@ -86,12 +86,12 @@ class Canvas:
 
 
 def emphasis(strength: Any) -> tuple[Any, Any]:
-    """How an edge, or several, of a strength from 0 to 1 are drawn: the factor of their width, and their opacity."""
+    """The factor of the width, and the opacity, of edges whose strength is from 0 to 1."""
     return 0.4 + 1.1 * strength, 0.25 + 0.75 * strength
 
 
 def filled_figure(ax: Axes) -> Figure | None:
-    """The figure of these axes if they fill it, so that it may take the size of the drawing."""
+    """The figure of these axes if they fill it, in which case it may be resized to the drawing."""
     from matplotlib.figure import Figure
 
     figure = ax.figure

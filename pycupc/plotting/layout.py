@@ -5,10 +5,15 @@ Everything is deterministic: the same graph is drawn the same way on every machi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.plotting.stress import stress_layout
+from pycupc.sparse_graph import read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
@@ -38,29 +43,16 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     float (p, 2)
         Centres of the boxes; nodes without edges are in rows below the others, in a large graph beside them.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    p, m = len(sizes), len(tail)
-    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
-    _, component = connected_components(pattern, directed=False)
+    p = len(sizes)
     blocks: list[Block] = []
     isolated: list[Block] = []
-    for c in np.unique(component):
-        nodes = np.flatnonzero(component == c)
+    for part in _components(tail, head, directed, p):
+        nodes = part.nodes
         if len(nodes) == 1:
             isolated.append((nodes, np.zeros((1, 2))))
             continue
-        inside = np.isin(tail, nodes)
-        local = np.full(p, -1)
-        local[nodes] = np.arange(len(nodes))
-        xy = stress_layout(pattern[nodes][:, nodes]) * spacing
-        stretch = 1.0 + 0.6 * min(1.0, float(sizes[nodes, 0].mean()))  # labels are wider than high
-        xy = _rotate(xy, local[tail[inside & directed]], local[head[inside & directed]], stretch)
-        if len(nodes) <= MAX_PAIRS:
-            blocks.append((nodes, _remove_overlaps(xy, sizes[nodes])))
-        else:
-            blocks.append((nodes, _push_apart(xy, max(0.6 * spacing, 1.3 * float(sizes[nodes].max())))))
+        arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
+        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
@@ -74,6 +66,61 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     bottom = _place_in_rows(positions, blocks, sizes, width, top=bottom - 0.35, gap=0.35)
     _place_in_rows(positions, isolated, sizes, width, top=bottom - 0.25, gap=0.15)
     return positions
+
+
+@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
+def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
+    """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
+    numbers = (np.frombuffer(values, dtype=np.int32) for values in (start, neighbours, tail, head))
+    offsets, others, tails, heads = numbers
+    size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
+    xy = stress_layout(offsets, others) * spacing
+    stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
+    xy = _rotate(xy, tails, heads, stretch)
+    if len(size) <= MAX_PAIRS:
+        return read_only(_remove_overlaps(xy, size))
+    return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
+
+
+class _Component(NamedTuple):
+    """A connected component, whose nodes are numbered 0, 1, ... in ascending order.
+
+    `nodes` are their numbers in the graph; ``neighbours[start[v]:start[v + 1]]`` are those of node v, ascending; the
+    directed edges go from `tail` to `head`.
+    """
+
+    nodes: Nodes
+    start: Nodes
+    neighbours: Nodes
+    tail: Nodes
+    head: Nodes
+
+
+def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[_Component]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    m = len(tail)
+    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
+    count, component = connected_components(pattern, directed=False)
+    size = np.bincount(component, minlength=count)
+    end = np.cumsum(size)
+    order = np.argsort(component, kind="stable")  # the nodes, component by component
+    local = np.empty(p, dtype=np.int64)
+    local[order] = np.arange(p) - (end - size)[component[order]]
+    rows = pattern[order]
+    rows.sort_indices()
+    neighbours = local[rows.indices]
+    u, v = tail[directed], head[directed]
+    by_component = np.argsort(component[u], kind="stable")
+    u, v = local[u[by_component]], local[v[by_component]]
+    last = np.cumsum(np.bincount(component[tail[directed]], minlength=count))
+    first = np.concatenate(([0], last[:-1]))
+    for c in range(count):
+        nodes = slice(end[c] - size[c], end[c])
+        start = rows.indptr[end[c] - size[c] : end[c] + 1]
+        arrows = slice(first[c], last[c])
+        yield _Component(order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows])
 
 
 def _extent(xy: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -196,7 +243,7 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:
-    """Push points closer than `reach` from each other, for many small boxes: some rounds, which may leave a few so."""
+    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close."""
     xy = xy.copy()
     for _ in range(12):
         a, b = _close_pairs(xy, reach)

@@ -1,4 +1,4 @@
-"""Which part of a graph is drawn: the variables around some of them."""
+"""The part of a graph that is drawn around some variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.sparse_graph import SparseGraph
 
-#: A variable or several, each by its label or its position.
+#: A variable or several, each given by its label or its position.
 Variables: TypeAlias = str | int | Sequence[str | int]
 
 
@@ -58,7 +58,7 @@ def neighbourhood(
     nodes : int64
         Its variables, by their positions in the whole graph.
     centres : list of int
-        Where the variables of `around` are in it.
+        The positions of the variables of `around` in it.
     title : str
 
     Raises

@@ -1,4 +1,4 @@
-"""The drawing of a graph of medium size as a network of dots, with as many labels as have room."""
+"""The drawing of a medium-sized graph as a network of dots, with as many labels as there is room for."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Places = NDArray[np.integer]
 Kinds = NDArray[np.str_]
 
-#: Most variables that are all named, as far as labels have room.
+#: Largest graph in which all variables are named, as far as there is room for their labels.
 MAX_NAMED = 300
-#: Number of variables that a larger network names: those with the most neighbours.
+#: Number of variables that are named in a larger network: those with the most neighbours.
 HUBS = 24
 #: Size of labels in points.
 POINTS = 7.0
@@ -32,10 +32,8 @@ def draw_network(
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
     tail, head, kind = graph.edge_list()
     degree = graph.degrees()
-    radius = 0.03 + 0.011 * np.sqrt(degree)
     named = graph.p if graph.p <= MAX_NAMED else HUBS
-    spacing = 0.62 if named == graph.p else 0.42
-    xy = layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing)
+    xy, radius = place_dots(graph)
     wide = max(10.0, float(np.ptp(xy[:, 0])))
     enlarged = wide / 10  # text of a large picture, which is viewed from a greater distance
     points = POINTS if named == graph.p else 8 * enlarged
@@ -62,8 +60,17 @@ def draw_network(
     canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.12 * enlarged, note, 8 * enlarged, va="center", color=GREY)
 
 
+def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
+    """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
+    tail, head, kind = graph.edge_list()
+    degree = graph.degrees()
+    radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
+    spacing = 0.62 if np.count_nonzero(degree) <= MAX_NAMED else 0.42  # with room for labels, or not
+    return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
+
+
 def _note(named: int, p: int, kind: Kinds) -> str:
-    """What the picture shows: which variables are named, what the axes are, and how to read the lines."""
+    """The caption: which variables are named, what the axes mean, and how to read the lines."""
     note = "" if named == p else f"named: {named} of {p:,} variables, those with most neighbours first; "
     note += "neighbours lie near each other, the axes have no unit"
     note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
@@ -96,7 +103,7 @@ def place_labels(xy: Floats, radius: Floats, order: Places, sizes: Floats) -> di
     Returns
     -------
     dict of int to (float, float)
-        Variables whose labels have room.
+        The centres of the labels of the variables for which there is room.
     """
     taken_low, taken_high = xy - radius[:, None], xy + radius[:, None]
     taken_low, taken_high = taken_low[radius > 0], taken_high[radius > 0]

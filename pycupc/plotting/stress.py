@@ -3,12 +3,12 @@
 Small components: all pairs of nodes (Gansner, Koren and North, 2005, Graph Drawing by Stress Majorization, LNCS 3383).
 Large ones: each node with its neighbours and with a few pivots that stand for the nodes around them (Ortmann, Klimenta
 and Brandes, 2017, A Sparse Stress Model, J. Graph Algorithms Appl. 21(5)), from a start by classical scaling of the
-distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory follow the edges, not the pairs.
+distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory are proportional to the number of edges,
+not pairs.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,17 @@ MAX_DENSE = 250
 PIVOTS = 48
 
 
-def stress_layout(pattern: Any) -> Floats:
-    """Positions, float64 (k, 2), of a connected graph: a symmetric sparse matrix (k, k), edges of length 1."""
-    k = pattern.shape[0]
-    if k == 2:
-        return np.array([[0.0, 0.5], [0.0, -0.5]])
-    return _centred(pattern.indptr.astype(np.int32).tobytes(), pattern.indices.astype(np.int32).tobytes()).copy()
+def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32]) -> Floats:
+    """Positions, float64 (k, 2), of a connected graph whose edges have length 1.
 
-
-@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
-def _centred(indptr: bytes, indices: bytes) -> Floats:
+    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending.
+    """
     from scipy.sparse import csr_array
 
-    start, columns = np.frombuffer(indptr, dtype=np.int32), np.frombuffer(indices, dtype=np.int32)
     k = len(start) - 1
-    pattern = csr_array((np.ones(len(columns)), columns, start), shape=(k, k))
+    if k == 2:
+        return np.array([[0.0, 0.5], [0.0, -0.5]])
+    pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(k, k))
     xy = _all_pairs(pattern) if k <= MAX_DENSE else _pivots(pattern)
     centred: Floats = xy - xy.mean(axis=0)
     return centred

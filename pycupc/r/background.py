@@ -1,8 +1,8 @@
-"""A computation in a thread of its own, of which R hears step by step, so that Ctrl-C stays R's.
+"""A computation in its own thread that reports to R event by event, so that R keeps control of Ctrl-C.
 
-R asks again and again for the next event and waits for it a tenth of a second at most. Between two questions R runs,
-sees its own interrupts, and calls its own functions, a user's `indepTest` among them. Python calls no function of R:
-R leaves functions by jumping, and must not jump over frames of Python.
+R polls for the next event, waiting at most a tenth of a second each time. In between, R runs, handles its own
+interrupts, and calls its own functions, including a user's `indepTest`. Python calls no R function: R may leave a
+function by a long jump, which must not skip Python frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Background"]
 
 #: Seconds that R waits for an event before it looks for an interrupt.
 TICK = 0.1
-#: Seconds after which a thread that has not stopped is told again.
+#: Seconds after which a thread that has not stopped is interrupted again.
 PATIENCE = 5.0
 
 Event = dict[str, Any]
@@ -29,8 +29,8 @@ Event = dict[str, Any]
 class Background:
     """One computation in a thread.
 
-    Ctrl-C is R's alone from the making of this object until `close`. reticulate would ask R about it in the middle of
-    Python's code; a handler that does nothing takes the place of its own.
+    From the creation of this object until `close`, only R handles Ctrl-C. reticulate's Python handler, which would call
+    R in the middle of Python code, is replaced by one that does nothing.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Background:
         _set_python_handler(lambda *_: None)
 
     def start(self, compute: Callable[[], Event]) -> None:
-        """Begin; what `compute` returns is the last event. It must not raise."""
+        """Start the computation. The value that `compute` returns is the last event; `compute` must not raise."""
         self._finished.clear()
         self._thread = _the_thread()
         _tasks.put(lambda: self._work(compute))
@@ -64,12 +64,12 @@ class Background:
             self._done = True
             self._finished.set()
 
-    def tell(self, event: Event) -> None:
-        """Give R an event; for the thread."""
+    def send(self, event: Event) -> None:
+        """Send an event to R. Called by the computing thread."""
         self._events.put(event)
 
-    def ask(self, event: Event) -> Any:
-        """Give R an event and wait for its answer; for the thread."""
+    def request(self, event: Event) -> Any:
+        """Send an event to R and wait for its answer. Called by the computing thread."""
         self._events.put(event)
         answer = self._answers.get()
         if self._closing:
@@ -77,18 +77,18 @@ class Background:
         return answer
 
     def answer(self, value: Any) -> None:
-        """Answer the last `ask`; for R."""
+        """Answer the last `request`. Called by R."""
         self._answers.put(value)
 
     def next_event(self) -> Event | None:
-        """The next event; None if there is none yet. For R."""
+        """The next event; None if there is none yet. Called by R."""
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:
             return None
 
     def close(self) -> None:
-        """Stop the computation if it still runs, wait until it has stopped, and give Ctrl-C back. For R."""
+        """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R."""
         self._closing = True
         while not self._finished.is_set():
             with self._lock:
@@ -105,10 +105,10 @@ _threads: list[threading.Thread] = []
 
 
 def _the_thread() -> threading.Thread:
-    """The one thread of all computations.
+    """The single thread that runs all computations.
 
-    An interrupt may leave a lock taken, of an import or of Numba's compiler. Such locks let their own thread in again,
-    but would stop any other for ever.
+    An interrupt may leave a lock of an import or of Numba's compiler acquired. Such locks are reentrant: their own
+    thread can acquire them again, but any other thread would wait forever.
     """
 
     def work() -> None:
@@ -122,9 +122,10 @@ def _the_thread() -> threading.Thread:
 
 
 def _raise_interrupt(thread: threading.Thread) -> bool:
-    """Raise KeyboardInterrupt in a thread, as soon as it runs Python code; False if it is no moment for that.
+    """Raise KeyboardInterrupt in a thread, as soon as it runs Python code; False if that is not possible now.
 
-    While a thread starts another one, CPython would take the new one for it, and it would wait for ever for the start.
+    While a thread starts another one, CPython would interrupt the new thread instead, and the first would wait forever
+    for its start.
     """
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None:
@@ -137,8 +138,8 @@ def _raise_interrupt(thread: threading.Thread) -> bool:
 
 
 def _set_python_handler(handler: Any) -> None:
-    """As signal.signal for Ctrl-C, but the handler in C stays: reticulate's, which tells R of Ctrl-C as well."""
-    if os.name == "nt":  # there, reticulate's is no signal handler
+    """Set Python's handler of Ctrl-C, but keep the one in C: that of reticulate, which also notifies R."""
+    if os.name == "nt":  # there, reticulate does not use a signal handler
         signal.signal(signal.SIGINT, handler)
         return
     sigaction, in_c = ctypes.CDLL(None).sigaction, ctypes.create_string_buffer(512)  # larger than on any system

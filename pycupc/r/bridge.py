@@ -1,8 +1,8 @@
 """rpy2's side: R objects in, R objects out, and pcalg itself for comparison.
 
-R to Python to R is `identical()`; `conversions.py` lists what becomes of each field. Call this from the main thread: R
-is single-threaded, and its interrupts go there. A process that R started (reticulate) must not load rpy2 as well: the
-R package in r_wrapper/ is for such a process. rpy2 is imported at the first call.
+A round trip from R to Python and back is `identical()`; `conversions.py` lists how each field is converted. Call this
+from the main thread: R is single-threaded, and its interrupts go there. A process that R started (reticulate) must not
+load rpy2 as well: the R package in r_wrapper/ is for such a process. rpy2 is imported at the first call.
 """
 
 from __future__ import annotations

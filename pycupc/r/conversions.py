@@ -1,4 +1,4 @@
-"""Conversions between R objects and results, in flat vectors: R walks its own lists a hundred times faster than Python.
+"""Conversions between R objects and results, by flat vectors: R walks its own lists a hundred times faster than Python.
 
 R                      Python                what becomes of it, first index
 suffStat list(C, n)    SuffStat              double p x p to float64; column names to labels
@@ -37,7 +37,7 @@ _NO_INDEX = {"graph_mark", "sepset_len"}
 
 
 class RCall(str):
-    """The text of an R call, with what else a result needs to return to R unchanged.
+    """The text of an R call, with everything else that a result needs to return to R unchanged.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Converter:
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
 
     def graph_from_r(self, robject: Any) -> PcAlgo:
-        """A graphNEL as a result of which only the graph is known."""
+        """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
         unknown = dict.fromkeys(ANSWER, np.zeros(0, dtype=np.int32)) | {"pMax": np.full(len(labels) ** 2, np.nan)}
         arrays = unknown | _from_r(_named(self.code["graph_cells"](robject)), _GRAPH)
@@ -192,6 +192,6 @@ def _named(robject: Any) -> dict[str, Any]:
 
 
 def _as_r_call(call: str) -> str:
-    """A Python call as R can parse it; what it cannot becomes a call that quotes it."""
+    """A Python call in a form that R can parse; if R cannot parse it, a call that quotes it."""
     text = call.replace("inf", "Inf").replace("'", '"')
     return text if text and text.isascii() and text.endswith(")") and "\n" not in text else f"pycupc({call!r})"

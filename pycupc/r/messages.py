@@ -1,4 +1,4 @@
-"""Errors and warnings of the package as R's user is to read them."""
+"""Errors and warnings of the package in the terms of R users."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["failures_in_reply", "in_r"]
 
 @contextmanager
 def failures_in_reply(labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a reply, into which exceptions and the package's own warnings go: R shows them as its own.
+    """Yield a reply that collects exceptions and the package's own warnings, which R then shows as its own.
 
-    Warnings of NumPy are left out: R's NA is a signalling NaN, of which NumPy warns wherever it computes.
+    Warnings of NumPy are left out: R's NA is a signalling NaN, about which NumPy warns in every computation.
     """
     reply: dict[str, Any] = {"error": None, "message": "", "notices": []}
     with warnings.catch_warnings(record=True) as caught:

@@ -1,7 +1,7 @@
-"""Vectors of the R process that hosts this Python, as NumPy arrays on the same memory: nothing is copied.
+"""Vectors of the R process that hosts this Python, as NumPy arrays that share their memory: nothing is copied.
 
 The vectors are bound in an R environment, which keeps them alive. R names the environment by its address, as it prints
-it, and R's C interface, part of the same process, finds a vector by its name. Only R's own thread may ask.
+it, and R's C interface, part of the same process, finds a vector by its name. Only R's own thread may do this.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RVectors:
     Parameters
     ----------
     address : str
-        Of the environment, in hexadecimal digits.
+        The address of the environment, in hexadecimal digits.
 
     Raises
     ------

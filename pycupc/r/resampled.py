@@ -1,4 +1,4 @@
-"""A `Stability` as plain values, which R keeps, and back: R sends them again with each question about the result.
+"""A `Stability` as plain values, and back. R keeps the values, and sends them with each question about the result.
 
     pair_from, pair_to                              pairs ever adjacent, alpha by alpha, as `Stability.edges`    int32
     pair_directed, _reversed, _undirected,
@@ -8,7 +8,7 @@
     n_tests                                         (number of alphas, n_resamples)                              float64
 
 Indices count from 0. The other values are single numbers and strings, and `n_pairs_ever`, the number of pairs for each
-alpha.
+alpha. `quirks`, a warning, is not sent back.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def to_values(result: Stability) -> tuple[Values, Arrays]:
         "n_pairs": float(result.n_pairs),
         "n_fixed": float(result.n_fixed),
         "n_pairs_ever": [float(len(counts.low)) for counts in result.counts],
+        "quirks": result.notes.get("quirks", ""),
     }
     return values, arrays
 
@@ -77,7 +78,7 @@ def from_values(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Stabili
             _counts({name: ints[f"pair_{name}"][start:end] for name in ("from", "to", *_MARKS)}, len(labels))
             for start, end in zip(starts, ends, strict=True)
         ),
-        n_tests=tests.T.astype(np.int64),
+        n_tests=tests.T,
         n_pairs=int(values["n_pairs"]),
         n_fixed=int(values["n_fixed"]),
         arguments={},
@@ -86,7 +87,7 @@ def from_values(values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Stabili
 
 
 def _counts(listed: Mapping[str, NDArray[np.int32]], p: int) -> Counts:
-    """The counts of pairs that are listed in any order and direction."""
+    """The counts of pairs, which may be listed in any order and direction."""
     turned = listed["from"] > listed["to"]
     low, high = np.minimum(listed["from"], listed["to"]), np.maximum(listed["from"], listed["to"])
     kinds = np.stack([listed[mark] for mark in _MARKS], axis=1)
@@ -96,7 +97,7 @@ def _counts(listed: Mapping[str, NDArray[np.int32]], p: int) -> Counts:
 
 
 def answer(question: str, result: Stability, given: Mapping[str, Any]) -> tuple[Values, Arrays]:
-    """What R asks about a result: a method of it with its arguments by name."""
+    """Answer a question from R: call a method of a result with the given arguments."""
     methods: dict[str, Callable[..., Any]] = {
         "consensus": result.consensus,
         "bound": result.bound,

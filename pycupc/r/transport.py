@@ -12,7 +12,7 @@ R, which both sides see (`r_memory`); where R's C interface cannot be reached, i
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       0 (R adds and subtracts 1)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          0 (the same)
 
-A failure is a reply too: it then holds `error` (the name of the exception) and `message`.
+A failure is a reply as well, which holds `error` (the name of the exception) and `message`.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 7
 
-#: Arrays of the sets as the tests found them, in `pycupc.results.arrays`, and those of the final sets.
+#: Names in `pycupc.results.arrays`: arrays of the sets as the tests found them, and arrays of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
     f"found_{name}": name for name in ("gap_x", "gap_y")
 }
 
 
 class Job:
-    """One computation, as R drives it: give it the arrays, `start`, `step` until the reply, fetch the arrays, `close`.
+    """One computation, driven by R: pass the arrays, `start`, `step` until the reply, fetch the arrays, `close`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Job:
     # -- arrays -----------------------------------------------------------------------------------------------------
 
     def connect(self, address: str) -> bool:
-        """Share memory with the R environment at `address`; False if that is impossible here."""
+        """Share memory with the R environment at `address`; False if that is impossible in this process."""
         try:
             self._vectors = RVectors(address)
         except (OSError, AttributeError, ValueError):
@@ -85,20 +85,20 @@ class Job:
         return True
 
     def see(self, name: str) -> None:
-        """The array `name` is the vector of that name in R's environment."""
+        """Take the vector `name` in R's environment as the array of that name."""
         assert self._vectors is not None
         self._in[name] = self._vectors[name].view(np.uint8)
 
     def put(self, name: str, block: bytes | bytearray) -> None:
-        """Append a block to the array `name`; where memory is not shared."""
+        """Append a block to the array `name`, if memory is not shared."""
         self._in.setdefault(name, bytearray()).extend(block)
 
     def size(self, name: str) -> float:
-        """Bytes of an array of the answer (a float: R has no 64-bit integer)."""
+        """Size of an array of the answer in bytes (a float, since R has no 64-bit integers)."""
         return float(self._out[name].nbytes)
 
     def fill(self, name: str) -> None:
-        """Write an array of the answer into the vector of that name in R's environment, which has its size."""
+        """Copy an array of the answer into the vector of that name and size in R's environment."""
         assert self._vectors is not None
         vector = self._vectors[name]
         if name == "pMax" and self._p_values is not None:
@@ -108,29 +108,30 @@ class Job:
             vector[:] = self._out[name].reshape(-1)
 
     def take(self, name: str, start: float, count: float) -> bytearray:
-        """`count` bytes of an array of the answer, from byte `start` on; where memory is not shared."""
+        """`count` bytes of an array of the answer, from byte `start` on, if memory is not shared."""
         flat = self._out[name].reshape(-1).view(np.uint8)
         return bytearray(flat[int(start) : int(start + count)])
 
     # -- the computation --------------------------------------------------------------------------------------------
 
     def start(self, options: dict[str, Any]) -> None:
-        """Start in a thread of its own.
+        """Start the computation in its own thread.
 
         Parameters
         ----------
         options : dict
-            To compare: see `_compare`; to ask: see `_ask`. Else arguments of `pycupc.pc`, `pycupc.skeleton` or
-            `pycupc.stability` by name; `n`; `pMax`: whether p-values are wanted; `test`: "gaussCItest", "disCItest",
-            "binCItest", or "" where R makes the tests; of discrete data `nlev` and `adaptDF`; `progress`: whether R
-            wants to hear of it; for `stability` also `seed`, None if R's user gave none, and `drawn`, one to use then.
+            For "compare" see `_compare`, for "ask" see `_answer_question`. Otherwise the arguments of `pycupc.pc`,
+            `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`: whether p-values are wanted; `test`:
+            "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests; of discrete data `nlev` and
+            `adaptDF`; `progress`: whether to send progress events; for `stability` also `seed`, None if the user gave
+            none, and `drawn`, the seed to use in that case.
         """
-        others = {"compare": self._compare, "stability": self._stability, "ask": self._ask}
+        others = {"compare": self._compare, "stability": self._stability, "ask": self._answer_question}
         compute = others.get(self._what, self._run)
         self._background.start(lambda: {"kind": "reply"} | compute(options))
 
     def step(self) -> dict[str, Any] | None:
-        """The next event, None if there is none yet; its `kind` says what R is to do.
+        """The next event, None if there is none yet. Its `kind` says what R has to do:
 
         "test": call the user's test with x, y, S (indices from 0) and `answer`; "progress": level, done, at_most,
         edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
@@ -144,7 +145,7 @@ class Job:
         return self._background.next_event()
 
     def close(self) -> None:
-        """Stop what runs, and forget all arrays."""
+        """Stop the computation if it runs, and release all arrays."""
         self._background.close()
         self._in.clear()
         self._out.clear()
@@ -153,7 +154,7 @@ class Job:
     def _run(self, options: dict[str, Any]) -> dict[str, Any]:
         """Run `pc` or `skeleton`; returns plain values and never raises an Exception."""
         start = time.perf_counter()
-        with failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
+        with failures_in_reply(options["labels"]) as reply, lines_to(self._send_line):
             arguments = self._arguments(options)
             fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
             reply["max_ord"] = int(fit.max_ord)
@@ -162,7 +163,7 @@ class Job:
             reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
             reply["tries"] = int(fit.notes.get("orientations_tried", 0))
-            in_place = self._vectors is not None  # then p-values are computed right into R's matrix
+            in_place = self._vectors is not None  # p-values are then computed directly into R's matrix
             arrays = fit.to_arrays("matrix" if options["pMax"] and not in_place else None)
             self._p_values = fit.p_values if options["pMax"] and in_place else None
             reply["found"] = fit.found_sepset is not fit.sepset
@@ -172,8 +173,8 @@ class Job:
         reply["seconds"] = time.perf_counter() - start
         return reply
 
-    def _tell_line(self, text: str) -> None:
-        self._background.tell({"kind": "line", "text": text})
+    def _send_line(self, text: str) -> None:
+        self._background.send({"kind": "line", "text": text})
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
@@ -197,14 +198,14 @@ class Job:
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": self._square("C", len(labels)), "n": options["n"]}}
         if options["test"] == "":
-            return {"suffStat": None, "indepTest": self._ask_test}
+            return {"suffStat": None, "indepTest": self._call_r_test}
         dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
         return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
 
     def _square(self, name: str, p: int) -> NDArray[np.float64]:
-        """R's matrix, which lies column by column; row by row where that is the same, so that nobody copies it."""
+        """R's matrix, which is stored column by column; a symmetric one is read row by row, which avoids a copy."""
         matrix = np.frombuffer(self._in[name], dtype=np.float64).reshape(p, p)
         return matrix if _is_symmetric(matrix.view(np.int64)) else matrix.T
 
@@ -213,9 +214,9 @@ class Job:
             return None
         return np.frombuffer(self._in[name], dtype=np.bool_).reshape(p, p)
 
-    def _ask_test(self, x: int, y: int, S: Any, suffStat: Any) -> float:
-        """A user's `indepTest`, which R calls."""
-        p = self._background.ask({"kind": "test", "x": int(x), "y": int(y), "S": [int(s) for s in S]})
+    def _call_r_test(self, x: int, y: int, S: Any, suffStat: Any) -> float:
+        """The p-value of a user's `indepTest`, which R calls."""
+        p = self._background.request({"kind": "test", "x": int(x), "y": int(y), "S": [int(s) for s in S]})
         return math.nan if p is None else float(p)
 
     def _progress_hook(self) -> ProgressHook:
@@ -228,13 +229,13 @@ class Job:
             if level != last_level or now - last_time > 0.1:
                 last_level, last_time = level, now
                 counts = {"done": float(tests_done), "at_most": float(tests_at_most), "edges": float(edges)}
-                self._background.tell({"kind": "progress", "level": float(level)} | counts)
+                self._background.send({"kind": "progress", "level": float(level)} | counts)
 
         return progress
 
     def _stability(self, options: dict[str, Any]) -> dict[str, Any]:
         """Run `stability`; returns plain values and never raises an Exception."""
-        with failures_in_reply(options["labels"]) as reply, lines_to(self._tell_line):
+        with failures_in_reply(options["labels"]) as reply, lines_to(self._send_line):
             arguments = self._arguments({**options, "progress": False}) | {"progress": self._count_hook()}
             kept = seed_in(options["checkpoint"]) if options["seed"] is None and options["checkpoint"] else None
             seed = options["drawn"] if options["seed"] is None else options["seed"]
@@ -252,11 +253,11 @@ class Job:
             nonlocal last
             if done == total or time.monotonic() - last > 0.1:
                 last = time.monotonic()
-                self._background.tell({"kind": "count", "done": float(done), "total": float(total)})
+                self._background.send({"kind": "count", "done": float(done), "total": float(total)})
 
         return progress
 
-    def _ask(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _answer_question(self, options: dict[str, Any]) -> dict[str, Any]:
         """Answer `question`, a method of the `Stability` whose values are in `options`, with the arguments `given`."""
         with failures_in_reply(options["labels"]) as reply:
             result = from_values(options, self._in)

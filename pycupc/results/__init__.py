@@ -1,1 +1,1 @@
-"""What a run found: graph, separating sets, p-values and evidence, on disk and in the forms other programs read."""
+"""The result of a run: graph, separating sets, p-values and evidence, with files and exports for other programs."""

@@ -16,15 +16,15 @@ With ``p_values="evidence"``, for files, everything from which p-values and expl
     removed_r                         r of the tests that found the stored cells, in their order          float64
     C                                 correlations: upper triangle, row by row                            float64
 
-or, where the p-values were written down rather than computed,
+or, if the p-values were recorded rather than computed,
 
     removed_r, pMax                   the same; all p-values: upper triangle, row by row                  float64
 
-`removed_r` and C have as many numbers as the problem has pairs, and can be computed again from the data. They are left
-out where they have more than `MOST_NUMBERS`, unless asked for.
+`removed_r` and C have as many numbers as the problem has pairs, and can be computed again from the data. Either is left
+out if it has more than `MOST_NUMBERS`, unless it is requested.
 
 All indices count from 0. A pair x < y that is neither adjacent nor a gap and has no cell has the empty set in cell
-(x, y): there may be millions of those, so they are implied.
+(x, y): there may be millions of those, so they are not stored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from pycupc.sparse_graph import Ints, SparseGraph
 
 Arrays = Mapping[str, NDArray[Any]]
 
-#: Numbers of one array of evidence that are saved without being asked for: 8 MB.
+#: Largest array of evidence that is saved unless more is requested: 8 MB.
 MOST_NUMBERS = 1_000_000
 
 #: The arrays that every result has, all int32 but the last.
@@ -75,9 +75,9 @@ def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepse
 
 
 def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
-    """Arrays in which every cell that holds a set is named, as in R's list of lists, in the form of this module.
+    """Convert arrays that list every cell with a set, as R's list of lists does, to the form of this module.
 
-    Gaps are found: they are the pairs that are not adjacent and have no cell.
+    The gaps follow: they are the pairs that are not adjacent and have no cell.
     """
     cells = FlatCells(*(np.asarray(arrays[f"sepset_{key}"]) for key in ("x", "y", "len", "members")))
     return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells))}
@@ -86,9 +86,9 @@ def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
 def evidence_arrays(
     p_values: PValues, removals: Removals, cells: FlatCells, *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The evidence; what has more than `MOST_NUMBERS` only if `everything`, or never if that is False.
+    """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large.
 
-    `cells` are the stored cells of the sets that the tests found.
+    `cells` are the stored cells of the sets found by the tests.
     """
     out: dict[str, NDArray[Any]] = {}
 
@@ -143,7 +143,7 @@ def removals_from_arrays(arrays: Arrays, C: Floats | None = None) -> Removals:
 def p_values_from_arrays(
     arrays: Arrays, graph: SparseGraph, gaps: Ints, removals: Removals, n: float | None, C: Floats | None = None
 ) -> PValues:
-    """The p-values that the arrays hold; those of the edges only, or unknown ones, if they hold no more."""
+    """The p-values that the arrays hold: of all pairs, of the edges only, or none."""
     p = graph.p
     if "pMax" in arrays:
         recorded = np.asarray(arrays["pMax"], dtype=np.float64)

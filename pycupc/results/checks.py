@@ -1,4 +1,4 @@
-"""What must hold of a saved result before anything is computed from it: a file may be damaged, or made by hand."""
+"""Checks of a saved result before anything is computed from it: a file may be damaged or made by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels
+from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
 from pycupc.results.arrays import ANSWER
 from pycupc.results.evidence import LevelSummary
@@ -22,24 +22,24 @@ def check_meta(meta: Mapping[str, Any]) -> None:
     if not isinstance(meta["labels"], list) or not meta["labels"]:
         raise ValueError("labels are missing")
     check_labels(meta["labels"], len(meta["labels"]))
-    _require(type(meta["max_ord"]) is int and meta["max_ord"] >= -1, "max_ord", meta["max_ord"])
+    require(type(meta["max_ord"]) is int and meta["max_ord"] >= -1, "max_ord", meta["max_ord"])
     for name, kind in {"call": str, "engine": str, "notes": dict, "levels": list, "trace": list}.items():
-        _require(isinstance(meta[name], kind), name, type(meta[name]).__name__)
+        require(isinstance(meta[name], kind), name, type(meta[name]).__name__)
     if meta["n"] is not None:
         check_n(meta["n"])
     alpha = meta["alpha"]
-    _require(alpha is None or (type(alpha) in (int, float) and 0 <= alpha <= 1), "alpha", alpha)
+    require(alpha is None or (type(alpha) in (int, float) and 0 <= alpha <= 1), "alpha", alpha)
     for level in meta["levels"]:
         summary = LevelSummary(**level)
         numbers = (summary.level, summary.n_tests, summary.n_removed, summary.edges_left, summary.n_careful)
-        _require(all(type(v) is int and v >= 0 for v in numbers), "levels", level)
-        _require(type(summary.seconds) in (int, float) and math.isfinite(summary.seconds), "levels", level)
-        _require(all(type(v) is int for v in (summary.n_made, summary.n_bounds)), "levels", level)
+        require(all(type(v) is int and v >= 0 for v in numbers), "levels", level)
+        require(type(summary.seconds) in (int, float) and math.isfinite(summary.seconds), "levels", level)
+        require(all(type(v) is int for v in (summary.n_made, summary.n_bounds)), "levels", level)
     p = len(meta["labels"])
     for entry in meta["trace"]:
         a, b, kind, *variables = entry
-        _require(isinstance(kind, str), "trace", entry)
-        _require(all(type(v) is int and 0 <= v < p for v in (a, b, *variables)), "trace", entry)
+        require(isinstance(kind, str), "trace", entry)
+        require(all(type(v) is int and 0 <= v < p for v in (a, b, *variables)), "trace", entry)
 
 
 def check_arrays(arrays: Arrays, p: int) -> None:
@@ -52,13 +52,13 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     for sets, gap in {("sepset_", "gap_"), (found, "found_gap_" if found == "found_" else "gap_")}:
         _check_sets(arrays, sets, gap, p, edges)
     counts = arrays["n_edgetests"]
-    _require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
+    require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
     for name in ("removed_x", "removed_y", "removed_level", "removed_r"):
-        _require(name not in arrays or len(arrays[name]) == n_removed, name, len(arrays.get(name, ())))
+        require(name not in arrays or len(arrays[name]) == n_removed, name, len(arrays.get(name, ())))
     for name in ("removed_x", "removed_y", "removed_level"):
         if name in arrays:
-            _indices(arrays, name, p)
+            indices(arrays, name, p)
     _check_range(arrays, "removed_r", n_removed, -1.0, 1.0)
     _check_range(arrays, "edge_p", m, -math.inf, 1.0)
     _check_range(arrays, "C", p * (p + 1) // 2, -1 - 1e-6, 1 + 1e-6)
@@ -67,36 +67,36 @@ def check_arrays(arrays: Arrays, p: int) -> None:
 
 def _check_graph(arrays: Arrays, p: int) -> int:
     """Check the cells of the graph matrix; returns the number of edges."""
-    row, column = (_indices(arrays, f"graph_{name}", p) for name in ("from", "to"))
-    mark = _indices(arrays, "graph_mark", 3)
-    _require(len(row) == len(column) == len(mark), "graph", (len(row), len(column), len(mark)))
+    row, column = (indices(arrays, f"graph_{name}", p) for name in ("from", "to"))
+    mark = indices(arrays, "graph_mark", 3)
+    require(len(row) == len(column) == len(mark), "graph", (len(row), len(column), len(mark)))
     cells = row * p + column
-    _require(len(np.unique(cells)) == len(cells), "graph", "a cell twice")
+    require(len(np.unique(cells)) == len(cells), "graph", "a cell twice")
     return len(np.unique(_pairs(row, column, p)))
 
 
 def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.int64]) -> None:
-    x, y, members = (_indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
+    x, y, members = (indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
     length = np.asarray(arrays[f"{name}len"], dtype=np.int64)
-    _require(len(x) == len(y) == len(length), name, (len(x), len(y), len(length)))
-    _require(int(length.min(initial=0)) >= 0 and int(length.sum()) == len(members), f"{name}len", int(length.sum()))
-    _require(not (x == y).any(), name, "a variable separated from itself")
+    require(len(x) == len(y) == len(length), name, (len(x), len(y), len(length)))
+    require(int(length.min(initial=0)) >= 0 and int(length.sum()) == len(members), f"{name}len", int(length.sum()))
+    require(not (x == y).any(), name, "a variable separated from itself")
     cells = np.sort(x * p + y, kind="stable")  # which is quick where they are nearly in order, as they are
-    _require(bool((np.diff(cells) > 0).all()), name, "a cell twice")
+    require(bool((np.diff(cells) > 0).all()), name, "a cell twice")
     pairs = _pairs(x, y, p)
-    _require(not _among(pairs, edges).any(), name, "a set of variables that are joined by an edge")
-    gap_x, gap_y = _indices(arrays, f"{gap}x", p), _indices(arrays, f"{gap}y", p)
-    _require(len(gap_x) == len(gap_y) and bool((gap_x < gap_y).all()), gap, "no pairs x < y")
+    require(not _among(pairs, edges).any(), name, "a set of variables that are joined by an edge")
+    gap_x, gap_y = indices(arrays, f"{gap}x", p), indices(arrays, f"{gap}y", p)
+    require(len(gap_x) == len(gap_y) and bool((gap_x < gap_y).all()), gap, "no pairs x < y")
     gaps = gap_x * p + gap_y
-    _require(bool((np.diff(gaps) > 0).all()), gap, "not in order")
-    _require(not _among(gaps, edges).any(), gap, "an edge")
-    _require(not _among(pairs, gaps).any(), gap, "a separated pair")
+    require(bool((np.diff(gaps) > 0).all()), gap, "not in order")
+    require(not _among(gaps, edges).any(), gap, "an edge")
+    require(not _among(pairs, gaps).any(), gap, "a separated pair")
     owner = np.repeat(np.arange(len(x)), length)
-    _require(not ((members == x[owner]) | (members == y[owner])).any(), name, "a set that holds what it separates")
+    require(not ((members == x[owner]) | (members == y[owner])).any(), name, "a set that holds what it separates")
 
 
 def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values are among those of an array in ascending order; quick where that one is short."""
+    """Which values occur in `ascending`, a sorted array; fast if that array is short."""
     if not len(ascending):
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
@@ -110,22 +110,23 @@ def _pairs(x: NDArray[Any], y: NDArray[Any], p: int) -> NDArray[np.int64]:
     return pairs
 
 
-def _indices(arrays: Arrays, name: str, limit: int) -> NDArray[np.int64]:
-    """A vector of whole numbers from 0 to `limit` - 1."""
-    _require(arrays[name].ndim == 1 and arrays[name].dtype.kind == "i", name, arrays[name].dtype)
+def indices(arrays: Arrays, name: str, limit: float = math.inf) -> NDArray[np.int64]:
+    """The array of this name, which must be a vector of whole numbers from 0 to `limit` - 1; else ValueError."""
+    require(arrays[name].ndim == 1 and arrays[name].dtype.kind == "i", name, arrays[name].dtype)
     values: NDArray[np.int64] = np.asarray(arrays[name], dtype=np.int64)
-    _require(int(values.min(initial=0)) >= 0 and int(values.max(initial=0)) < limit, name, "outside of the range")
+    require(int(values.min(initial=0)) >= 0 and int(values.max(initial=0)) < limit, name, "outside of the range")
     return values
 
 
 def _check_range(arrays: Arrays, name: str, size: int, low: float, high: float) -> None:
     if name in arrays:
         values = arrays[name]
-        _require(values.dtype.kind == "f" and values.shape == (size,), name, values.shape)
+        require(values.dtype.kind == "f" and values.shape == (size,), name, values.shape)
         with np.errstate(invalid="ignore"):
-            _require(not ((values < low) | (values > high)).any(), name, "outside of the range")
+            require(not ((values < low) | (values > high)).any(), name, "outside of the range")
 
 
-def _require(condition: bool, name: str, value: object) -> None:
+def require(condition: bool, name: str, value: object) -> None:
+    """Raise ValueError, which says that `name` cannot be `value`, unless `condition` holds."""
     if not condition:
         raise ValueError(f"{name} cannot be {value}")

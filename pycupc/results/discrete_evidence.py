@@ -1,4 +1,4 @@
-"""P-values of discrete data: recorded where a test was more than a table of two variables, counted again where not."""
+"""P-values of discrete data: recorded for conditional tests, computed again for the tests of level 0."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class DiscretePValues(ComputedPValues):
     graph : SparseGraph
         The edges that are left.
     edge_p : float64 (m,)
-        The largest p-value of each of them; -inf where never tested.
+        The largest p-value of each of them; -inf if never tested.
     removals : Removals
-        The edges removed at levels from 1 on; their `r` is the p-value of the separating test.
+        The edges removed at level 1 and above; their `r` is the p-value of the separating test.
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
     unconditional : callable
-        The p-values of the others, which were removed at level 0.
+        Computes the p-values of the other pairs, which were removed at level 0.
     """
 
     graph: SparseGraph

@@ -1,4 +1,4 @@
-"""The evidence behind a result: what each level did, which test removed an edge, and the p-values."""
+"""The evidence for a result: what each level did, which test removed each edge, and the p-values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
 
-#: p-values of all pairs are computed in bands of so many rows, on all cores if there are more than so many variables.
+#: The p-values of all pairs are computed in bands of this many rows, on all cores if there are more than this many
+#: variables.
 _BAND, _FEW = 64, 500
 
 
@@ -35,11 +36,11 @@ class LevelSummary:
         Number of tests, as pcalg counts them.
     n_removed, edges_left : int
     n_careful : int
-        Tests decided by the canonical formula, among all that the engine made: an engine that works ahead on several
-        threads makes some tests that pcalg would not have made, and not always the same ones.
+        Doubtful tests, decided by the canonical formula, among all that the engine made. The number may vary between
+        runs: an engine with several threads makes some tests that pcalg would not have made.
     seconds : float
     n_made : int
-        Tests made, where bounds answered the others; -1 for all of them.
+        Tests made, if bounds answered the others; -1 if all were made.
     n_bounds : int
         Bounds evaluated.
     """
@@ -54,12 +55,12 @@ class LevelSummary:
     n_bounds: int = 0
 
 
-#: What helps where a result was loaded from a file without what is asked for.
+#: The remedy if a result was loaded from a file that lacks the requested evidence.
 WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), or save it with evidence=True"
 
 
 class Removals:
-    """Edges removed at levels from 1 on, in the order of the levels.
+    """Edges removed at level 1 and above, in the order of the levels.
 
     Attributes
     ----------
@@ -67,15 +68,15 @@ class Removals:
         The pair in the order of the separating test: x < y on side A, x > y on side B.
     level : int32 (m,)
     r : float64 (m,)
-        Partial correlation of the separating test; NaN if the test gives only p-values. Asking for it raises ValueError
-        if the result was loaded from a file that does not hold it, without the data.
+        Partial correlation of the separating test; NaN if the test gives only p-values. Accessing it raises ValueError
+        if the result was loaded, without the data, from a file that does not hold it.
 
     Parameters
     ----------
     parts : sequence of (x, y, level, r)
         One part per level; r is None where it is not known.
     r_of : callable, optional
-        Computes those r that are not known: of a removal, by its number.
+        Computes an unknown r, given the number of the removal.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Removals:
         parts: Sequence[tuple[Ints, Ints, int | Ints, Floats | None]] = (),
         r_of: Callable[[int], float] | None = None,
     ) -> None:
-        self._parts = parts  # as the engine reported them: joined only when somebody reads them
+        self._parts = parts  # as the engine reported them; joined on first access
         self._r_of = r_of
 
     def _joined(self, i: int, dtype: type) -> NDArray[Any]:
@@ -105,12 +106,12 @@ class Removals:
 
     @property
     def r_recorded(self) -> bool:
-        """Whether `r` was written down, so that all of it is at hand."""
+        """Whether all values of `r` are stored."""
         return all(part[3] is not None for part in self._parts)
 
     @property
     def r_known(self) -> bool:
-        """Whether `r` can be had."""
+        """Whether `r` is stored or can be computed."""
         return self._r_of is not None or self.r_recorded
 
     @cached_property
@@ -167,6 +168,11 @@ class PValues(ABC):
         """Whether those of all pairs are known."""
         return True
 
+    @property
+    def deferred(self) -> bool:
+        """Whether the first call of `of_edges` may take as long as the tests did: bounds have answered some of them."""
+        return False
+
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         """Correlations of pairs, float64 (k,); None where they are not known."""
         return None
@@ -174,7 +180,7 @@ class PValues(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPValues(PValues):
-    """P-values that were written down one by one: a result from R, or of a user's own test."""
+    """P-values that were recorded: those of a result from R, or of a user's own test."""
 
     matrix: Floats
 
@@ -192,14 +198,14 @@ class RecordedPValues(PValues):
 
 
 class ComputedPValues(PValues):
-    """P-values computed from the evidence of a run. A class of them has these attributes.
+    """P-values computed from the evidence of a run: base of the classes for each kind of test.
 
     Attributes
     ----------
     graph : SparseGraph
         The edges that are left.
     removals : Removals
-        The edges removed at levels from 1 on.
+        The edges removed at level 1 and above.
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
     """
@@ -231,24 +237,24 @@ class ComputedPValues(PValues):
 
 @dataclass(frozen=True, eq=False)
 class GaussianPValues(ComputedPValues):
-    """P-values of Gaussian tests, computed from the correlations when somebody asks.
+    """P-values of Gaussian tests, computed from the correlations on demand.
 
     Attributes
     ----------
     graph : SparseGraph
         The edges that are left.
     edge_p : float64 (m,), or function that returns it
-        The largest p-value of each of them; -inf where never tested. A function is called when somebody asks first.
+        The largest p-value of each of them; -inf if never tested. A function is called on first access.
     n : float
         Number of observations.
     removals : Removals
     gaps : int32 (k, 2)
         Pairs that were never tested (fixedGaps).
     matrix : float64 (p, p), or function that returns it, optional
-        The correlations, which decided the pairs removed at level 0. Without them only `of_edges` and the pairs
-        removed at later levels are known. A function is called when somebody asks first.
+        The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
+        of pairs removed at later levels are known. A function is called on first access.
     pairs : function of two int64 (k,), optional
-        Correlations of some pairs, where they can be had without the matrix.
+        Computes the correlations of given pairs without the matrix.
     """
 
     graph: SparseGraph
@@ -273,6 +279,10 @@ class GaussianPValues(ComputedPValues):
     def complete(self) -> bool:
         return self.matrix is not None and self.removals.r_known
 
+    @property
+    def deferred(self) -> bool:
+        return callable(self.edge_p)
+
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges
 
@@ -287,7 +297,7 @@ class GaussianPValues(ComputedPValues):
         result[low, high], level[low, high] = gone.r, gone.level
 
         def band(first: int) -> None:
-            """From correlations above the diagonal to p-values in some rows and the same columns."""
+            """Turn the correlations above the diagonal into p-values, for a band of rows and the same columns."""
             end = min(first + _BAND, p)
             values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:])
             square = values[:, : end - first]

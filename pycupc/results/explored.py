@@ -1,4 +1,4 @@
-"""What the explorer shows of a result: which part of a large one, and the evidence of its edges and removed pairs."""
+"""What the explorer shows of a result: the part of a large graph, and the evidence for edges and removed pairs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from pycupc.explorer import (
 )
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.kept import KeptEdges, Tested, kept_edges, removed_pairs, weakest_tests
+from pycupc.results.kept import KeptEdges, TestedResult, kept_edges, removed_pairs, weakest_tests
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
 
 
-class Explained(Tested, Protocol):
-    """What is read of a `PcAlgo`."""
+class ExploredResult(TestedResult, Protocol):
+    """The attributes of `PcAlgo` that this module reads."""
 
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
 
 
-def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
+def explore(fit: ExploredResult, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
     """Write the page of `fit` and open it; see `pycupc.PcAlgo.explore`. `options` are those of `content`."""
     found = content(fit, **options)
     if path is None:
@@ -52,15 +52,15 @@ def explore(fit: Explained, path: str | PathLike[str] | None = None, *, show: bo
 
 
 def content(
-    fit: Explained, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
+    fit: ExploredResult, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
 ) -> Content:
-    """Gather what a page of the explorer shows.
+    """Gather the content of an explorer page.
 
     Parameters
     ----------
     fit : PcAlgo
     around : str or int, or sequence of them, optional
-        Only the variables within `radius` edges of these, and the neighbourhood of the first of them shown first.
+        Show only the variables within `radius` edges of these, starting with the neighbourhood of the first.
     radius : int
     stability : sequence of m float, optional
         A frequency from 0 to 1 for each edge, in the order of ``fit.edges()``.
@@ -145,7 +145,7 @@ def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, 
     return graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges]
 
 
-def _removed(fit: Explained, place: Integers) -> tuple[RemovedPairs, Integers]:
+def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
     x, y, level = removed_pairs(gone, fit.found_sepset)
@@ -203,9 +203,14 @@ def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any
 
 
 def _weakest(
-    fit: Explained, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], place: Integers
+    fit: ExploredResult,
+    kept: KeptEdges,
+    low: NDArray[Any],
+    high: NDArray[Any],
+    tests: NDArray[np.float64],
+    place: Integers,
 ) -> list[tuple[list[int | str], float] | None]:
-    """The set and r of the weakest test of each edge with few tests, None for the others; empty where few have few."""
+    """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
     cheapest = np.argsort(tests, kind="stable")
     cheapest = cheapest[np.cumsum(tests[cheapest]) <= MAX_TESTS]
     if 2 * len(cheapest) < len(low):  # a few would not be worth the time
@@ -217,13 +222,15 @@ def _weakest(
     return out
 
 
-def _named(fit: Explained, place: Integers, v: int) -> int | str:
-    """A variable by its number on the page, or by name if the page lacks it."""
+def _named(fit: ExploredResult, place: Integers, v: int) -> int | str:
+    """The number of a variable on the page, or its name if it is not on the page."""
     return int(place[v]) if place[v] >= 0 else fit.labels[v]
 
 
-def _reasons(fit: Explained, low: NDArray[Any], high: NDArray[Any], place: Integers) -> list[list[list[str | int]]]:
-    """What set the arrowheads of each edge; variables by their numbers on the page, or by name if it lacks them."""
+def _reasons(
+    fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], place: Integers
+) -> list[list[list[str | int]]]:
+    """What set the arrowheads of each edge; variables are numbers on the page, or names if they are not on it."""
     trace = dict(fit.trace)  # in which a look-up is quicker
     out: list[list[list[str | int]]] = []
     for a, b in zip(low.tolist(), high.tolist(), strict=True):
@@ -244,15 +251,15 @@ def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[n
     return values[at]
 
 
-def _cutoff(fit: Explained, level: int) -> float | None:
-    """Largest |r| judged independent; None where it is not known or every r is."""
+def _cutoff(fit: ExploredResult, level: int) -> float | None:
+    """Largest |r| that is judged independent; None if it is unknown or every r is."""
     if fit.n is None or fit.alpha is None:
         return None
     found = fisher_z.cutoff(fit.alpha, fit.n, level)
     return found if math.isfinite(found) else None
 
 
-def _facts(fit: Explained) -> str:
+def _facts(fit: ExploredResult) -> str:
     text: Sequence[str] = [
         describe(fit.sparse_graph),
         *([] if fit.n is None else [f"{fit.n:,} observations"]),

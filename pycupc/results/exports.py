@@ -1,7 +1,7 @@
-"""A graph in the forms that other programs read: pure functions of a `SparseGraph` and its labels.
+"""Exports of a graph for other programs: pure functions of a `SparseGraph` and its labels.
 
-The direction of edges in matrices of graphs is a frequent source of error, so every function says which way its edges
-point.
+The direction of edges in adjacency matrices is a frequent source of errors, so every function states which way its
+edges point.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas as pd
 
-#: More columns of an edge table, in the order of `SparseGraph.edge_list`.
+#: Further columns of an edge table, in the order of `SparseGraph.edge_list`.
 Attributes = Mapping[str, NDArray[Any]]
 
 PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <-> j (column to row, pcalg's amat.cpdag)"
@@ -59,14 +59,14 @@ def amat(graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
-    """Table of edges: columns from, to, type, then one a given attribute.
+    """Table of edges: columns from, to, type, then one per given attribute.
 
     Parameters
     ----------
     graph : SparseGraph
     labels : sequence of p str
     attributes : mapping of str to array (m,), optional
-        More columns, in the order of `SparseGraph.edge_list`.
+        Further columns, in the order of `SparseGraph.edge_list`.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The tests that an edge survived: how many there were, and which of them came closest to removing it.
+"""The tests that a kept edge survived: how many there were, and which of them came closest to removing it.
 
 At each level, the edge between a and b is tested given all sets of its size among the other neighbours of a, and among
 those of b, as they were at the start of the level. These neighbours are known afterwards: those that are left, and
-those that were removed at this level or a later one. So nothing needs to be written down during a run.
+those that were removed at this level or a later one. So nothing needs to be recorded during a run.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,12 +24,12 @@ from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
 
-#: Most tests of one edge that are made again to find the weakest; some microseconds each.
+#: Largest number of tests of one edge that are made again to find the weakest; each takes some microseconds.
 MOST_TESTS = 100_000
 
 
-class Tested(Protocol):
-    """What is read of a `PcAlgo`."""
+class TestedResult(Protocol):
+    """The attributes of `PcAlgo` that this module reads."""
 
     labels: tuple[str, ...]
     sparse_graph: SparseGraph
@@ -50,7 +51,7 @@ class WeakestTest(NamedTuple):
 def removed_pairs(
     removals: Removals, sepset: SepSets
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Pairs removed at levels from 1 on, x, y and level: as written down, or of a result of R from its sets."""
+    """Pairs removed at level 1 and above: x, y and level, recorded or (for a result from R) taken from the sets."""
     if len(removals) or not sepset.blocks:
         return removals.x, removals.y, removals.level
     x, y, level, _ = sepset.flat()
@@ -58,14 +59,14 @@ def removed_pairs(
 
 
 class KeptEdges:
-    """What was tested of the edges of a graph.
+    """The tests of the kept edges of a graph.
 
     Parameters
     ----------
     graph : SparseGraph
         The edges that are left.
     x, y, level : int (k,)
-        The pairs removed at levels from 1 on.
+        The pairs removed at level 1 and above.
     last : int
         The last level.
     """
@@ -90,8 +91,13 @@ class KeptEdges:
             highest[here > 0] = level
         return tests, highest
 
+    def n_tests_of(self, a: int, b: int) -> int:
+        """How many tests the edge between a and b survived, exact."""
+        degrees = self._degrees().items()
+        return 2 + sum(comb(max(int(degree[end]) - 1, 0), level) for level, degree in degrees for end in (a, b))
+
     def _degrees(self) -> dict[int, Integers]:
-        """The number of neighbours of each variable at the start of each level from 1 on."""
+        """The number of neighbours of each variable at the start of each level >= 1."""
         degree, out = self._graph.degrees().astype(np.int64), {}
         for level in range(self._last, 0, -1):
             gone = self._level == level
@@ -137,12 +143,12 @@ class KeptEdges:
         return weakest
 
 
-def kept_edges(fit: Tested) -> KeptEdges:
-    """What was tested of the edges of a result."""
+def kept_edges(fit: TestedResult) -> KeptEdges:
+    """The tests of the kept edges of a result."""
     return KeptEdges(fit.sparse_graph, *removed_pairs(fit.removals, fit.found_sepset), fit.max_ord)
 
 
-def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
+def weakest_tests(fit: TestedResult, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
     """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
 
     A test of discrete data is not made again.
@@ -153,10 +159,10 @@ def weakest_tests(fit: Tested, kept: KeptEdges, low: NDArray[Any], high: NDArray
     return [kept.weakest(C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
-def why_kept(fit: Tested, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
-    """What `PcAlgo.why` says of an edge whose largest p-value is p."""
+def why_kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
+    """The answer of `PcAlgo.why` for a kept edge whose largest p-value is p."""
     kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
-    tests = int(kept.n_tests(low, high)[0][0])
+    tests = kept.n_tests_of(i, j)
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why

@@ -1,4 +1,4 @@
-"""A graph on named variables: what every result has, and what a part of it is."""
+"""A graph on named variables: the base of every result, and of parts of a result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NamedGraph:
         return self.sparse_graph.counts()
 
     def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
-        """What the table of edges and other exports say of each edge, in the order of `SparseGraph.edge_list`."""
+        """Attributes of each edge in tables and exports, in the order of `SparseGraph.edge_list`."""
         return {}
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class NamedGraph:
         return int(v)
 
     def subgraph(self, variables: Sequence[int | str]) -> NamedGraph:
-        """The graph of some variables, in this order, and all edges between them, with what is known of the edges.
+        """The graph on some variables, in this order, with all edges between them and the attributes of these edges.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle.
 
-meta     JSON text: format, names of the arrays, and what else the writer says; of a `PcAlgo` its labels, call, n,
-         alpha, engine, max_ord, levels, notes, what set the arrows
+meta     JSON text: format, names of the arrays, and further facts; for a `PcAlgo` its labels, call, n, alpha, engine,
+         max_ord, levels, notes, what set the arrows
 others   arrays; of a `PcAlgo` those of `pycupc.results.arrays`, with the evidence. Integers are stored in the smallest
          type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed
 """
@@ -85,9 +85,9 @@ def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any]
     Raises
     ------
     OSError
-        The file is not there or cannot be read; FileNotFoundError, PermissionError ...
+        The file does not exist (FileNotFoundError) or cannot be read.
     ValueError
-        It is no file of this kind and of a format that this version reads, or is damaged.
+        The file is not of this kind, is in a format that this version cannot read, or is damaged.
     """
     with open(path, "rb") as file:
         try:
@@ -102,10 +102,10 @@ def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any]
 
 
 def _check_sizes(members: zipfile.ZipFile, size: int) -> None:
-    """Raise unless the members fit into the file, none expands beyond what is possible, and all fit into the memory."""
+    """Raise unless the members fit into the file, none expands beyond what is possible, and all fit into memory."""
     infos = members.infolist()
     if len({info.filename for info in infos}) != len(infos):
-        raise ValueError("an array is there twice")
+        raise ValueError("it holds an array twice")
     if sum(info.compress_size for info in infos) > size:
         raise ValueError("its arrays are larger than the file")
     for info in infos:
@@ -124,17 +124,17 @@ def _array(data: bytes) -> NDArray[Any]:
     if dtype.kind not in "fiuU" or len(shape) > 1:
         raise ValueError(f"an array of {dtype} with {len(shape)} dimensions")
     if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
-        raise ValueError("an array has another size than its header says")
+        raise ValueError("the size of an array differs from that in its header")
     return np.frombuffer(data, dtype=dtype, offset=stream.tell()).reshape(shape)
 
 
 def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
-    """The meta data, taken out of the arrays."""
+    """The metadata, removed from the arrays."""
     if "meta" not in arrays:
-        raise ValueError("it has no meta data")
+        raise ValueError("it has no metadata")
     meta = json.loads(str(arrays.pop("meta")))
     if not isinstance(meta, dict):
-        raise ValueError("its meta data are no JSON object")
+        raise ValueError("its metadata are not a JSON object")
     readable = (kind.format, *kind.older)
     if meta.get("format") not in readable:
         raise ValueError(
@@ -150,7 +150,7 @@ def _vector(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
     if values.dtype.kind == "U" or (len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**31):
-        raise ValueError(f"{name} holds what is no index")
+        raise ValueError(f"{name} holds values that are not indices")
     return values.astype(np.int32, copy=False)
 
 

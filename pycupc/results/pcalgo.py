@@ -42,11 +42,11 @@ class PcAlgo(NamedGraph):
         ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells. ``sepset["a", "b"]`` is None or a
         tuple of labels, whichever cell holds the set.
     found_sepset : SepSets
-        The sets as the tests found them. The conservative and the majority rule change some of those in `sepset`.
+        The sets as the tests found them; in `sepset` the conservative and the majority rule change some of them.
     p_values : PValues
         The one source of p-values.
     n_edgetests : list of int
-        Tests per level, as pcalg counts them.
+        Tests per level, as pcalg counts them; exact, also beyond 2^63.
     max_ord : int
         Last level that ran; -1 if fixedGaps left nothing to test.
     call : str
@@ -57,11 +57,11 @@ class PcAlgo(NamedGraph):
         Which engine ran, and why it was chosen.
     levels : tuple of LevelSummary
     removals : Removals
-        The edges removed at levels from 1 on, with the r of the separating test; empty for a result from R.
+        The edges removed at level 1 and above, with the r of the separating test; empty for a result from R.
     trace : mapping of (int, int) to tuple
         What set the arrowhead at the second of the two variables.
     notes : dict
-        Further facts of the run, e.g. the number of ambiguous triples.
+        Further facts about the run, e.g. the number of ambiguous triples.
     """
 
     sepset: SepSets
@@ -125,9 +125,10 @@ class PcAlgo(NamedGraph):
             f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
         if self.levels:
-            lines += ["", f"{'level':>5} {'tests':>18} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
+            width = max(18, *(len(f"{s.n_tests:,}") for s in self.levels))
+            lines += ["", f"{'level':>5} {'tests':>{width}} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
             lines += [
-                f"{s.level:>5} {s.n_tests:>18,} {s.n_removed:>12,} {s.edges_left:>12,} {s.seconds:>9.3f}"
+                f"{s.level:>5} {s.n_tests:>{width},} {s.n_removed:>12,} {s.edges_left:>12,} {s.seconds:>9.3f}"
                 for s in self.levels
             ]
         else:
@@ -201,9 +202,9 @@ class PcAlgo(NamedGraph):
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
         tail, head, _ = self.sparse_graph.edge_list()
-        reasons = []
+        reasons, trace = [], dict(self.trace)  # in which a look-up is quicker
         for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-            kind = self.trace.get((a, b)) or self.trace.get((b, a))
+            kind = trace.get((a, b)) or trace.get((b, a))
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
@@ -225,7 +226,8 @@ class PcAlgo(NamedGraph):
         Parameters
         ----------
         p_values : {"evidence", "matrix"} or None
-            What to say of the p-values: what they are computed from, the matrix pMax, or nothing.
+            How to represent the p-values: by the evidence from which they are computed, by the matrix pMax, or not at
+            all.
         evidence : bool, optional
             See `save`.
         """
@@ -245,7 +247,7 @@ class PcAlgo(NamedGraph):
     def from_arrays(
         cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
     ) -> PcAlgo:
-        """Rebuild a result from what `to_arrays` gave.
+        """Rebuild a result from the arrays that `to_arrays` returned.
 
         Parameters
         ----------
@@ -257,6 +259,9 @@ class PcAlgo(NamedGraph):
         **facts
             Further attributes: call, n, alpha, engine, levels, trace, notes.
         """
+        counts, levels = [int(v) for v in arrays["n_edgetests"]], facts.get("levels", ())
+        if [float(level.n_tests) for level in levels] == list(map(float, counts)):
+            counts = [level.n_tests for level in levels]  # exact, where float64 ends at 2^53
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
@@ -268,7 +273,7 @@ class PcAlgo(NamedGraph):
             sepset=sepset,
             found_sepset=found,
             p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), C),
-            n_edgetests=[int(v) for v in arrays["n_edgetests"]],
+            n_edgetests=counts,
             max_ord=int(max_ord),
             removals=removals,
             **facts,
@@ -282,8 +287,8 @@ class PcAlgo(NamedGraph):
         path : str or Path
         evidence : bool, optional
             Whether to keep the correlations (p x p) and the partial correlations of the tests that removed an edge,
-            from which all p-values are computed. By default each of the two only if it has at most a million numbers.
-            They can be computed again: `load` with `suffStat`. The p-values of the edges are always kept.
+            from which all p-values are computed. By default each of the two is kept only if it has at most a million
+            numbers. `load` with `suffStat` computes them again. The p-values of the edges are always kept.
 
         Notes
         -----
@@ -310,14 +315,14 @@ class PcAlgo(NamedGraph):
         ----------
         path : str or Path
         suffStat : SuffStat, mapping with "C" and "n", or DataFrame, optional
-            The data of the result, from which the p-values that the file does not hold are computed.
+            The data of the result, from which p-values that are not in the file are computed.
 
         Raises
         ------
         OSError
             If there is no such file (FileNotFoundError), or it cannot be read.
         ValueError
-            If it is not a saved result or is damaged, or `suffStat` is of other variables or another n.
+            If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
         """
         meta, arrays = npz.read(path)
         try:
@@ -334,7 +339,7 @@ class PcAlgo(NamedGraph):
 
 
 def _correlations(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
-    """The correlations of the data that a result was computed from."""
+    """The correlations of the data from which a result was computed."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
         raise ValueError(

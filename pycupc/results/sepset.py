@@ -77,7 +77,7 @@ class SepSets:
     """Separating sets, indexed as pcalg's ``sepset``.
 
     ``sepset[x][y]`` is None (the pair is adjacent, a fixed gap, or its set is in the mirrored cell) or a tuple of
-    0-based indices; ``()`` in cell x < y for a pair that is independent without conditioning. The cell tells on which
+    0-based indices; ``()`` in cell x < y for a pair that is independent without conditioning. The cell shows on which
     side the set was found: x < y, a subset of adj(x), or x > y, a subset of the neighbours of the larger index.
 
     A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in cell (x, y). `get` and
@@ -175,7 +175,7 @@ class SepSets:
         return None
 
     def get(self, x: int, y: int) -> tuple[int, ...] | None:
-        """What cell (x, y) holds."""
+        """The contents of cell (x, y)."""
         found = self._stored(x, y)
         if found is not None or x >= y or self._skeleton.adjacent(x, y) or self._is_gap(x, y):
             return found
@@ -197,7 +197,7 @@ class SepSets:
     # -- many cells -------------------------------------------------------------------------------------------------
 
     def get_many(self, cells: Sequence[Cell]) -> list[tuple[int, ...] | None]:
-        """What each of the cells holds, as `get` says it."""
+        """The contents of each cell, as returned by `get`."""
         x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
         there, found = self.of_cells(x, y)
         ends = np.cumsum(found.length).tolist()
@@ -207,7 +207,7 @@ class SepSets:
         ]
 
     def of_cells(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) hold a set, as `get` says it, and the sets; of the others the length is 0."""
+        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
         there, mirrored = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.bool_)
         length = np.zeros(len(x), dtype=np.int32)
         found = []

@@ -1,4 +1,4 @@
-"""How sure is each edge? The PC algorithm on many resamples of the rows, and how often each edge comes out.
+"""How stable is each edge? The PC algorithm on many resamples of the rows, and how often each edge is found.
 
     resampling.py     which rows a resample has: a pure function of seed and index
     rows.py           the data, and a resample of them as `pc` takes it
@@ -9,7 +9,7 @@
     run.py            `stability`, which puts these together
     result.py         `Stability`, which it returns; summary.py its text, saved.py its file
     consensus.py      the graph of the stable edges
-    bounds.py         how many of these are expected to be false
+    bounds.py         how many of its edges are expected to be false
 
 References
 ----------

@@ -1,8 +1,8 @@
-"""How many falsely selected edges to expect, from the two theorems of the literature.
+"""Bounds on the expected number of falsely selected edges, by the theorems of two papers.
 
 Notation, for one alpha: an edge is *selected* if the two variables are adjacent in at least a share `threshold` of the
 graphs of the resamples; q is the mean number of edges of these graphs; N is the number of pairs of variables that could
-be adjacent. Both theorems are on the adjacencies; they say nothing about arrowheads.
+be adjacent. All bounds concern adjacencies; they say nothing about arrowheads.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def meinshausen_buehlmann(q: float, n_pairs: int, threshold: float) -> float:
     Notes
     -----
     Theorem 1 of Meinshausen and Buehlmann (2010). Assumes that the pairs without an edge in the true graph are
-    exchangeable, that is, each of them is as likely to be selected as every other; that PC is not worse than guessing
-    pairs at random; and that the frequencies are those of all subsamples of half of the rows, which many resamples
-    come near to. For causal graphs the first assumption is at best an approximation: pairs with a short indirect path
+    exchangeable, that is, each of them is as likely to be selected as every other; that PC is no worse than guessing
+    pairs at random; and that the frequencies are those over all subsamples of half of the rows, which many resamples
+    approximate. For causal graphs the first assumption is at best an approximation: pairs with a short indirect path
     are selected more often than unconnected ones.
     """
     return q * q / ((2 * threshold - 1) * n_pairs) if threshold > 0.5 else math.inf
@@ -58,9 +58,9 @@ def worst_case(q: float, n_pairs: int, threshold: float) -> float:
     Notes
     -----
     Theorem 1 of Shah and Samworth (2013), for complementary pairs, with theta = q / N. It assumes nothing about the
-    data or the procedure, but what it bounds is the expected number of selected pairs that PC finds, on half of the
-    rows, with a probability of at most q / N. These are the false edges if each pair without an edge is found at most
-    as often as an average pair. It holds for any number of pairs of subsamples.
+    data or the procedure, but it bounds only the expected number of selected pairs that PC finds, on half of the rows,
+    with a probability of at most q / N. These are the false edges if each pair without an edge is found at most as
+    often as an average pair. It holds for any number of pairs of subsamples.
     """
     return meinshausen_buehlmann(q, n_pairs, threshold)
 
@@ -87,9 +87,9 @@ def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> floa
         C = 1 / (2 (2 threshold - 1 - 1 / (2 B)))              for thresholds up to 3/4
         C = 4 (1 - threshold + 1 / (2 B)) / (1 + 1 / B)        beyond
 
-    It assumes in addition to `worst_case` that for each pair of low selection probability the share of complementary
-    pairs of which *both* halves have the edge has a unimodal distribution. A threshold between two multiples of
-    1 / (2 B) selects what the larger multiple selects, and has its bound.
+    Beyond `worst_case`, it assumes that for each pair of low selection probability the share of complementary pairs of
+    which *both* halves have the edge has a unimodal distribution. A threshold between two multiples of 1 / (2 B)
+    selects what the larger multiple selects, and has its bound.
     """
     B, theta = n_resamples // 2, q / n_pairs
     tau = math.ceil(round(threshold * 2 * B, 9)) / (2 * B)
@@ -111,12 +111,12 @@ def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples:
 
 
 def checked_method(method: str | None, scheme: str, fraction: float) -> Method:
-    """The method asked for, or the default of the scheme.
+    """The requested method, or the default of the scheme.
 
     Raises
     ------
     ValueError
-        No bound holds for the scheme, or not this one.
+        The scheme has no bound, or not this one.
     """
     if method is not None and method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(map(repr, get_args(Method)))}, got {method!r}")

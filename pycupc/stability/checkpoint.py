@@ -1,6 +1,6 @@
-"""Finished resamples in a folder, so that a run that was killed goes on where it was.
+"""Finished resamples in a folder, from which a run that was killed resumes.
 
-    study.json              the format, and everything that decides the answer (`Study.identity`)
+    study.json              the format, and everything that determines the answer (`Study.identity`)
     resample-000012.npz     what is kept of resample 12; it appears only when it is complete
 
 Every file names the study that it belongs to, and several runs of the same study may share a folder.
@@ -28,7 +28,7 @@ from pycupc.stability.tally import BIDIRECTED, Edges
 FORMAT = "pycupc-checkpoint-1"
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
 _STUDY = "study.json"
-#: Seconds after which an unfinished file is taken for one that a killed run has left.
+#: Seconds after which an unfinished file is regarded as left by a run that was killed.
 _ABANDONED = 3600
 
 
@@ -38,7 +38,7 @@ class Checkpoint:
     Parameters
     ----------
     folder : str or Path
-        Made if it is not there.
+        Created if it does not exist.
     identity : mapping
         `Study.identity`.
     key : str
@@ -49,9 +49,9 @@ class Checkpoint:
     Raises
     ------
     ValueError
-        The folder holds something else, or another study; the message names the first differences.
+        The folder holds other files, or another study; the message names the arguments that differ.
     OSError
-        It cannot be read or written.
+        The folder cannot be read or written.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Checkpoint:
                     part.unlink()
 
     def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
-        """The finished resamples below `n_resamples`.
+        """The finished resamples with numbers below `n_resamples`.
 
         Raises
         ------
@@ -93,13 +93,14 @@ class Checkpoint:
     def keep(self, outcome: Outcome) -> None:
         """Write a finished resample."""
         arrays: dict[str, NDArray[Any]] = {
-            "n_tests": outcome.n_tests.astype(np.float64),
+            "n_tests": outcome.n_tests,
             "constant": outcome.constant,
             "n_copies": np.array([outcome.n_copies]),
         }
         for k, edges in enumerate(outcome.edges):
             arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
-        npz.write(self._path(outcome.index), {"study": self._key, "index": outcome.index}, arrays, KIND)
+        meta = {"study": self._key, "index": outcome.index, "note": outcome.note}
+        npz.write(self._path(outcome.index), meta, arrays, KIND)
 
     def _path(self, i: int) -> Path:
         return self.folder / f"resample-{i:06}.npz"
@@ -113,18 +114,18 @@ class Checkpoint:
         try:
             if (meta["study"], meta["index"]) != (self._key, i):
                 raise ValueError("it is a resample of another study, or another resample")
-            return self._outcome(arrays, i)
+            return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
         except (KeyError, TypeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}; {remedy}") from error
 
-    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int) -> Outcome:
+    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int, note: str) -> Outcome:
         n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
         wrong = n_tests.shape != (self._n_alphas,) or not np.isfinite(n_tests).all() or copies.shape != (1,)
         if wrong or int(constant.max(initial=0)) >= self._p or (np.diff(constant) <= 0).any():
             raise ValueError("its numbers are out of range")
         edges = tuple(self._edges(arrays, k) for k in range(self._n_alphas))
-        return Outcome(i, edges, n_tests.astype(np.int64), constant.astype(np.int64), int(copies[0]))
+        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
 
     def _edges(self, arrays: Mapping[str, NDArray[Any]], k: int) -> Edges:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
@@ -136,7 +137,7 @@ class Checkpoint:
 
 
 def remove(folder: str | PathLike[str]) -> None:
-    """Delete the files that a checkpoint has written, and the folder if nothing else is in it."""
+    """Delete the files of a checkpoint, and the folder if nothing else is in it."""
     with contextlib.suppress(OSError):
         for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY):
             path.unlink(missing_ok=True)
@@ -144,12 +145,12 @@ def remove(folder: str | PathLike[str]) -> None:
 
 
 def seed_in(folder: str | PathLike[str]) -> int | None:
-    """The seed of the study in a folder, None if it holds none.
+    """The seed of the study in a folder, None if there is no study.
 
     Raises
     ------
     ValueError
-        The folder holds something else, or is damaged.
+        The folder holds other files, or is damaged.
     """
     found = _read_study(Path(folder))
     if found is None:
@@ -160,14 +161,14 @@ def seed_in(folder: str | PathLike[str]) -> int | None:
 
 
 def _read_study(folder: Path) -> dict[str, Any] | None:
-    """What study.json says of the study, None if the folder is not there or empty."""
+    """The content of study.json; None if the folder does not exist or is empty."""
     path = folder / _STUDY
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"checkpoint {folder} is not a folder")
     if not path.exists():
         if folder.exists() and any(folder.iterdir()):
             raise ValueError(
-                f"checkpoint {folder} holds other files and no {_STUDY}; name a folder that is empty or not there"
+                f"checkpoint {folder} holds other files and no {_STUDY}; name an empty folder or a new one"
             )
         return None
     try:

@@ -27,7 +27,7 @@ FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
 class Consensus(NamedGraph):
     """The graph of the stable edges.
 
-    It has the methods of a result of `pycupc.pc` that need the graph only: `edges`, `amat`, `matrix`, `to_networkx`,
+    It has those methods of a result of `pycupc.pc` that need only the graph: `edges`, `amat`, `matrix`, `to_networkx`,
     `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`. The frequencies are attributes of its edges.
 
     Attributes
@@ -82,7 +82,7 @@ class Consensus(NamedGraph):
 
     @property
     def title(self) -> str:
-        """What a picture says of the graph."""
+        """The title of a picture of the graph."""
         return (
             f"{plotting.describe(self.sparse_graph)}\n"
             f"adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, alpha {self.alpha:g}; "
@@ -103,7 +103,7 @@ class Consensus(NamedGraph):
 
 
 def least_count(threshold: float, n_resamples: int) -> int:
-    """The least number of resamples that is a share of at least `threshold`, and at least 1."""
+    """The smallest number of resamples that is a share of at least `threshold`, and at least 1."""
     return max(1, int(np.ceil(round(threshold * n_resamples, 9))))
 
 

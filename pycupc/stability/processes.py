@@ -1,9 +1,8 @@
 """Resamples in this process, or on any executor of `concurrent.futures`.
 
-An executor is given one task per resample. The data do not travel with every task: a task names the study by its hash,
-and a worker that does not have it says so, whereupon the task is sent again with the study. So a worker is sent the
-data about once, without knowing anything about the kind of the executor, and a worker that was restarted is sent them
-again.
+An executor is given one task per resample. The data are not sent with every task: a task names the study by its hash,
+and a worker that does not have it replies so, whereupon the task is sent again with the study. So each worker gets the
+data about once, whatever the kind of executor, and a restarted worker gets them again.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from contextlib import contextmanager
 from pycupc.machine import available_cores
 from pycupc.stability.study import Outcome, Study
 
-#: Worker (host and process) and what it found; None where it does not have the study.
+#: Worker (host and process), and its outcome; None if the worker does not have the study.
 Reply = tuple[str, Outcome | None]
 
-#: Number of variables from which on `Engine.side_by_side` resamples run at the same time in this process. With fewer,
-#: their threads spend more time waiting for the interpreter than the device spends waiting for them.
+#: From this number of variables on, `Engine.side_by_side` resamples run at the same time in this process. With fewer,
+#: their threads wait longer for the interpreter than the device would wait for them.
 SIDE_BY_SIDE_FROM = 1500
 
-#: Studies that a worker remembers.
+#: Number of studies that a worker keeps.
 _MOST_STUDIES = 2
 
 _studies: OrderedDict[str, Study] = OrderedDict()
@@ -34,7 +33,7 @@ _lock = threading.Lock()
 
 
 class ResampleFailed(Exception):
-    """A resample could not be computed; the cause is that of the exception."""
+    """A resample could not be computed; `__cause__` is the reason."""
 
     def __init__(self, index: int) -> None:
         super().__init__(f"resample {index}")
@@ -42,9 +41,9 @@ class ResampleFailed(Exception):
 
 
 def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
-    """The resamples `wanted`, computed in this process, `at_once` of them side by side; in any order.
+    """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in any order.
 
-    An engine with all cores computes one resample after the other as fast as several at once.
+    An engine that uses all cores is as fast with one resample after the other as with several at once.
 
     Raises
     ------
@@ -81,7 +80,7 @@ def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iter
 
 
 def outcomes_on(executor: Executor, study: Study, wanted: Sequence[int]) -> Iterator[Outcome]:
-    """The resamples `wanted`, computed by the workers of an executor, in the order in which they are finished.
+    """Yield the outcomes of the resamples `wanted`, computed by the workers of an executor, as they finish.
 
     Raises
     ------
@@ -131,7 +130,7 @@ def _remember(study: Study) -> None:
 
 @contextmanager
 def _naming(i: int) -> Iterator[None]:
-    """Say of an error which resample it is about."""
+    """Turn an exception into `ResampleFailed`, which names the resample."""
     try:
         yield
     except Exception as error:

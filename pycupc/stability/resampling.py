@@ -1,4 +1,4 @@
-"""Which rows a resample has: a pure function of the seed and the index of the resample."""
+"""The rows of a resample: a pure function of the seed and the index of the resample."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Resampling:
     Raises
     ------
     TypeError, ValueError
-        One of them is not that, or a resample would have fewer than 2 rows.
+        An attribute is invalid, or a resample would have fewer than 2 rows.
     """
 
     n: int
@@ -70,21 +70,21 @@ class Resampling:
         return np.sort(rows).astype(np.int64, copy=False)
 
     def random_state(self, i: int) -> int:
-        """The `random_state` of `pycupc.pc` on resample `i`, which matters to u2pd="rand" and "retry" only."""
+        """The `random_state` of `pycupc.pc` on resample `i`, which only u2pd="rand" and "retry" use."""
         return int(np.random.SeedSequence(self.seed, spawn_key=(i, 1)).generate_state(1)[0])
 
     def _generator(self, k: int) -> np.random.Generator:
-        """That of ``SeedSequence(seed).spawn(k + 1)[k]``."""
+        """The generator of ``SeedSequence(seed).spawn(k + 1)[k]``."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(k,)))
 
 
 def seed_of(random_state: Any) -> int:
-    """The seed that `random_state` stands for: itself, one drawn from a generator, or a fresh one below 2^32 for None.
+    """The seed that `random_state` stands for: itself, one drawn from a generator, or for None a fresh one below 2^32.
 
     Raises
     ------
     TypeError, ValueError
-        If it is none of these.
+        If `random_state` is none of these.
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])

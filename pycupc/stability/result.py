@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +29,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Stability:
-    """Frequencies of edges over resamples, what `pycupc.stability` returns.
+    """Frequencies of edges over resamples: the result of `pycupc.stability`.
 
-    Where a method has the argument `alpha`, it is one of those of the run, and by default the first of them. Two
-    results are equal (``==``) if they have the same variables, resamples and frequencies.
+    The argument `alpha` of a method is one of the levels of the run, by default the first. Two results are equal
+    (``==``) if they have the same variables, resamples and frequencies.
 
     Attributes
     ----------
@@ -42,20 +42,22 @@ class Stability:
     resampling : Resampling
         Rows, scheme, fraction and seed.
     resamples : int64 (n_resamples,)
-        The resamples that are counted: 0, 1, ..., unless the run was interrupted.
+        The numbers of the resamples that are counted: 0, 1, ..., unless the run was interrupted.
     counts : tuple of Counts
         For each alpha the pairs that were ever adjacent, and in how many graphs with each mark.
-    n_tests : int64 (n_resamples, number of alphas)
+    n_tests : float64 (n_resamples, number of alphas)
         Tests, as pcalg counts them.
     n_constant, n_copies : int64 (n_resamples,)
-        Variables that were constant in each resample, which then have no edges (except fixedEdges); variables that were
-        equal to another one.
+        For each resample, the number of variables that were constant, and therefore without edges (except fixedEdges),
+        and the number of variables that were equal to another one.
     constant : int64 (p,)
-        Resamples in which each variable was constant.
+        For each variable, the number of resamples in which it was constant.
     n_pairs, n_fixed : int
-        Pairs that are tested, neither in fixedGaps nor in fixedEdges; pairs of fixedEdges.
+        The number of pairs that are tested (neither in fixedGaps nor in fixedEdges), and of pairs in fixedEdges.
     arguments : dict
-        What decided the answer: the arguments, large ones and the data by their hash.
+        The arguments that determine the answer; large ones and the data are represented by their hash.
+    notes : dict
+        Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
 
     labels: tuple[str, ...]
@@ -63,17 +65,18 @@ class Stability:
     resampling: Resampling
     resamples: Ints
     counts: tuple[Counts, ...]
-    n_tests: Ints
+    n_tests: Floats
     n_constant: Ints
     n_copies: Ints
     constant: Ints
     n_pairs: int
     n_fixed: int
     arguments: Mapping[str, Any]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_resamples(self) -> int:
-        """Resamples that are counted."""
+        """Number of resamples that are counted."""
         return len(self.resamples)
 
     @property
@@ -117,7 +120,7 @@ class Stability:
         Raises
         ------
         TypeError, ValueError
-            If `threshold` is not from 0 to 1, or `alpha` none of the run.
+            If `threshold` is not in [0, 1], or `alpha` is not a level of the run.
         """
         import pandas as pd
 
@@ -149,8 +152,8 @@ class Stability:
     def path(self, threshold: float = 0.0) -> pd.DataFrame:
         """How the frequency of each pair changes with alpha: from, to, and a column for each alpha, ascending.
 
-        A pair is there if at some alpha it is adjacent in at least a share `threshold` of the resamples; the most
-        frequent pairs come first.
+        The table has the pairs that at some alpha are adjacent in at least a share `threshold` of the resamples, the
+        most frequent first.
         """
         import pandas as pd
 
@@ -175,15 +178,15 @@ class Stability:
         return float(self._counts(alpha).adjacent.sum()) / max(self.n_resamples, 1)
 
     def frequencies(self, graph: NamedGraph, alpha: float | None = None) -> Floats:
-        """The share of the resamples in which each edge of a graph of the same variables is there, float64 (m,).
+        """The share of the resamples that have each edge of a graph on the same variables, float64 (m,).
 
-        The order is that of ``graph.edges()``, so that ``fit.explore(stability=result.frequencies(fit))`` shows them on
-        the page of `fit`.
+        The order is that of ``graph.edges()``; ``fit.explore(stability=result.frequencies(fit))`` shows them on the
+        page of `fit`.
 
         Raises
         ------
         ValueError
-            If the graph has other variables.
+            If the graph has different variables.
         """
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
@@ -225,21 +228,21 @@ class Stability:
         Parameters
         ----------
         threshold : float
-            Above 1/2; at or below it no bound holds, and the answer is infinite.
+            A share above 1/2; at or below 1/2 no bound holds, and the result is infinite.
         alpha : float, optional
         method : {"meinshausen-buehlmann", "worst-case", "unimodal"}, optional
             The first for scheme "subsample", the other two for "complementary", where "worst-case" is the default. The
-            functions of these names in `pycupc.stability.bounds` state what each bounds and what it assumes.
+            functions of these names in `pycupc.stability.bounds` state what each of them bounds and assumes.
 
         Returns
         -------
         float
-            Edges; adjacencies, whatever their marks. Pairs of fixedEdges are not counted.
+            A number of edges (adjacencies, whatever their marks), without the pairs of fixedEdges.
 
         Raises
         ------
         TypeError, ValueError
-            The scheme has no bound, or not this one; the run was interrupted between two halves.
+            The scheme has no bound, or not this one, or the run was interrupted between two halves.
         """
         share = _checked_share("threshold", threshold)
         return self._bound(alpha, method)(share)
@@ -250,8 +253,8 @@ class Stability:
         Raises
         ------
         TypeError, ValueError
-            There is none: q, the mean number of edges of a graph, is too large, so that alpha must be smaller; or see
-            `bound`.
+            There is none, because q, the mean number of edges per graph, is too large (choose a smaller alpha); or as
+            for `bound`.
         """
         if isinstance(n_false, bool) or not isinstance(n_false, (int, float, np.integer, np.floating)):
             raise TypeError(f"n_false must be a number of edges, got {n_false!r}")
@@ -311,7 +314,7 @@ class Stability:
         OSError
             If there is no such file (FileNotFoundError), or it cannot be read.
         ValueError
-            If it is not a saved result or is damaged.
+            If the file is not a saved result or is damaged.
         """
         return cls(**saved.read(path))
 

@@ -29,9 +29,9 @@ class Resample:
     suff_stat : SuffStat or DiscreteSuffStat
         What `pycupc.pc` takes.
     constant : int64
-        Variables with one value in all rows: they have no edges, except those of fixedEdges.
+        Variables that have one value in all rows, and therefore no edges except those of fixedEdges.
     n_copies : int
-        Variables that are equal to another one in all rows, constant ones not counted; 0 for discrete data.
+        Number of variables that equal another one in all rows, without constant ones; 0 for discrete data.
     """
 
     suff_stat: SuffStat | DiscreteSuffStat
@@ -40,7 +40,7 @@ class Resample:
 
 
 class Rows(Protocol):
-    """Observations whose rows can be taken."""
+    """Observations from which rows can be selected."""
 
     @property
     def n(self) -> int:
@@ -53,7 +53,7 @@ class Rows(Protocol):
         """Some of the rows."""
 
     def digest(self) -> str:
-        """Hash of the numbers that decide the answer; not of the labels."""
+        """Hash of the values that determine the answer, without the labels."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     Raises
     ------
     TypeError, ValueError
-        If `data` is no table of observations of the kind that `indepTest` takes, or the test is one of the user's own.
+        If `data` is not a table of observations of the kind that `indepTest` takes, or the test is the user's own.
     """
     if indepTest is disCItest or indepTest is binCItest:
         return DiscreteRows(as_discrete_suff_stat(data, "data"))
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest or binCItest: of the data of another test it is not "
-            f"known how to take some rows, got {indepTest!r}"
+            "indepTest must be gaussCItest (or None), disCItest or binCItest, since rows cannot be drawn from the data "
+            f"of any other test, got {indepTest!r}"
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")

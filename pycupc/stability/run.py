@@ -23,7 +23,7 @@ from pycupc.stability.rows import Rows, as_rows
 from pycupc.stability.study import Outcome, Study
 from pycupc.stability.tally import Tally
 
-#: The arguments of `pc` that `stability` hands on, with their defaults.
+#: The arguments of `pc` that `stability` passes on, with their defaults.
 PC_ARGUMENTS = {
     name: parameter.default
     for name, parameter in inspect.signature(pc).parameters.items()
@@ -31,7 +31,18 @@ PC_ARGUMENTS = {
 }
 
 
-class StabilityInterrupted(KeyboardInterrupt):
+class _Unfinished(BaseException):
+    """What ends `stability` early, with the frequencies over the resamples that had finished."""
+
+    def __init__(self, text: str, partial: Stability | None) -> None:
+        super().__init__(text)
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[type[_Unfinished], tuple[str, Stability | None]]:
+        return type(self), (str(self), self.partial)
+
+
+class StabilityInterrupted(_Unfinished, KeyboardInterrupt):
     """Ctrl-C during `stability`.
 
     Attributes
@@ -40,23 +51,15 @@ class StabilityInterrupted(KeyboardInterrupt):
         The frequencies over the resamples that had finished; None if none had.
     """
 
-    def __init__(self, text: str, partial: Stability | None) -> None:
-        super().__init__(text)
-        self.partial = partial
 
-
-class StabilityError(EngineError):
-    """A resample could not be computed: too little memory, a broken executor, a worker that was killed again and again.
+class StabilityError(_Unfinished, EngineError):
+    """A resample could not be computed: too little memory, a broken executor, a worker that was killed repeatedly.
 
     Attributes
     ----------
     partial : Stability or None
         The frequencies over the resamples that had finished; None if none had.
     """
-
-    def __init__(self, text: str, partial: Stability | None) -> None:
-        super().__init__(text)
-        self.partial = partial
 
 
 def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
@@ -77,32 +80,32 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     Parameters
     ----------
     data : table, array_like (n, p), path of a file, or DiscreteSuffStat
-        Observations: what `SuffStat.from_data` takes; with ``indepTest=disCItest`` (or `binCItest`) what that test
-        takes, of which a resample keeps the numbers of levels.
+        Observations, as for `SuffStat.from_data`; with ``indepTest=disCItest`` (or `binCItest`), the data of that test,
+        whose numbers of levels every resample keeps.
     n_resamples : int, default 100
-        At least 1; even for "complementary".
+        At least 1; for "complementary" an even number.
     scheme : {"bootstrap", "subsample", "complementary"}
-        n rows drawn with replacement; a share of the rows; halves of the rows in pairs that have no row in common. The
-        bounds on false edges hold for the last two.
+        n rows drawn with replacement; a share of the rows; halves of the rows, in pairs that have no row in common.
+        Bounds on the number of false edges are known for the last two only.
     fraction : float in (0, 1), default 0.5
         Share of the rows in a resample of scheme "subsample".
     alpha : float in [0, 1], or sequence of them, default 0.01
-        Several levels share the resamples and their correlations.
+        Significance level of each test. Several levels share the resamples and their correlations.
     random_state : int, numpy.random.Generator or None
-        An int makes the run reproducible. With None a seed is drawn, or taken over from the checkpoint; the result
-        tells it.
+        An int makes the run reproducible. With None, a seed is drawn, or taken from the checkpoint;
+        `Stability.random_state` is the seed that was used.
     executor : concurrent.futures.Executor, optional
-        Where the resamples run, one task for each: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`, an
-        MPIPoolExecutor. A task then uses one thread of the cpu engine unless `numCores` is given. By default they run
-        in this process, with all cores.
+        Where the resamples run, one task per resample: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`,
+        an MPIPoolExecutor. A task then uses one thread of the cpu engine unless `numCores` is given. By default they
+        run in this process, with all cores.
     checkpoint : str or Path, optional
-        Folder in which finished resamples are kept; a run with the same data and arguments goes on from there, also
-        with another number of resamples.
+        Folder in which finished resamples are kept; a run with the same data and arguments resumes from there, even
+        with a different number of resamples.
     progress : True, or callable ``(resamples done, resamples)``, optional
         True shows a bar on stderr with the time left.
     **arguments
-        Those of `pc`: indepTest, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, u2pd, skel_method, conservative,
-        maj_rule, solve_confl, numCores, verbose, engine, engine_options, quirks.
+        Further arguments of `pc`: indepTest, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, u2pd, skel_method,
+        conservative, maj_rule, solve_confl, numCores, verbose, engine, engine_options, quirks.
 
     Returns
     -------
@@ -111,30 +114,31 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     Raises
     ------
     TypeError, ValueError
-        An argument is not what it should be, or `checkpoint` is of other data or arguments, or damaged; the message
-        names it. Nothing has been computed by then.
+        An argument is invalid, or `checkpoint` is damaged or belongs to other data or arguments; the message names it.
+        These errors are raised before anything is computed.
     EngineError
-        The engine cannot run here; or (`StabilityError`) a resample could not be computed, and the error has the result
-        of the finished ones.
+        The engine cannot run on this machine; or (`StabilityError`) a resample could not be computed. The attribute
+        ``partial`` of the latter is the result over the resamples that had finished.
     StabilityInterrupted
-        Ctrl-C; a KeyboardInterrupt that has the result of the finished resamples.
+        Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the result over the resamples that had
+        finished.
 
     Notes
     -----
-    The graph of resample i is exactly that of ``pc(data[result.indices(i)], alpha, ...)``. It depends on the data, the
-    arguments, the seed and i, and on nothing else: not on the executor, the number of workers, their order or restarts.
-    With ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
+    The graph of resample i is exactly that of ``pc(data[result.indices(i)], alpha, ...)``. It depends only on the data,
+    the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts. With
+    ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
 
-    A variable that is constant in a resample has no edges there, except those of fixedEdges; that is `pc`'s answer. It
-    counts as not adjacent, and the result says in how many resamples there were such variables.
+    A variable that is constant in a resample has no edges there, except those of fixedEdges, as in `pc`. It counts as
+    not adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.
 
     For several GPUs start one Dask worker for each, with ``CUDA_VISIBLE_DEVICES`` set to its number and
-    ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so). A worker that dies costs the
-    resamples it was at work on, which Dask runs again. The data are sent to each worker about once. A
-    ProcessPoolExecutor breaks when one of its processes is killed: the error then has what was finished.
+    ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so). If a worker dies, Dask runs its
+    unfinished resamples again. The data are sent to each worker about once. A ProcessPoolExecutor breaks when one of
+    its processes is killed; `StabilityError.partial` then has what was finished.
 
-    Bootstrap resamples repeat rows, but the tests take all n of them for independent, and find spurious dependence more
-    often than alpha says. Subsamples do not have that fault, but fewer rows, and therefore less power.
+    Bootstrap resamples repeat rows, but the tests treat all n rows as independent, so they find spurious dependence
+    more often than alpha says. Subsamples do not have this problem, but they have fewer rows and therefore less power.
 
     Examples
     --------
@@ -144,15 +148,15 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     >>> len(result.edges(threshold=0.9)) > 10
     True
     """
-    how = _How(n_resamples, scheme, fraction, random_state, executor, checkpoint)
-    study, problem = _checked_study(data, how, alpha, arguments)
+    plan = _Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
+    study, problem = _checked_study(data, plan, alpha, arguments)
     kept = None
     if checkpoint is not None:
         kept = Checkpoint(checkpoint, study.identity, study.key, len(problem.labels), len(study.alphas))
     gathered = _Gathered(study, problem)
     try:
         with count_hook(progress, "resamples") as report:
-            _gather(gathered, study, how, kept, report)
+            _gather(gathered, study, plan, kept, report)
     except KeyboardInterrupt:
         text = f"interrupted after {gathered.n:,} of {n_resamples:,} resamples{_where(checkpoint)}"
         raise StabilityInterrupted(text, gathered.partial()) from None
@@ -166,38 +170,38 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     return gathered.result()
 
 
-def _gather(gathered: _Gathered, study: Study, how: _How, kept: Checkpoint | None, report: CountHook | None) -> None:
-    """Count the resamples that a checkpoint holds, then compute the others."""
+def _gather(gathered: _Gathered, study: Study, plan: _Plan, kept: Checkpoint | None, report: CountHook | None) -> None:
+    """Count the resamples that a checkpoint holds, then compute and count the others."""
     done = set()
-    for outcome in kept.outcomes(how.n_resamples) if kept is not None else ():
+    for outcome in kept.outcomes(plan.n_resamples) if kept is not None else ():
         gathered.add(outcome)
         done.add(outcome.index)
-    wanted = [i for i in range(how.n_resamples) if i not in done]
+    wanted = [i for i in range(plan.n_resamples) if i not in done]
     if report is not None:
-        report(len(done), how.n_resamples)
-    if how.executor is None:
+        report(len(done), plan.n_resamples)
+    if plan.executor is None:
         at_once = gathered.problem.engine.side_by_side if len(gathered.problem.labels) >= SIDE_BY_SIDE_FROM else 1
         outcomes = outcomes_here(study, wanted, at_once)
     else:
-        outcomes = outcomes_on(how.executor, study, wanted)
+        outcomes = outcomes_on(plan.executor, study, wanted)
     for outcome in outcomes:
         if kept is not None:
             kept.keep(outcome)
         gathered.add(outcome)
         if report is not None:
-            report(gathered.n, how.n_resamples)
+            report(gathered.n, plan.n_resamples)
 
 
 def _where(checkpoint: str | PathLike[str] | None) -> str:
-    """Where the finished resamples are."""
+    """The end of a message: where the finished resamples are."""
     if checkpoint is None:
         return "; their frequencies are in .partial, and with a checkpoint they would be kept"
     return f"; they are kept in {checkpoint}, and the same call goes on from there"
 
 
 @dataclass(frozen=True)
-class _How:
-    """The arguments about resampling, as they came."""
+class _Plan:
+    """The arguments about resampling, checked on construction."""
 
     n_resamples: int
     scheme: Scheme
@@ -223,13 +227,13 @@ class _How:
             raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
 
     def seed(self) -> int:
-        """The seed: that of the checkpoint if there is one and none was given."""
+        """The seed: the one that was given, else that of the checkpoint if there is one."""
         kept = seed_in(self.checkpoint) if self.random_state is None and self.checkpoint is not None else None
         return seed_of(self.random_state) if kept is None else kept
 
 
-def _checked_study(data: Any, how: _How, alpha: Any, arguments: dict[str, Any]) -> tuple[Study, Problem]:
-    """The study, with every argument checked as `pc` checks it, and the checked arguments of `pc`."""
+def _checked_study(data: Any, plan: _Plan, alpha: Any, arguments: dict[str, Any]) -> tuple[Study, Problem]:
+    """The study, and the arguments of `pc`, checked as `pc` checks them."""
     if unknown := sorted(arguments.keys() - PC_ARGUMENTS.keys()):
         raise TypeError(f"{unknown[0]} is no argument of stability or pc; those of pc are {', '.join(PC_ARGUMENTS)}")
     given = {**PC_ARGUMENTS, **arguments}
@@ -237,15 +241,15 @@ def _checked_study(data: Any, how: _How, alpha: Any, arguments: dict[str, Any]) 
         raise TypeError(
             f"engine must be the name of an engine, since each resample makes its own, got {given['engine']!r}"
         )
-    if how.executor is not None and given["numCores"] is None:
+    if plan.executor is not None and given["numCores"] is None:
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)
     check_orientation(**{name: given[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")})
     for level in alphas:
         _options(level, given)
     rows = as_rows(data, given["indepTest"], given["labels"])
-    resampling = Resampling(rows.n, how.scheme, how.fraction, how.seed())
-    problem = _problem(rows, alphas[0], given, away=how.executor is not None)
+    resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
+    problem = _problem(rows, alphas[0], given, away=plan.executor is not None)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in PC_ARGUMENTS.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
@@ -272,7 +276,7 @@ def _options(alpha: float, given: dict[str, Any]) -> Options:
 
 
 def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
-    """The checked arguments; where the resamples run elsewhere, this machine need not have the engine."""
+    """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
     names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "quirks")
     variables = Variables(rows.whole(), **{name: given[name] for name in names})
     options = _options(alpha, given)
@@ -287,7 +291,7 @@ def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> 
 
 
 class _Gathered:
-    """What the resamples have found so far."""
+    """The frequencies over the resamples so far."""
 
     def __init__(self, study: Study, problem: Problem) -> None:
         self._study, self.problem = study, problem
@@ -295,6 +299,7 @@ class _Gathered:
         self._tallies = [Tally(p) for _ in study.alphas]
         self._constant = np.zeros(p, dtype=np.int64)
         self._numbers: dict[int, tuple[Any, int, int]] = {}
+        self._note = ""
 
     @property
     def n(self) -> int:
@@ -307,6 +312,7 @@ class _Gathered:
             tally.add(edges)
         self._constant[outcome.constant] += 1
         self._numbers[outcome.index] = (outcome.n_tests, len(outcome.constant), outcome.n_copies)
+        self._note = max(self._note, outcome.note, key=len)  # the longer one names both faults
 
     def partial(self) -> Stability | None:
         """The result so far, None if there is none."""
@@ -327,11 +333,12 @@ class _Gathered:
             resampling=study.resampling,
             resamples=np.array(order, dtype=np.int64),
             counts=tuple(tally.counts() for tally in self._tallies),
-            n_tests=np.array(tests, dtype=np.int64),
+            n_tests=np.array(tests, dtype=np.float64),
             n_constant=np.array(constant, dtype=np.int64),
             n_copies=np.array(copies, dtype=np.int64),
             constant=self._constant,
             n_pairs=p * (p - 1) // 2 - int(np.count_nonzero(gaps | fixed)) // 2,
             n_fixed=int(np.count_nonzero(fixed & ~gaps)) // 2,
             arguments=study.identity,
+            notes={"quirks": self._note} if self._note else {},
         )

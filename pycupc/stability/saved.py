@@ -1,6 +1,6 @@
-"""A `Stability` as a file, and back; what must hold of such a file before anything is computed from it.
+"""Files of `Stability` results, and the checks of such a file before anything is computed from it.
 
-meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments
+meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes
 arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
           n_tests (float64: resample by resample, the alphas of each one after the other),
           and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each)
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import check_labels
+from pycupc.data.names import check_labels
 from pycupc.results import npz
+from pycupc.results.checks import indices, require
 from pycupc.stability.resampling import Resampling
 from pycupc.stability.tally import Counts
 
@@ -32,7 +33,7 @@ def write(result: Stability, path: str | PathLike[str]) -> None:
 
 
 def meta(result: Stability) -> dict[str, Any]:
-    """What is no array."""
+    """The metadata: everything that is not an array."""
     resampling = result.resampling
     return {
         "labels": list(result.labels),
@@ -44,15 +45,16 @@ def meta(result: Stability) -> dict[str, Any]:
         "n_pairs": result.n_pairs,
         "n_fixed": result.n_fixed,
         "arguments": dict(result.arguments),
+        "notes": dict(result.notes),
     }
 
 
 def arrays(result: Stability) -> dict[str, NDArray[Any]]:
-    """What is an array, all of one dimension."""
+    """The arrays, all of one dimension."""
     out: dict[str, NDArray[Any]] = {
         name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")
     }
-    out["n_tests"] = result.n_tests.astype(np.float64).ravel()
+    out["n_tests"] = result.n_tests.ravel()
     for k, counts in enumerate(result.counts):
         out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
     return out
@@ -64,9 +66,9 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     OSError
-        The file is not there or cannot be read.
+        The file does not exist or cannot be read.
     ValueError
-        It is no such file, or damaged.
+        The file is not of this kind, or is damaged.
     """
     about, values = npz.read(path, KIND)
     try:
@@ -77,54 +79,46 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    _require(isinstance(about["labels"], list) and len(about["labels"]) > 1, "labels", about["labels"])
+    require(isinstance(about["labels"], list) and len(about["labels"]) > 1, "labels", about["labels"])
     labels = check_labels(about["labels"], len(about["labels"]))
     for name in ("n", "n_pairs", "n_fixed", "random_state"):
-        _require(type(about[name]) is int and about[name] >= 0, name, about[name])
-    _require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
+        require(type(about[name]) is int and about[name] >= 0, name, about[name])
+    require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
+    notes = about.get("notes", {})  # older files have none
+    require(isinstance(notes, dict) and all(type(text) is str for text in notes.values()), "notes", notes)
     alphas = about["alphas"]
-    _require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
-    _require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
+    require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
+    require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
     resampling = Resampling(about["n"], about["scheme"], about["fraction"], about["random_state"])
-    resamples = _integers(values, "resamples")
+    resamples = indices(values, "resamples")
     B, p = len(resamples), len(labels)
-    _require(B > 0 and bool((np.diff(resamples) > 0).all()), "resamples", "none, or out of order")
+    require(B > 0 and bool((np.diff(resamples) > 0).all()), "resamples", "none, or out of order")
     sizes = {"n_constant": B, "n_copies": B, "constant": p}
-    numbers = {name: _integers(values, name) for name in sizes}
+    numbers = {name: indices(values, name) for name in sizes}
     for name, size in sizes.items():
-        _require(len(numbers[name]) == size, name, f"{len(numbers[name])} numbers")
+        require(len(numbers[name]) == size, name, f"{len(numbers[name])} numbers")
     tests = values["n_tests"]
-    _require(tests.dtype.kind == "f" and tests.shape == (B * len(alphas),), "n_tests", tests.shape)
-    _require(bool(np.isfinite(tests).all() and (tests >= 0).all()), "n_tests", "negative or not finite")
+    require(tests.dtype.kind == "f" and tests.shape == (B * len(alphas),), "n_tests", tests.shape)
+    require(bool(np.isfinite(tests).all() and (tests >= 0).all()), "n_tests", "negative or not finite")
     return {
         "labels": labels,
         "alphas": tuple(map(float, alphas)),
         "resampling": resampling,
         "resamples": resamples,
         "counts": tuple(_counts(values, k, p, B) for k in range(len(alphas))),
-        "n_tests": tests.reshape(B, len(alphas)).astype(np.int64),
+        "n_tests": tests.reshape(B, len(alphas)).astype(np.float64),
         **numbers,
         **{name: about[name] for name in ("n_pairs", "n_fixed", "arguments")},
+        "notes": notes,
     }
 
 
 def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int) -> Counts:
-    low, high, kinds = (_integers(values, f"{name}_{k}") for name in ("low", "high", "kinds"))
-    _require(len(low) == len(high) and len(kinds) == 4 * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
-    _require(bool((low < high).all()) and int(high.max(initial=0)) < p, f"high_{k}", "out of range")
-    _require(bool((np.diff(low * p + high) > 0).all()), f"low_{k}", "out of order")
+    low, high, kinds = (indices(values, f"{name}_{k}") for name in ("low", "high", "kinds"))
+    require(len(low) == len(high) and len(kinds) == 4 * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
+    require(bool((low < high).all()) and int(high.max(initial=0)) < p, f"high_{k}", "out of range")
+    require(bool((np.diff(low * p + high) > 0).all()), f"low_{k}", "out of order")
     table = kinds.reshape(-1, 4)
     total = table.sum(axis=1)
-    _require(not len(total) or bool(total.min() > 0 and total.max() <= n_resamples), f"kinds_{k}", "out of range")
+    require(not len(total) or bool(total.min() > 0 and total.max() <= n_resamples), f"kinds_{k}", "out of range")
     return Counts(low.astype(np.int32), high.astype(np.int32), table.astype(np.int32))
-
-
-def _integers(values: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.int64]:
-    """A vector of whole numbers from 0 on, which `npz.read` has seen to."""
-    _require(values[name].ndim == 1 and values[name].dtype.kind == "i", name, values[name].dtype)
-    return values[name].astype(np.int64)
-
-
-def _require(condition: bool, name: str, value: object) -> None:
-    if not condition:
-        raise ValueError(f"{name} cannot be {value}")

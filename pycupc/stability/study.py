@@ -1,4 +1,4 @@
-"""What is run on every resample, and one resample of it."""
+"""What is computed on every resample, and the outcome of one resample."""
 
 from __future__ import annotations
 
@@ -31,23 +31,26 @@ class Outcome:
     index : int
     edges : tuple of Edges
         One for each alpha.
-    n_tests : int64 (number of alphas,)
+    n_tests : float64 (number of alphas,)
     constant : int64
-        Variables with one value in all rows of the resample.
+        Variables that have one value in all rows of the resample.
     n_copies : int
-        Variables that are equal to another one in all rows of the resample.
+        Number of variables that equal another one in all rows of the resample.
+    note : str
+        Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
     """
 
     index: int
     edges: tuple[Edges, ...]
-    n_tests: NDArray[np.int64]
+    n_tests: NDArray[np.float64]
     constant: NDArray[np.int64]
     n_copies: int
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class Study:
-    """Data, resamples, and the arguments of `pc`; everything that a worker needs, and can be pickled.
+    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled.
 
     Attributes
     ----------
@@ -70,16 +73,17 @@ class Study:
         """
         resample = self.rows.take(self.resampling.indices(i))
         random_state = self.resampling.random_state(i)
-        edges, n_tests = [], []
+        edges, n_tests, note = [], [], ""
         for alpha in self.alphas:
             fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
             edges.append(Edges.of(fit.sparse_graph))
             n_tests.append(sum(fit.n_edgetests))
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.int64), resample.constant, resample.n_copies)
+            note = max(note, str(fit.notes.get("quirks", "")), key=len)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything that decides the answer of each resample, large things by their hash; fit for JSON."""
+        """Everything that determines the outcome of a resample, ready for JSON; large values by their hash."""
         resampling, arguments = self.resampling, dict(self.arguments)
         test = arguments.pop("indepTest", None)
         labels = arguments.pop("labels")

@@ -31,4 +31,5 @@ def summary(result: Stability) -> str:
         if numbers.any():
             several = int((numbers > 0).sum())
             lines.append(f"in {several:,} resamples some variables were {what}, at most {numbers.max():,} at once")
+    lines += [f"{key}: {text}" for key, text in result.notes.items()]
     return "\n".join(lines)

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 #: The marks of an edge between `low` and `high`, as they are counted.
 FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
-#: Cells that are collected before they are counted.
+#: Number of edges that are collected before they are counted.
 _MOST_PENDING = 1_000_000
 
 
@@ -44,7 +44,7 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """In how many graphs each pair was adjacent; only pairs that ever were.
+    """In how many graphs each pair was adjacent, for the pairs that ever were.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Counts:
 
 @dataclass
 class Tally:
-    """Counts edges, graph after graph, in any order; memory follows the different edges, not the graphs."""
+    """Counts edges, graph after graph in any order; memory is proportional to the number of different edges."""
 
     p: int
     _cells: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

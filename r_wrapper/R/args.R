@@ -90,7 +90,7 @@ check_gauss <- function(suffStat, p) {
   }
   n <- suffStat$n
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
-    stop("`suffStat$n` must be one finite number from 1 on, the number of observations; got ", describe(n),
+    stop("`suffStat$n` must be one finite number of at least 1, the number of observations; got ", describe(n),
       call. = FALSE)
   }
   if (!is.double(C)) storage.mode(C) <- "double" # the assignment alone would copy the matrix

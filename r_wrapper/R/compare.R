@@ -4,16 +4,16 @@
 #' p-values and the condition number of its correlation matrix, the separating set, the triple or the orientation rule.
 #'
 #' With the conservative or the majority rule, the first difference is explained by the separating sets that the tests
-#' found, before the rule changed some. An object that [pcalg::pc()] made does not hold them; give the method's name.
+#' found, before the rule changed some. An object made by [pcalg::pc()] does not contain them; give the name of the
+#' method instead.
 #'
 #' @param a,b Objects of class [pcalg::pcAlgo-class], or the names of methods, which are then run: `"pycupc"`,
 #'   `"pcalg-stable"`, `"pcalg-stable.fast"`.
 #' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
 #'   difference.
 #' @param ... Further arguments for the methods, of those that [cu_pc()] shares with [pcalg::pc()].
-#' @param indepTest As in [cu_pc()]. For another test than [pcalg::gaussCItest()], no test is computed once more to
-#'   explain a difference.
-#' @param skeleton Should the methods stop before they orient the edges? They also do if the other result is one of
+#' @param indepTest As in [cu_pc()]. Only tests by [pcalg::gaussCItest()] are computed again to explain a difference.
+#' @param skeleton Should the methods stop before they orient the edges? They also do so if the other result is from
 #'   [cu_skeleton()] or [pcalg::skeleton()].
 #' @return A list of class `cu_comparison`, which prints as its `text`, with the elements
 #'   * `equal`: TRUE or FALSE;

@@ -14,25 +14,25 @@
 #' CPDAG.
 #'
 #' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`. pcalg's C++ code for it finds the same
-#' graph on well-conditioned data but keeps other separating sets and counts other tests. The answer of `"original"`
-#' depends on the order of the variables and is not offered; call [pcalg::pc()] for it.
+#' graph on well-conditioned data but stores different separating sets and counts different tests. `"original"` is
+#' refused, because its answer depends on the order of the variables; call [pcalg::pc()] for it.
 #'
-#' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. `cu_pc()`
-#' follows pcalg in this.
+#' A pair in `fixedGaps` has no separating set, so a gap between x and z makes y a collider in x - y - z. pcalg does the
+#' same.
 #'
 #' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA
-#' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()` says
-#' so in a message, not in a warning: `options(warn = 2)` ends no call that pcalg would finish.
+#' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()`
+#' reports this in a message rather than a warning, so `options(warn = 2)` does not stop a call that pcalg would finish.
 #'
-#' Ctrl-C is R's interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not stop it,
-#' and the R session continues.
+#' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
+#' stop it, and the R session continues.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
 #'   number (an effective sample size). For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the
 #'   number of levels of each variable, and `adaptDF`. For another `indepTest`, whatever that function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
 #'   string), which the engines compute themselves. Any other function `indepTest(x, y, S, suffStat)` is called once per
-#'   test: the answer is right, the speed that of R.
+#'   test: the answer is the same, at the speed of R.
 #' @param alpha Significance level of each test.
 #' @param labels Names of the variables (character). Give either `labels` or `p`.
 #' @param p Number of variables, if `labels` is not given.
@@ -40,22 +40,24 @@
 #' @param fixedEdges Logical symmetric matrix; TRUE keeps the edge without a test.
 #' @param NAdelete Should an edge be deleted if its test returns NA?
 #' @param m.max Largest size of the conditioning sets.
-#' @param u2pd What to do if no DAG fits the colliders that were found. Where `"rand"`, or `"retry"` as its last resort,
-#'   draws a graph, pcalg's own code draws it with R's generator, so that [set.seed()] gives pcalg's graph.
+#' @param u2pd What to do if no DAG fits the colliders that were found. `"relaxed"` keeps the colliders as they are;
+#'   `"rand"` takes the CPDAG of a random DAG; `"retry"` tries other directions of the conflicting edges first. Random
+#'   graphs are drawn by pcalg's own code from R's random number generator, so that [set.seed()] gives pcalg's graph.
 #' @param skel.method `"stable"` or `"stable.fast"`; see Details.
 #' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #' @param solve.confl Should conflicting orientations give bidirected edges?
 #' @param numCores Number of CPU threads; all of them by default. (In pcalg only `"stable.fast"` uses more than one.)
 #' @param verbose Print a line per level?
-#' @param engine `"auto"`, `"gpu"` or `"cpu"`; `"reference"`, a slow one for checks; `"cupc-e"` or `"cupc-s"`, the
-#'   published GPU algorithms.
+#' @param engine `"auto"`, the GPU where it works and pays off; `"gpu"` or `"cpu"`; `"reference"`, a slow one for
+#'   checks; `"cupc-e"` or `"cupc-s"`, the published GPU algorithms.
 #' @param progress Show a text progress bar? By default only in interactive sessions.
 #' @param sepset `"list"`: the slot `sepset` is a list of p lists of length p, as in pcalg. `"sparse"`: the slot is
-#'   empty, [cu_sepset()] looks the sets up, and [cu_expand()] fills the slot; for many variables, where p^2 list cells
-#'   are slow and large. `"auto"`: `"list"` for up to 20,000 variables, else `"sparse"` with a message once per session.
-#' @param quirks Of [pcalg::disCItest()]: should its two faults be reproduced? It calls everything independent given 5
-#'   or more variables, and with `adaptDF` it raises the degrees of freedom given variables of more than two levels. By
-#'   default the answer is the right one, and a warning says where pcalg's may differ.
+#'   empty, [cu_sepset()] looks the sets up, and [cu_expand()] fills the slot. It is meant for many variables, for which
+#'   p^2 list cells are slow and large. `"auto"`: `"list"` for up to 20,000 variables, else `"sparse"` with a message
+#'   once per session.
+#' @param quirks Should the two faults of [pcalg::disCItest()] be reproduced? It calls all variables independent given 5
+#'   or more others, and with `adaptDF` it raises the degrees of freedom given variables with more than two levels. By
+#'   default the test is computed correctly, and a warning says where pcalg's answer may differ.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
@@ -136,8 +138,8 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   as_pcalgo(plain, cl, "integer", sepset)
 }
 
-# source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into an environment of their
-# own, and only the exported functions appear where source() was called.
+# source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into a separate environment,
+# and only the exported functions appear where source() was called.
 local({
   target <- parent.env(environment())
   frame <- Find(function(frame) exists("ofile", frame, inherits = FALSE), sys.frames(), right = TRUE)

@@ -1,21 +1,22 @@
-# The Python side by one command: a virtual environment of reticulate, which start_python() then uses by itself.
+# The Python side in one command: a virtual environment made by reticulate, which start_python() then uses
+# automatically.
 
 environment_name <- "r-pycupc"
 
 #' Install the Python package pycupc
 #'
-#' Makes a Python environment of its own for pycupc and installs the package there with pip, and with what its GPU
+#' Creates a dedicated Python environment for pycupc and installs the package there with pip, together with what its GPU
 #' engine needs if there is an NVIDIA driver. From then on [cu_pc()] uses this environment, unless `RETICULATE_PYTHON`
 #' or [reticulate::use_python()] names another Python. Nothing else on the machine is changed, and
 #' `reticulate::virtualenv_remove("r-pycupc")` undoes it.
 #'
-#' Python must be there, from 3.10 on, with its module venv (Debian, Ubuntu: `apt install python3-venv`). Calling
+#' Python 3.10 or later must be installed, with its module venv (Debian, Ubuntu: `apt install python3-venv`). Calling
 #' `cu_install()` again installs another version into the same environment.
 #'
 #' @param source Where to take pycupc from: a checkout, a wheel (`.whl`), or anything else that `pip install` accepts.
 #'   If `cu_pc.R` was read with [source()], the default is its checkout.
 #' @param gpu `"auto"` looks for an NVIDIA driver; `"none"` installs the CPU engine only; `"gpu"` and `"gpu13"` install
-#'   what a driver of CUDA 12 or of CUDA 13 needs.
+#'   what a driver for CUDA 12 or for CUDA 13 needs.
 #' @return Invisibly, the path of the environment's Python.
 #' @examples
 #' \dontrun{

@@ -7,9 +7,11 @@ make_reporter <- function(verbose, progress) {
   progress <- check_flag(progress, "progress")
   level <- -1
   bar <- NULL
+  counted <- NULL # where the counting began: resamples done, seconds; and the width of the line
   close_bar <- function() {
     if (!is.null(bar)) close(bar)
-    bar <<- NULL
+    if (!is.null(counted)) cat("\n")
+    bar <<- counted <<- NULL
   }
   on_progress <- function(event) {
     if (event$level != level) {
@@ -21,10 +23,19 @@ make_reporter <- function(verbose, progress) {
     utils::setTxtProgressBar(bar, if (event$at_most > 0) min(1, event$done / event$at_most) else 1)
   }
   on_count <- function(event) {
-    if (progress) {
-      if (is.null(bar)) bar <<- utils::txtProgressBar(max = 1, style = 3)
-      utils::setTxtProgressBar(bar, event$done / event$total)
+    if (!progress) {
+      return()
     }
+    now <- proc.time()[["elapsed"]]
+    if (is.null(counted)) counted <<- list(done = event$done, at = now, width = 0L)
+    new <- event$done - counted$done
+    open <- event$total - event$done
+    left <- if (new > 0 && open > 0) paste0("  ", clock((now - counted$at) / new * open), " left") else ""
+    share <- event$done / event$total
+    line <- sprintf("resamples [%-24s] %3.0f %%  %.0f of %.0f%s", strrep("#", round(24 * share)), 100 * share,
+      event$done, event$total, left)
+    cat("\r", formatC(line, width = -counted$width), sep = "")
+    counted$width <<- nchar(line)
   }
   on_line <- function(text) {
     compiles <- startsWith(text, "compiling")
@@ -47,6 +58,15 @@ make_reporter <- function(verbose, progress) {
     invisible()
   }
   list(on_event = on_event, close = close_bar)
+}
+
+# Seconds as 0:07, 12:34, 3:25:00.
+clock <- function(seconds) {
+  whole <- round(seconds)
+  if (whole < 3600) {
+    return(sprintf("%.0f:%02.0f", whole %/% 60, whole %% 60))
+  }
+  sprintf("%.0f:%02.0f:%02.0f", whole %/% 3600, whole %/% 60 %% 60, whole %% 60)
 }
 
 compiling_seconds <- 15 # on two cores

@@ -1,26 +1,27 @@
 # cu_stability(): PC on resamples of the rows, computed by pycupc.stability. What can be done with its result is in
 # stability_object.R.
 
-#' How sure is each edge? The PC algorithm on many resamples of the rows
+#' How stable is each edge? The PC algorithm on many resamples of the rows
 #'
 #' Runs [cu_pc()] on bootstrap resamples, subsamples or complementary halves of the rows, and counts how often each edge
 #' is found, and with which mark.
 #'
-#' The graph of resample i is that of `cu_pc()` on the rows `cu_rows(object, i)`; it depends on the data, the arguments,
-#' the seed and i only. `pycupc.stability()` in Python draws the same resamples for the same seed (`random_state`).
+#' The graph of resample i is that of `cu_pc()` on the rows `cu_rows(object, i)`; it depends only on the data, the
+#' arguments, the seed and i. `pycupc.stability()` in Python draws the same resamples for the same seed
+#' (`random_state`).
 #'
-#' **Random numbers.** The seed is one draw from R's generator, `floor(runif(1) * 2^31)`, so that the result is
-#' reproducible after [set.seed()]; with `seed` nothing is drawn. All other random numbers, also those that `u2pd` asks
-#' for, are Python's and follow from the seed.
+#' **Random numbers.** The seed is one draw from R's random number generator, `floor(runif(1) * 2^31)`, so that the
+#' result is reproducible after [set.seed()]; if `seed` is given, nothing is drawn. All other random numbers, including
+#' those that `u2pd` needs, come from Python and are determined by the seed.
 #'
-#' **Ctrl-C** is R's interrupt. With `checkpoint`, the resamples that are finished by then are kept, and the same call
-#' goes on from there. If `seed` is not given, it takes the checkpoint's seed in place of the one drawn.
+#' **Ctrl-C** is an ordinary R interrupt. With `checkpoint`, the resamples that had finished are kept, and the same call
+#' resumes from there. If `seed` is not given, that call takes the checkpoint's seed instead of the one it drew.
 #'
 #' **Constant columns.** A variable that is constant in a resample has no edges there, except those of `fixedEdges`;
 #' `summary()` says in how many resamples this happened.
 #'
-#' Bootstrap resamples repeat rows, but the tests take all n of them for independent, and find spurious dependence more
-#' often than `alpha` says. Subsamples do not have that fault, but fewer rows, and therefore less power.
+#' Bootstrap resamples repeat rows, but the tests treat all n rows as independent, so they find spurious dependence more
+#' often than `alpha` says. Subsamples do not have this problem, but they have fewer rows and therefore less power.
 #'
 #' @inheritParams cu_pc
 #' @param x The observations: a numeric matrix or data frame with a row for each observation and a column for each
@@ -35,13 +36,13 @@
 #' @param labels Names of the variables; by default the column names, or else 1, 2, ...
 #' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
 #' @param numCores Number of CPU threads; all of them by default.
-#' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments goes on from
-#'   there, also with another `n_resamples`; a folder of other data or arguments is refused.
+#' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
+#'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one.
-#' @param seed A whole number from 0 on, in place of one drawn from R's generator.
+#' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
 #' @param quirks Should two faults of [pcalg::disCItest()] be reproduced? See [cu_pc()].
-#' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] keeps whole:
+#' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
 #'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
 #'   * `pairs`: a data frame of the pairs that were ever adjacent, for each `alpha`, most frequent first: `alpha`;
 #'     `from` and `to`, positions of the variables; and the numbers of resamples with each mark, `directed` (from -->
@@ -49,7 +50,7 @@
 #'   * `n_tests`: numbers of tests, a row for each resample and a column for each `alpha`;
 #'   * `n_constant`, `n_copies`: for each resample, numbers of variables that were constant, or equal to another one;
 #'   * `constant`: for each variable, the number of resamples in which it was constant;
-#'   * `n_pairs`, `n_fixed`: numbers of pairs that are tested, and of pairs of `fixedEdges`.
+#'   * `n_pairs`, `n_fixed`: the number of pairs that are tested, and the number of pairs in `fixedEdges`.
 #' @seealso [summary.cu_stability()] and the other methods; [cu_consensus()] for the graph of the stable edges;
 #'   [cu_bound()] for how many of them are expected to be false.
 #' @references Meinshausen, N. and Buehlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B
@@ -76,8 +77,8 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   if (is.null(test)) {
-    stop("`indepTest` must be one of ", quoted(built_in_tests), ": of the data of another test it is not known how to ",
-      "take some rows", call. = FALSE)
+    stop("`indepTest` must be one of ", quoted(built_in_tests), ", since rows cannot be drawn from the ",
+      "data of any other test", call. = FALSE)
   }
   names <- column_names(x)
   labels <- check_labels(if (missing(labels)) names else labels)
@@ -106,6 +107,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     reporter$close()
     say_kept(options$checkpoint)
   })
+  if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive_stability(job, reply, labels)
 }
 

@@ -1,18 +1,18 @@
-# What can be done with a result of cu_stability(). How the edges of the consensus graph are marked and how the bounds
-# are computed is known in Python only; the object is sent there with each such question.
+# Methods for the result of cu_stability(). Only Python knows how the edges of the consensus graph are marked and how
+# the bounds are computed, so the object is sent there for each such question.
 
 #' Methods for the result of `cu_stability()`
 #'
-#' `print()` says what was run, `summary()` how many edges are stable, and how many of these are expected to be false if
-#' a bound is known. `as.data.frame()` lists the edges, `plot()` draws [cu_consensus()] with package igraph, the more
-#' frequent edges thicker.
+#' `print()` shows what was run, and `summary()` how many edges are stable and, if a bound is known, how many of these
+#' are expected to be false. `as.data.frame()` lists the edges, `plot()` draws [cu_consensus()] with package igraph, the
+#' more frequent edges thicker.
 #'
 #' @param object,x A result of [cu_stability()].
 #' @param threshold Least share of the resamples in which the two variables are adjacent.
 #' @param alpha One of the levels of the run; by default all of them, for `plot()` the first.
 #' @param method See [cu_bound()].
 #' @param row.names,optional Not used.
-#' @param ... For `plot()`: arguments of [igraph::plot.igraph()]. Else not used.
+#' @param ... For `plot()`: arguments of [igraph::plot.igraph()]. Otherwise not used.
 #' @return `as.data.frame()`: a data frame with the columns `from` and `to` (labels); `adjacent`, `directed` (from -->
 #'   to), `reversed` (from <-- to), `undirected`, `bidirected`: shares of the resamples; and `alpha`. Most frequent
 #'   edges first; from --> to is the more frequent of the two directions.
@@ -131,10 +131,10 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 #' @param object A result of [cu_stability()].
 #' @param threshold Least share of the resamples in which the two variables of an edge are adjacent.
 #' @param alpha One of the levels of the run; by default the first.
-#' @return An object of class [pcalg::pcAlgo-class], so that pcalg's functions take it. Its graph has the edges. The
-#'   mark of an edge is the one that more than half of the graphs have in which its variables are adjacent; where no
-#'   mark has that majority, the edge is undirected. The arrows are chosen edge by edge, so that together they need not
-#'   be a CPDAG; there may even be a cycle.
+#' @return An object of class [pcalg::pcAlgo-class], which pcalg's functions accept. Its graph contains the stable
+#'   edges. The mark of an edge is the one that more than half of the graphs have in which its variables are adjacent;
+#'   where no mark has that majority, the edge is undirected. The arrows are chosen edge by edge, so that together they
+#'   need not be a CPDAG; there may even be a cycle.
 #'
 #'   No tests were made for this graph, and the other slots say so: `sepset` is an empty list, `n.edgetests` and
 #'   `max.ord` are 0, `n` has length 0, `pMax` and `zMin` are 1 x 1 matrices of NA.
@@ -161,23 +161,23 @@ cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
 #' of the resamples. `cu_threshold()` is the smallest threshold whose bound is at most `n_false`.
 #'
 #' With q, the mean number of edges of a graph, and N, the number of pairs that are tested, the bounds are
-#' q^2 / ((2 threshold - 1) N) or a smaller multiple of q^2 / N. They are on adjacencies, whatever their marks.
+#' q^2 / ((2 threshold - 1) N) or a smaller multiple of q^2 / N. They concern adjacencies, whatever their marks.
 #'
 #' * `"meinshausen-buehlmann"`, the theorem of Meinshausen and Buehlmann (2010), for `"subsample"` with half of the
-#'   rows. It assumes that the pairs without an edge are exchangeable, and that PC is not worse than guessing pairs at
-#'   random. For causal graphs the first is at best an approximation: pairs with a short indirect path are selected more
+#'   rows. It assumes that the pairs without an edge are exchangeable and that PC is no worse than random guessing. For
+#'   causal graphs the first assumption is at best an approximation: pairs with a short indirect path are selected more
 #'   often.
-#' * `"worst-case"`, of Shah and Samworth (2013), for `"complementary"`. It assumes nothing of the data, but what it
-#'   bounds is the expected number of selected pairs that PC finds, on half of the rows, with a probability of at most
+#' * `"worst-case"`, of Shah and Samworth (2013), for `"complementary"`. It assumes nothing about the data, but it
+#'   bounds only the expected number of selected pairs that PC finds, on half of the rows, with a probability of at most
 #'   q / N. These are the false edges if each pair without an edge is found at most as often as an average pair.
-#' * `"unimodal"`, of the same paper and for the same scheme, smaller. It assumes in addition that for each such pair
-#'   the share of complementary pairs of which both halves have the edge has a unimodal distribution.
+#' * `"unimodal"`, a smaller bound from the same paper for the same scheme. It assumes in addition that for each such
+#'   pair the share of complementary pairs of which both halves have the edge has a unimodal distribution.
 #'
-#' No bound is known for the bootstrap; that is an error.
+#' No bound is known for the bootstrap; asking for one is an error.
 #'
 #' @param object A result of [cu_stability()].
 #' @param threshold A share above 1/2; at or below it no bound holds, and the answer is Inf.
-#' @param n_false Number of edges above 0, not necessarily whole.
+#' @param n_false Number of edges, greater than 0, not necessarily whole.
 #' @param alpha One of the levels of the run; by default the first.
 #' @param method The name of a bound; by default the first of those of the scheme in the list above.
 #' @return One number.
@@ -227,7 +227,7 @@ consensus_cells <- function(object, threshold, alpha) {
   list(from = cells$graph_from + 1L, to = cells$graph_to + 1L, mark = cells$graph_mark)
 }
 
-# The answer of Python to a question about the result: `value`, or integer vectors.
+# Python's answer to a question about the result: `value`, or integer vectors.
 ask <- function(object, question, ...) {
   check_stability(object)
   job <- open_job("ask")

@@ -36,6 +36,7 @@ ABOUT = """experiments
   discrete-gpu    the gpu engine on the tables of discrete data that prepare made
   stability       stable edges against single runs and bounds, on known graphs; times beside pcalg, causal-learn, pgmpy
   stability-gpu   100 bootstrap resamples of real data on the gpu engine
+  stability-cluster  400 of them on Dask workers, one per GPU, as many as --workers says (1 2 4)
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
   call            whole calls from data and from C to skeleton and CPDAG, this checkout and the other one in turns
   merge           add the raw files of the folders --add, from parts run side by side, to those in --out
@@ -76,7 +77,19 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(args: argparse.Namespace) -> None:
     """Run an experiment that records a raw file."""
-    from .experiments import call, cpu, discrete, gpu, in_r, pruning, scaling, small, stability, stability_times
+    from .experiments import (
+        call,
+        cpu,
+        discrete,
+        gpu,
+        in_r,
+        pruning,
+        scaling,
+        small,
+        stability,
+        stability_cluster,
+        stability_times,
+    )
 
     on_cpu = {"cpu": [cpu.run], "r": [in_r.run], "sharing": [small.sharing], "accuracy": [small.accuracy]}
     on_cpu["pruning"] = [pruning.pruning]
@@ -97,6 +110,7 @@ def _measure(args: argparse.Namespace) -> None:
         "discrete-gpu": [discrete.discrete_gpu],
         "pruning-gpu": [lambda args, deadline: pruning.pruning_gpu(args)],
         "stability-gpu": [stability_times.stability_gpu],
+        "stability-cluster": [stability_cluster.stability_cluster],
         "gpu-all": [scaling.run_all],
     }
     for timed in on_gpu.get(args.experiment, []):
@@ -167,6 +181,8 @@ def _add_special(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("stability")
     parts = ("accuracy", "bounds", "examples", "times")
     group.add_argument("--parts", nargs="+", choices=parts, help="parts; with --resume the others are kept (all)")
+    workers = {"type": int, "nargs": "+", "default": [1, 2, 4], "metavar": "N"}
+    group.add_argument("--workers", **workers, help="numbers of Dask workers, at most the GPUs (1 2 4)")
     group = parser.add_argument_group("other implementations")
     group.add_argument("--cache", type=Path, help="folder of the environment with the Python peers")
     group.add_argument("--install-peers", action="store_true", help="make that environment from PyPI if needed")

@@ -1,4 +1,4 @@
-"""Where the fast test is certain: away from the cutoff by more than rounding can move it."""
+"""Where the fast test is certain: farther from the cutoff than rounding can move it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
 
-#: A fast r^2 from here on is doubtful.
+#: A fast r^2 of at least this is doubtful.
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 #: r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1).
 TINY = 1e-12

@@ -39,6 +39,12 @@ def unranked(binomials: Indices, n: Indices, size: int, ranks: Indices) -> Indic
     return members
 
 
+def ranked(binomials: Indices, n: int, members: Indices) -> Indices:
+    """The ranks of subsets of range(n), int64 (m, size), each ascending: int64 (m,)."""
+    size = members.shape[1]
+    return np.asarray(binomials[n, size] - 1 - binomials[n - 1 - members, size - np.arange(size)].sum(axis=1))
+
+
 @copied_part
 def rank_without(binomials, n, size, positions, skipped):
     """Rank of the ascending positions 0..n without `skipped` among the subsets of the n positions that remain."""

@@ -95,6 +95,10 @@ class DiscreteTests:
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
+        degrees = graph.degrees()
+        if (too_many := (targets.per_row > 0) & subsets.are_too_many(degrees, level)).any():
+            x = int(too_many.argmax())
+            raise subsets.refusal(x, int(degrees[x]), level, "tests of discrete data have no bounds")
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
         side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)

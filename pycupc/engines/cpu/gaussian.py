@@ -17,8 +17,10 @@ from pycupc.engines.base import EngineError, Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.pruning.check import contradicted
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, PruningMode, load, split
+from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, split
+from pycupc.engines.cpu.pruning.side import PrunedSide, load
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
@@ -76,6 +78,7 @@ class GaussianTests:
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1: rounds of tasks, one after the other, with the tests in each."""
+        self._pruning.refuse(graph, targets, level)
         certain = Cutoff.around(cutoff)
         for way in WAYS:
             rows = self._pruning.choose(graph, targets, level, way)
@@ -98,18 +101,21 @@ class GaussianTests:
     def _check(
         self, graph: Graph, side: PrunedSide, level: int, cutoff: Cutoff, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        """Let the walk decide some of the pairs that a pruned side has decided."""
-        sample = side.sample(graph.rows())
-        again = graph.no_findings()
+        """Make tests of some pairs that a pruned side has decided: all, or in rows with many sets random ones."""
+        few, many = side.sample(graph.rows())
+        chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()
+        chosen[few] = True
+        sample = Targets(chosen, np.bincount(graph.rows()[few], minlength=len(graph.offsets) - 1), more=False)
         tests = subsets.level_tests(graph.degrees(), sample.per_row, level)
         yield self._walks(graph, sample, level, cutoff, again), tests
-        wrong = np.flatnonzero(sample.chosen & (again.rank != findings.rank))
-        if len(wrong):
+        wrong = few[again.rank[few] != findings.rank[few]].tolist()
+        wrong += contradicted(self._C, graph, many, findings, level, cutoff.value)
+        if wrong:
             x, y = int(graph.rows()[wrong[0]]), int(graph.neighbours[wrong[0]])
             raise EngineError(
-                f"a bound is wrong at level {level}: it says rank {findings.rank[wrong[0]]} for the first separating "
-                f"set of variables {x} and {y}, the tests say {again.rank[wrong[0]]} (-1: none); {len(wrong)} of "
-                f"{int(sample.chosen.sum())} pairs checked. Please report this with your data"
+                f"a bound is wrong at level {level}: it says rank {findings.first(wrong[0])} for the first separating "
+                f"set of variables {x} and {y} (-1: none), the tests say something else; so for {len(wrong)} of "
+                f"{len(few) + len(many)} pairs checked. Please report this with your data"
             )
 
     def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
@@ -124,9 +130,9 @@ class GaussianTests:
         for side, targets in self._pruned_sides:
             answered = targets.chosen & ~side.left
             pruned |= answered
-            ranks = findings.rank[answered]
-            in_vain = np.bincount(graph.rows()[answered][ranks < 0], minlength=len(graph.offsets) - 1)
-            made += side.made - int((ranks[ranks >= 0] + 1).sum())
+            found = findings.rank >= 0
+            in_vain = np.bincount(graph.rows()[answered & ~found], minlength=len(graph.offsets) - 1)
+            made += side.made - findings.n_tests(np.flatnonzero(answered & found))
             made -= subsets.level_tests(graph.degrees(), in_vain, level)
             bounds += side.bounds
         self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))

@@ -22,6 +22,9 @@ Indices = NDArray[np.int64]
 #: Separating sets looked up at once, so that what that takes stays in the cache.
 BLOCK = 1 << 14
 
+#: In place of a rank that is kept apart, as it need not fit 64 bits.
+FAR = np.iinfo(np.int64).max
+
 
 class Lists(NamedTuple):
     """The neighbour lists as compiled code takes them; mirror[e] is the entry (y, x) of the entry (x, y)."""
@@ -46,20 +49,41 @@ class Targets(NamedTuple):
     more: bool
 
 
+class FarSet(NamedTuple):
+    """A separating set in a wide row: its rank, and the positions of its members among the neighbours without y."""
+
+    rank: int
+    positions: tuple[int, ...]
+
+
 class Findings(NamedTuple):
     """What the tests of a level find about each entry: written by the tests, read by the graph.
 
     rank : int64 (E,)
-        Rank of the first separating set, -1 if there is none.
+        Rank of the first separating set, -1 if there is none, `FAR` where `far` has it.
     r : float64 (E,)
         Canonical partial correlation given that set.
     smallest : float64 (E,)
         Smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
+    far : dict of int to FarSet
+        The first separating sets of entries in wide rows (`subsets.is_wide`).
     """
 
     rank: Indices
     r: Floats
     smallest: Floats
+    far: dict[int, FarSet]
+
+    def first(self, entry: int) -> int:
+        """Rank of the first separating set of an entry, -1 if there is none."""
+        rank = int(self.rank[entry])
+        return self.far[entry].rank if rank == FAR else rank
+
+    def n_tests(self, entries: Indices) -> int:
+        """Tests up to and with those of the first separating sets of these entries."""
+        ranks = self.rank[entries]
+        far = sum(map(self.first, entries[ranks == FAR].tolist()))
+        return subsets.exact_sum(ranks[ranks != FAR]) + far + len(entries)
 
 
 class Separated(NamedTuple):
@@ -117,7 +141,7 @@ class Graph:
 
     def no_findings(self) -> Findings:
         n = len(self.neighbours)
-        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf))
+        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {})
 
     @cached_property
     def _lists(self) -> Lists:
@@ -141,11 +165,11 @@ class Graph:
         """What the two sides have separated, and the entries of the edges that stay."""
         lists, degrees = self._lists, self.degrees()
         in_vain, stays = np.zeros_like(degrees), np.empty_like(lists.mirror)
-        n_found, n_tests, n_stay = _settle(lists, findings.rank, in_vain, stays)
-        n_tests += subsets.level_tests(degrees, in_vain, level)
+        n_found, n_stay = _settle(lists, findings.rank, in_vain, stays)
         entries = np.flatnonzero(findings.rank >= 0) if n_found else stays[:0]  # in order of (x, y)
         x = np.repeat(np.arange(len(degrees), dtype=np.int32), np.diff(np.searchsorted(entries, self.offsets)))
         S = self._sets(level, entries, x, findings)
+        n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
         return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), stays[:n_stay]
 
     def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings) -> Ints:
@@ -155,7 +179,13 @@ class Graph:
         binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
         for low in range(0, len(entries), BLOCK):
             at, row = entries[low : low + BLOCK], x[low : low + BLOCK]
-            positions = unranked(binomials, degrees[row] - 1, level, findings.rank[at]) + self.offsets[row, None]
+            rank = findings.rank[at]
+            far = rank == FAR
+            n = np.where(far, level, degrees[row] - 1)
+            positions = unranked(binomials, n, level, np.where(far, 0, rank))
+            for q in np.flatnonzero(far).tolist():
+                positions[q] = findings.far[int(at[q])].positions
+            positions += self.offsets[row, None]
             positions += positions >= at[:, None]  # the candidates are the neighbours without y
             S[low : low + BLOCK] = self.neighbours[positions]
         return S
@@ -206,19 +236,18 @@ def _choose_targets(lists, rank, level, side_b, chosen, per_row):
 def _settle(lists, rank, in_vain, stays):
     """Write the entries that stay, and how many pairs of each row were tested without being separated.
 
-    Returns the number of separating sets, of the tests it took to find them, and of the entries that stay.
+    Returns the number of separating sets, and of the entries that stay.
     """
     offsets, mirror = lists.offsets, lists.mirror
-    found, tests, n = 0, 0, 0
+    found, n = 0, 0
     for x in range(len(offsets) - 1):
         for e in range(offsets[x], offsets[x + 1]):
             if rank[e] >= 0:
                 found += 1
-                tests += rank[e] + 1
             elif rank[mirror[e]] < 0:
                 stays[n] = e
                 n += 1
                 in_vain[x] += not lists.fixed[e]
             else:  # the other side separated it: it was tested here only if that was side B, after this one
                 in_vain[x] += mirror[e] > e
-    return found, tests, n
+    return found, n

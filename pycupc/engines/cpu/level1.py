@@ -58,7 +58,7 @@ def run_rows(
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
     tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(TILE, np.int64))
-    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings, state)
+    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings[:3], state)
 
 
 @copied_part
@@ -127,7 +127,8 @@ def _load_tile(tile, offsets, x0, x1):
 
 @compiled
 def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
-    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y."""
+    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `findings` are those that are arrays."""
+    rank, r, smallest = findings
     for x0 in range(low, high, TILE):
         x1 = x0 + TILE if x0 + TILE < high else high
         _load_tile(tile, offsets, x0, x1)
@@ -142,9 +143,9 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
                         k, value = _test_pair(tile, pair, end - start, cutoff, state)
                         if k >= 0:
-                            findings.rank[e] = k - 1 if k > pair.i else k
-                            findings.r[e] = value
+                            rank[e] = k - 1 if k > pair.i else k
+                            r[e] = value
                         else:
-                            findings.smallest[e] = value
+                            smallest[e] = value
                     e += 1
                 tile.following[x - x0] = e

@@ -1,4 +1,4 @@
-"""What reads C as a whole: the inspection before a run, and level 0. NumPy does both, block by block."""
+"""The steps that read all of C: the inspection before a run, and level 0. NumPy does both, block by block."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOLERANCE_DIAGONAL = 1e-10
 
 
 def inspect(C: Floats, n_threads: int) -> MatrixFacts:
-    """Look over C once for what `SuffStat.check` must know; `MatrixFacts`."""
+    """Inspect C once; returns the `MatrixFacts` for `SuffStat.check`."""
     p = len(C)
     lows = range(0, p, TILE)
     clean = np.zeros(len(lows), dtype=np.bool_)
@@ -48,7 +48,7 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
 
 
 def _is_clean(C: Floats, i: int, j: int) -> bool:
-    """Whether the tile at (i, j) and its mirror image need no closer look, which NaN always does."""
+    """Whether the tile at (i, j) and its mirror image have no fault; False for any NaN."""
     tile, mirrored = C[i : i + TILE, j : j + TILE], C[j : j + TILE, i : i + TILE].T
     with np.errstate(invalid="ignore"):
         difference = np.subtract(tile, mirrored)

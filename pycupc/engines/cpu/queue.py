@@ -1,6 +1,6 @@
 """The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
 
-What an item consists of is for the family of tests to say: consecutive conditioning sets, or prefixes of them.
+The family of tests determines what an item consists of: consecutive conditioning sets, or prefixes of them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
-#: A work item as (row, number of its first part, number of parts).
+#: A work item: (row, number of its first part, number of parts).
 Item = tuple[int, int, int]
 
 
 class Family(Protocol):
-    """A family of tests, as the queue sees it."""
+    """The interface of a family of tests for the queue."""
 
     def parts(self, d: int) -> int:
-        """Parts that a row with d neighbours consists of: what items are ranges of."""
+        """Number of parts of a row with d neighbours; items are ranges of parts."""
 
     def task_tests(self, d: int) -> int:
-        """Fewest tests of such a row that are worth a task of their own."""
+        """Smallest number of tests of such a row that is worth a separate task."""
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         """Make the tests of the items, whose rows have up to `widest` neighbours."""
@@ -100,7 +100,7 @@ class Queue:
         return walk
 
     def _merge(self, outcomes: Outcomes) -> None:
-        """Add the outcomes of a task, which has each entry once at most."""
+        """Add the outcomes of a task, which has each entry at most once."""
         findings = self._findings
         entry, rank, r, smallest = (column[outcomes.rank != NO_TARGET] for column in outcomes)
         with self._lock:

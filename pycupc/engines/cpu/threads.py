@@ -1,7 +1,7 @@
-"""Threads: they take tasks one after the other, while the calling thread reports progress and notices Ctrl-C.
+"""Threads that take tasks one after the other, while the calling thread reports progress and handles Ctrl-C.
 
-What a task finds does not depend on any other task, and findings are merged by smallest rank, so neither the number of
-threads nor the schedule can show in the answer.
+The findings of a task do not depend on any other task and are merged by smallest rank, so neither the number of threads
+nor the schedule can affect the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-#: Work below this runs in the calling thread: starting threads would take longer.
+#: Work below this size runs in the calling thread, since starting threads would take longer.
 INLINE_TESTS = 100_000
 #: Seconds between progress reports.
 TICK = 0.1
@@ -27,7 +27,7 @@ Task = Callable[[State], int]
 
 
 class Progress:
-    """Tests dealt with in a level, and whom to report them to.
+    """The number of tests dealt with in a level, and the function to which it is reported.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     Raises
     ------
     BaseException
-        What a task has raised, or KeyboardInterrupt; all threads have ended by then.
+        The exception of a task, or KeyboardInterrupt, after all threads have ended.
     """
     if tests < INLINE_TESTS:
         n_threads = 1

@@ -1,4 +1,4 @@
-"""What a walk over the prefixes of a row reads and writes: named arrays, described once."""
+"""The arrays that a walk over the prefixes of a row reads and writes, as named tuples."""
 
 from __future__ import annotations
 

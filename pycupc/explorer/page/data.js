@@ -181,7 +181,7 @@ function weakestSet(k) { return (data.edges.weakest[k] || [[]])[0]; }
 
 function weakestText(k) {
   const found = data.edges.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
-  if (!found) return `not looked for on this page; in Python, fit.why(${a}, ${b}) names it where it can`;
+  if (!found) return `not computed for this page; in Python, fit.why(${a}, ${b}) computes it if it can`;
   const members = weakestSet(k).map((v) => (typeof v === "number" ? name(v) : v));
   return `${members.length ? `given {${members.join(", ")}}` : "without conditioning"}, r = ${number(found[1], 4)}`;
 }
@@ -189,7 +189,7 @@ function weakestText(k) {
 function whyKept(k) {
   const a = graph.tail[k], b = graph.head[k], p = graph.p[k];
   const facts = [["type", KINDS[graph.kind[k]]]];
-  let nodes = [], text = "The edge stayed: no set that was tested makes the two independent.";
+  let nodes = [], text = "The edge was kept: no tested set makes the two variables independent.";
   if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
   else {
     const levels = graph.level[k] ? `at levels 0 to ${graph.level[k]}` : "at level 0";

@@ -62,7 +62,7 @@ function fillDetails() {
   const box = byId("details");
   if (state.pair) box.replaceChildren(...pairDetails(...state.pair));
   else if (state.node !== null) box.replaceChildren(...nodeDetails(state.node));
-  else box.replaceChildren(el("p", { className: "hint" }, "Search a variable, or click one in the picture. Click an edge to read why it is there."));
+  else box.replaceChildren(el("p", { className: "hint" }, "Search for a variable, or click one in the picture. Click an edge to read why it is there."));
 }
 
 function pairDetails(a, b) {
@@ -87,7 +87,7 @@ function nodeDetails(v) {
   const actions = el("p", { className: "buttons" });
   if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
   if (hidden) actions.append(button(`Add ${Math.min(hidden, STEP)} neighbours`, () => { grow(v); update({ fit: true }); }));
-  if (state.near && state.grown.has(v) && state.grown.size > 1) actions.append(button("Take its neighbours away", () => { shrink(v); update({ fit: true }); }));
+  if (state.near && state.grown.has(v) && state.grown.size > 1) actions.append(button("Hide its neighbours", () => { shrink(v); update({ fit: true }); }));
   const neighbours = el("ul", { className: "neighbours" });
   for (const k of edges.slice(0, 200)) {
     const u = other(k, v);

@@ -46,7 +46,7 @@ function fillTable() {
   const what = table.removed ? "removed pairs" : "edges";
   const of = table.removed ? graph.removed.x.length : graph.m;
   const scope = state.node !== null ? `of ${shortLabel(name(state.node))}` : state.near ? "of the neighbourhood shown" : "of the whole graph";
-  byId("scope").textContent = `${table.rows.length.toLocaleString("en")} ${what} ${scope} (of ${of.toLocaleString("en")} in this page)`;
+  byId("scope").textContent = `${table.rows.length.toLocaleString("en")} ${what} ${scope} (of ${of.toLocaleString("en")} on this page)`;
   fillHead();
   byId("rows").scrollTop = 0;
   if (table.active >= 0) showRow(table.active);

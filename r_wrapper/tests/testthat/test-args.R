@@ -87,7 +87,7 @@ test_that("an unusable suffStat is an error that describes the value", {
   expect_error(plain(list(C = diag(8))), "`n`, the number of observations; got a list with `C`")
   expect_error(plain(list(C = diag(7), n = 100)), "must be a numeric matrix of 8 x 8.*not 7 x 7 matrix")
   expect_error(plain(list(C = matrix("a", 8, 8), n = 100)), "must be a numeric matrix")
-  expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one finite number from 1 on.*got NA")
+  expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one finite number of at least 1.*got NA")
   expect_error(plain(list(C = diag(8), n = 1:2)), "got integer of length 2")
   expect_error(cu_plain("pc", S, alpha = "a", p = 8), "`alpha` must be one number in \\[0, 1\\]; got \"a\"")
   expect_error(cu_plain("pc", S, alpha = 0.05, labels = rep("a", 8)), "\"a\" occurs more than once")

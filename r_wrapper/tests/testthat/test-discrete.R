@@ -62,7 +62,7 @@ test_that("bad discrete data are refused in R's terms", {
   expect_error(run(nlev = c(2, 2), adaptDF = FALSE), "dm")
   expect_error(run(dm = dm[, c(1, 2, 1)], adaptDF = FALSE), "2 columns")
   expect_error(run(dm = dm + 0.5, adaptDF = FALSE), "whole numbers")
-  expect_error(run(dm = dm - 1, nlev = c(2, 2), adaptDF = FALSE), "negative ones in 1, 2")
+  expect_error(run(dm = dm - 1, nlev = c(2, 2), adaptDF = FALSE), "negative codes in 1, 2")
   expect_error(run(dm = 2 * dm, adaptDF = FALSE, test = "binCItest"), "below nlev")
   dm[1, 1] <- NA
   expect_error(run(dm = dm, adaptDF = FALSE), "NAs are not allowed")

@@ -123,6 +123,8 @@ test_that("discrete data are a list of codes, or a data frame of categories", {
     graph_cells(cu_plain("pc", S, "disCItest", alpha = 0.01, labels = names(x)))
   }))
   expect_gt(nrow(found$pairs), 1)
+  adapted <- list(dm = dm, nlev = codes$nlev, adaptDF = TRUE)
+  expect_warning(cu_stability(adapted, n_resamples = 2, indepTest = "disCItest", seed = 1), "may differ.*adaptDF")
   binary <- data.frame(x = dm[, 1], y = dm[, 4], z = dm[, 1])
   binary[1:20, 3] <- 1 - binary[1:20, 3]
   found <- cu_stability(binary, n_resamples = 2, indepTest = "binCItest", seed = 1)
@@ -263,11 +265,18 @@ test_that("a checkpoint is gone on from, with its seed, and refused for other da
   expect_error(run(m.max = 1), "m.max was 'inf', now 1.0")
 })
 
-test_that("a bar shows the resamples, and a short run without one is silent", {
+test_that("a bar shows the resamples and the time left, and a short run without one is silent", {
   skip_if_no_python()
   run <- function(progress) cu_stability(observations(), n_resamples = 4, seed = 2, progress = progress)
-  expect_output(run(TRUE), "100%")
+  expect_output(run(TRUE), "\\[#{24}\\] 100 %  4 of 4")
+  reporter <- make_reporter(FALSE, TRUE)
+  count <- function(done) reporter$on_event(list(kind = "count", done = done, total = 400))
+  expect_output(count(100), "\\[#{6} {18}\\]  25 %  100 of 400$") # from a checkpoint: of these the time is not known
+  expect_output(count(101), " 25 %  101 of 400  [0-9]+:[0-9]{2} left")
+  expect_identical(utils::capture.output(reporter$close()), "") # ends the line
   expect_silent(run(FALSE))
+  expect_identical(clock(7.4), "0:07")
+  expect_identical(clock(3 * 3600 + 61), "3:01:01")
 })
 
 test_that("without shared memory the numbers are the same", {

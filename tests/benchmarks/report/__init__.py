@@ -32,6 +32,7 @@ RAW = (
     "discrete-gpu",
     "stability",
     "stability-gpu",
+    "stability-cluster",
 )
 SECTIONS = (
     all_sets.section,

@@ -10,7 +10,7 @@ import numpy as np
 from .. import record, workloads
 from ..experiments.cpu import CALIBRATION, IN_R
 from . import bars, names, prose
-from .raw import captions, merged, seconds
+from .raw import captions, machine, merged, seconds
 from .tables import Table, cell, digits, time
 
 #: Columns of the first table: peers on a CPU, ours, peers on a GPU, ours.
@@ -123,13 +123,8 @@ def write_readme(raw: dict[str, Any]) -> None:
         return
     heads = ["data set", "alpha", "variables x samples", "pcalg `stable.fast` (s)", "original cuPC, GPU (ms)"]
     table = Table([*heads, "pycupc, CPU (s)", "pycupc, GPU (ms)"], body)
-    machines = captions(full).replace("\n", " ")
+    machines = [f"{kind.upper()}: {machine(full[kind], kind == 'gpu')}" for kind in ("cpu", "gpu") if kind in full]
     first = text.index("\n", text.index(begin)) + 1
-    block = (
-        f"{table.markdown()}\n\n![run times](tests/benchmarks/results/glance.png)\n\n{machines}\n"
-        "pcalg is CRAN's package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last\n"
-        'level, 14. "Stopped": at the time limit. "Estimated": not started; number of tests times the shortest time\n'
-        'per test on another data set. "17 edges differ": from pycupc\'s graph.\n'
-        "All tables, pictures and raw files: [tests/benchmarks/BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md).\n"
-    )
+    facts = f"Times of the skeleton, medians. {'. '.join(machines)}."
+    block = f"{table.markdown()}\n\n![run times](tests/benchmarks/results/glance.png)\n\n{facts}\n{prose.LEGEND}"
     path.write_text(text[:first] + block + text[text.index(end) :])

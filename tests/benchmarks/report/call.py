@@ -21,9 +21,10 @@ GOALS = {
     ("hubs_3923_20_278", "data", "pc"): 45.0,
     ("hubs_2598_30_520", "data", "pc"): 40.0,
 }
-TEXT = """Medians of warm calls of `pycupc.skeleton` and `pycupc.pc` by this checkout (new) and another one (old), in
-turns, after the answers had been found equal. "From C": the correlation matrix lies in host memory; "from data": the
-observations do, and the call begins with `SuffStat.from_data`. The sets `hubs_P_PERCENT_N` are generated: each
+TEXT = """\
+Medians of warm calls of `pycupc.skeleton` and `pycupc.pc` by this checkout (new) and another one (old). The two
+alternate, after a check that their answers are equal. "From C": the correlation matrix is in host memory; "from data":
+the observations are, and the call begins with `SuffStat.from_data`. The sets `hubs_P_PERCENT_N` are generated: each
 variable depends on two of 40 causes, which share PERCENT of their variance, so that the graph is dense after level 0
 and sparse after level 1, as that of expression data. Old: {old}; new: {new}; engine `{engine}`.
 """

@@ -30,25 +30,26 @@ TEXT = """\
 Tables of {n:,} observations, sampled with seed 1 from the Bayesian networks that pgmpy ships; the levels of a variable
 are those of the network, whether or not they occur in the sample. A time is that of a whole call of `pc()`, from codes
 in memory to the CPDAG. All implementations were given the same codes and alpha, run PC-stable with the G^2 test, and
-have no limit on the level; a run of theirs was stopped at {limit}. "pycupc cpu" is the default. With `quirks`, pycupc
-answers as pcalg does, whose `disCItest` calls everything independent given five or more variables: the time of pcalg is
-compared with this one, and so is its answer: CPDAG, separating sets cell by cell, numbers of tests. `not started`: the
-implementation had been stopped on another problem here with at most as many tests (for pcalg, whose tests are known, an
-estimate is given instead).
+have no limit on the level; their runs were stopped at {limit}. "pycupc cpu" is the default. With `quirks`, pycupc
+answers as pcalg does, whose `disCItest` calls all variables independent given five or more others; pcalg's time and
+answer (CPDAG, separating sets cell by cell, numbers of tests) are compared with this run. `not started`: the
+implementation had been stopped on another problem of this table with at most as many tests (for pcalg, whose number of
+tests is known, an estimate is given instead).
 
-The other implementations decide by other rules, so that their graphs differ. pcalg and pycupc call two variables
+The other implementations follow different rules, so their graphs differ. pcalg and pycupc call two variables
 independent if there are fewer than ten observations per degree of freedom, and keep the first set that separates them.
 *bnlearn* (`pc.stable`, test "mi") has the same degrees of freedom without that rule; it is run with one process per
-core and with one, and the smaller time counts. *pgmpy* (`g_sq`) and *causal-learn* (`gsq`) have no such rule either,
-subtract the empty rows and columns of each configuration from the degrees of freedom, go through all sets of a level
-even after one has separated, and keep the union of those that did; pgmpy corrects 2 x 2 tables as Yates did. Variables
-that are constant in the sample are left out for these two, because pgmpy connects them with everything.
+core and with a single one, and the smaller time is reported. *pgmpy* (`g_sq`) and *causal-learn* (`gsq`) have no such
+rule either, subtract the empty rows and columns of each configuration from the degrees of freedom, test all sets of a
+level even after one of them has separated the pair, and keep the union of those that did; pgmpy applies Yates'
+correction to 2 x 2 tables. Variables that are constant in the sample are left out for these two, because pgmpy
+connects them with all others.
 """
 PUBLISHED_TEXT = """\
-**Published times, from another machine**: seconds from Table III of Jiang, Wen and Mian (2022), *Fast parallel Bayesian
-network structure learning*, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00066; 5,000 samples (not these), alpha 0.05, two
-processors with 26 cores each, the best of up to 32 threads where it says parallel. Whether Fast-BNS leaves out tests
-with few observations is not known: the work may differ.
+**Published times from a different machine**: seconds from Table III of Jiang, Wen and Mian (2022), *Fast parallel
+Bayesian network structure learning*, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00066; 5,000 samples (not these), alpha
+0.05, two processors with 26 cores each; "parallel" is the best time with up to 32 threads. It is not known whether
+Fast-BNS leaves out tests with few observations, so the amount of work may differ.
 """
 
 

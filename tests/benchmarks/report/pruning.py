@@ -19,7 +19,7 @@ def section(raw: dict[str, Any], folder: Path) -> str:
     where = machine(result)
     picture(result["rows"], where, folder)
     text = (
-        "## 10. Pruning\n\nThe cpu engine with pruning and without it, in turns; medians. The answers were compared "
+        "## 10. Pruning\n\nThe cpu engine with and without pruning, alternating; medians. The answers were compared "
         "cell by cell first. [PRUNING.md](../PRUNING.md) explains the idea. " + where + ".\n"
     )
     parts = [text, table(result["rows"]), "\n![tests made and answered](results/pruning.png)\n"]

@@ -19,39 +19,46 @@ GOALS = {"riboflavin": 3.0, "tcga_brca_jive": 2.0}
 METHODS = {"meinshausen-buehlmann": "Meinshausen and Buehlmann", "worst-case": "worst case", "unimodal": "unimodal"}
 SHOWN = (0.5, 0.7, 0.9)
 TEXT = """\
-`pycupc.stability` runs `pc` on resamples of the rows; an edge is *selected* if its variables are adjacent in at least a
-share of the graphs (the threshold). [STABILITY.md](../STABILITY.md) explains how to read the result.
+`pycupc.stability` runs `pc` on resamples of the rows; an edge is *selected* if its variables are adjacent in at least
+a share of the graphs (the threshold). [STABILITY.md](../STABILITY.md) explains how to read the result.
 """
 ACCURACY = """\
 **Selected edges against single runs.** {graphs} random graphs (standardised generator, p = {p}, 3 neighbours on
 average) for each n, {resamples} resamples; precision / recall of the adjacencies, pooled over the graphs. A single run
-is that of `pc` on all rows.
+is one run of `pc` on all rows.
 """
 BOUNDS = """\
-**The bounds on false edges.** A setting is a structure with p, n, alpha and threshold; the bound held in it if the mean
-number of false edges over {repetitions} data sets is not above the mean bound. Each data set has {n_resamples}
-resamples; p = {p}; n = {n}; alpha = {alpha}; thresholds {share}.
-Settings with an infinite bound are left out. False are pairs that are not adjacent in the causal graph. The bound of
-Meinshausen and Buehlmann is for scheme "subsample", the others, of Shah and Samworth, are for "complementary". Their
-assumptions *hold* where the rows are independent and every pair without an edge has the same probability to be found:
-in the first {equal} structures some exchange of variables that leaves the distribution as it is takes any such pair to
-any other. ("unimodal" assumes more, which cannot be read off a structure.) In the other structures some pairs without
-an edge are found more often than others, or the rows are not independent. The goal was that each bound holds in at
-least 95 % of the settings whose assumptions hold. Recall is the share of the true edges that is selected, a mean over
-the settings. All settings are in [stability-settings.csv](results/stability-settings.csv).
+**The bounds on false edges.** A setting is a structure with p, n, alpha and threshold; the bound held in it if the
+mean number of false edges over {repetitions} data sets is not above the mean bound. Each data set has {n_resamples}
+resamples; p = {p}; n = {n}; alpha = {alpha}; thresholds {share}. Settings with an infinite bound are left out. An edge
+is false if its variables are not adjacent in the causal graph. The bound of Meinshausen and Buehlmann is for scheme
+"subsample"; the others, by Shah and Samworth, are for "complementary". Their assumptions *hold* if the rows are
+independent and every pair without an edge is found with the same probability: in the first {equal} structures any such
+pair can be mapped to any other by a permutation of the variables that leaves the distribution unchanged. ("unimodal"
+assumes more, which cannot be verified from a structure.) In the other structures some pairs without an edge are found
+more often than others, or the rows are not independent. The goal was that each bound holds in at least 95 % of the
+settings whose assumptions hold. Recall is the share of the true edges that are selected, averaged over the settings.
+All settings are in [stability-settings.csv](results/stability-settings.csv).
 """
 EXAMPLES = """\
-**Real data.** Edges of a single run, and selected edges of 100 resamples; the last column says how many edges of the
-single run are adjacent in at least 90 % of the resamples, in 50 to 90 %, and in fewer.
+**Real data.** Numbers of edges of a single run, and of edges selected over 100 resamples; the last column says how
+many edges of the single run are found in at least 90 % of the resamples, in 50 to 90 %, and in fewer.
 """
 LOOPS = """\
-**Time of resampling.** From the data in memory to the frequencies at one alpha, bootstrap; beside it a plain loop of
-`pc` over the same resamples in the same process, in turns, medians. All edges with their marks were counted in both
-ways, and compared; before that, on a GPU, the answer on two resamples was compared with that of the engine `cpu`.
+**Time of resampling.** Bootstrap, from the data in memory to the frequencies at one alpha, compared with a plain loop
+of `pc` over the same resamples in the same process; the two alternate, and medians are shown. The counts of all edges
+with their marks were found equal; on a GPU, the answer on two resamples was first compared with that of the engine
+`cpu`.
+"""
+CLUSTER = """\
+**Several GPUs.** {n_resamples} bootstrap resamples on Dask workers of one machine, one worker per GPU, from the data
+in the memory of this process to the frequencies; medians. Every study is sent to the workers anew. Every answer was
+compared with that of this process alone (no executor). The goal was that four GPUs are at least 3.5 times as fast as
+one.
 """
 PEERS = """\
-**Other implementations**: a loop over their `pc` on {resamples} bootstrap resamples of {set} (alpha {alpha:g}); seconds
-of all resamples together, without loading the packages. pcalg runs with `skel.method = "stable.fast"`.
+**Other implementations**: a loop over their `pc` on {resamples} bootstrap resamples of {set} (alpha {alpha:g});
+seconds for all resamples together, without loading the packages. pcalg runs with `skel.method = "stable.fast"`.
 """
 
 
@@ -76,8 +83,8 @@ class Setting(NamedTuple):
 
 def section(raw: dict[str, Any], folder: Path) -> str:
     """Section 13."""
-    result, gpu = raw.get("stability"), raw.get("stability-gpu")
-    if result is None and gpu is None:
+    result, gpu, cluster = (raw.get(name) for name in ("stability", "stability-gpu", "stability-cluster"))
+    if result is None and gpu is None and cluster is None:
         return ""
     where = [caption(result) + f" {result['threads']} threads."] if result is not None else []
     where += [f"GPU: {caption(gpu, True)}"] if gpu is not None else []
@@ -90,6 +97,9 @@ def section(raw: dict[str, Any], folder: Path) -> str:
     times = [row for row in [*rows, *(gpu["rows"] if gpu is not None else [])] if row["kind"] == "times"]
     loops, peers = ([row for row in times if (row["who"] == "peers") == is_peers] for is_peers in (False, True))
     parts += [LOOPS, _loops(loops).write(folder, "stability-times"), ""] if loops else []
+    if cluster is not None:
+        parts += [CLUSTER.format(**cluster["rows"][0]), f"{caption(cluster, True)}\n"]
+        parts += [_cluster(cluster["rows"]).write(folder, "stability-cluster"), ""]
     for row in peers:
         parts += [PEERS.format(**row, resamples=row["n_resamples"]), _peers(row).write(folder, "stability-peers"), ""]
         parts.append(
@@ -244,6 +254,29 @@ def _loops(rows: list[dict[str, Any]]) -> Table:
         times = [digits(ours), "" if goal is None else f"{goal:g}", digits(loop), f"{ours / loop:.2f}"]
         equal = "**differ**" if row["differs"] else "equal"
         body.append([*facts, f"{row['tests']:.3g}", *times, equal])
+    return Table(heads, body)
+
+
+def _cluster(rows: list[dict[str, Any]]) -> Table:
+    heads = [
+        "data set",
+        "engine",
+        "alpha",
+        "variables x samples",
+        "executor",
+        "time (s)",
+        "times one worker",
+        "answers",
+    ]
+    body = []
+    for row in rows:
+        times = {run["workers"]: float(np.median(run["seconds"])) for run in row["runs"]}
+        for run in row["runs"]:
+            k = run["workers"]
+            facts = [row["set"], row["engine"], f"{row['alpha']:g}", f"{row['p']:,} x {row['n']:,}"]
+            facts.append("none" if k == 0 else f"{k} Dask worker{'s'[: k > 1]}")
+            ratio = f"{times[1] / times[k]:.2f}" if k and 1 in times else ""
+            body.append([*facts, digits(times[k]), ratio, "equal" if run["equal"] else "**differ**"])
     return Table(heads, body)
 
 

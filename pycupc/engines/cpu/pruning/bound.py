@@ -15,10 +15,8 @@ from pycupc.engines.cpu.pruning.row_work import BOUNDS
 
 #: Steps of the relaxation at most.
 STEPS = 8
-#: Terms of `margin`.
-LEAST_MARGIN, PER_DELTA, PER_SUM = 1e-9, 1e-12, 3e-14
-#: Sets with more members to be chosen are not bounded: `PER_SUM` holds up to here.
-MOST_MEMBERS = 40
+#: Terms of `margin`; the last two hold for sets of so many members and grow with their number.
+LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
 #: Smallest weight of a candidate in the relaxation.
 LEAST_WEIGHT = 1e-5
 
@@ -110,7 +108,7 @@ def excess(node, slot, f, q, m, rho, c):
     """
     sign = 1.0 if rho > 0.0 else -1.0
     rho *= sign
-    if not rho > c or m > MOST_MEMBERS:
+    if not rho > c:
         return math.inf
     xx, yy, least = 0.0, 0.0, 1.0
     for k in range(q):
@@ -127,7 +125,7 @@ def excess(node, slot, f, q, m, rho, c):
     for k in range(q):
         x, y = t * node.x[slot, k], sign * node.y[slot, k] / t
         f.a[k], f.b[k] = x + y, x - y
-    f.margin[0] = margin(least, q, m)
+    f.margin[0] = margin(least, q, m, node.taken[slot])
     _linear_part(node, slot, f, q, m, w2)
     best = math.inf
     for step in range(STEPS):
@@ -149,9 +147,10 @@ def excess(node, slot, f, q, m, rho, c):
 
 
 @part
-def margin(least, q, m):
+def margin(least, q, m, taken):
     """More than rounding can move a bound on m of q candidates whose smallest delta is `least`.
 
     tests/PRUNING.md, section 4, derives it.
     """
-    return LEAST_MARGIN + (PER_DELTA + PER_SUM * m * q * math.sqrt(q)) / least
+    growth = (taken + m) / MEMBERS if taken + m > MEMBERS else 1.0
+    return LEAST_MARGIN + growth * (PER_DELTA * growth + PER_SUM * m * q * math.sqrt(q)) / least

@@ -7,6 +7,7 @@ smallest value known so far in place of the cutoff.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,8 @@ from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Graph, Indices, Targets
-from pycupc.engines.cpu.pruning.plan import WAYS, PrunedSide, Pruning, rows_of_way, split
+from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
+from pycupc.engines.cpu.pruning.side import PrunedSide
 from pycupc.gaussian import fisher_z
 from pycupc.log import logger
 from pycupc.machine import available_cores
@@ -81,22 +83,31 @@ class SmallestZ:
         return cls(C, Pruning(C, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
-        """The smallest |z| of all tests of each edge, float64 (m,)."""
-        begin, z = time.perf_counter(), self.z.copy()
+        """The smallest |z| of all tests of each edge, float64 (m,).
+
+        Where that cannot be found in reasonable time, the smallest |z| that was met, and a warning.
+        """
+        begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
         for tests in reversed(self.levels):
             for x, y in ((self.x, self.y), (self.y, self.x)):
-                self._lower(z, tests, x, y)
+                unsure |= self._lower(z, tests, x, y)
+        if n := int(unsure.sum()):
+            warnings.warn(
+                f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many "
+                "sets that the search for the largest p-value of all was stopped (the edges themselves are certain)",
+                stacklevel=2,
+            )
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         return z
 
-    def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints) -> None:
-        """Lower z where a test of the ordered pairs (x, y) at this level is smaller."""
+    def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints) -> Mask:
+        """Lower z where this level has smaller tests of the ordered pairs (x, y); returns where one may be missing."""
         graph, level = tests.graph, tests.level
         entry = graph.entries(x, y)
         at = np.flatnonzero(tests.pruned[entry])
-        entry = entry[at]
+        entry, unsure = entry[at], np.zeros(len(z), dtype=np.bool_)
         if not len(entry):
-            return
+            return unsure
         chosen = np.zeros(len(graph.neighbours), dtype=np.bool_)
         chosen[entry] = True
         bound = np.zeros(len(graph.neighbours))
@@ -108,6 +119,8 @@ class SmallestZ:
             part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "rows" else rows)
             work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
             threads.run(work.tasks(), self.n_threads, threads.INLINE_TESTS)
+            unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]
         lower = np.isfinite(found)
         z[at[lower]] = np.minimum(z[at[lower]], fisher_z.z_score(np.sqrt(found[lower]), self.n, level))
+        return unsure

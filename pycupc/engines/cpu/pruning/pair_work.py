@@ -9,15 +9,25 @@ import numpy as np
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.row_work import floats, integers
+from pycupc.gaussian.partial_correlation import canonical_space
 
 #: A family is enumerated if it has at most this many sets for each pair of candidates.
 SETS_PER_PAIR = 3.0
 
 
 class PairOutcomes(NamedTuple):
-    """About each target: rank int64 (m,) of its first separating set, -1 or `LEFT`; smallest r^2 met, float64 (m,)."""
+    """What is found about each target.
 
-    rank: Indices
+    found : int64 (m,)
+        `search.NONE`, `SEPARATED` or `UNDECIDED`.
+    members : int64 (m, level)
+        Positions of its first separating set among the neighbours without the target itself.
+    smallest : float64 (m,)
+        Smallest r^2 met.
+    """
+
+    found: Indices
+    members: Indices
     smallest: Floats
 
 
@@ -129,6 +139,8 @@ class Frame(NamedTuple):
         Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
     sets_per_pair : float64 (1,)
         `SETS_PER_PAIR`.
+    nodes, elimination : int64 (level + 2,), `canonical_space` of the level
+        For the canonical formula; the last two nodes are x and y.
     minimum : int64 (1,)
         Not 0: search for the minimum, and let the bound follow it.
     counts : int64 (2,)
@@ -152,6 +164,8 @@ class Frame(NamedTuple):
     smallest: Floats
     margin: Floats
     sets_per_pair: Floats
+    nodes: Indices
+    elimination: Floats
     minimum: Indices
     counts: Indices
 
@@ -199,6 +213,8 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         smallest=floats(1),
         margin=floats(1),
         sets_per_pair=np.full(1, SETS_PER_PAIR),
+        nodes=integers(level + 2),
+        elimination=canonical_space(level),
         minimum=np.zeros(1, dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
     )

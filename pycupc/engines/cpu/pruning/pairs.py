@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 
 from pycupc.compiled import compiled, fused_part, part
-from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.row_work import LEFT
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED, search
 from pycupc.engines.cpu.threads import STOP
 
@@ -181,6 +179,13 @@ def _take(base, nodes):
     return q
 
 
+@part
+def _write_without(positions, skipped, members):
+    """Write the positions as if `skipped` were not there."""
+    for u in range(len(members)):
+        members[u] = positions[u] - (positions[u] > skipped)
+
+
 @compiled
 def open_row(side, x, w):
     """Gather the row of x and find its delta; returns the smallest."""
@@ -206,6 +211,7 @@ def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, s
             if o == targets.shape[0]:
                 break
             f.bound[0], f.smallest[0] = side.bound[start + targets[o]], math.inf
+            f.nodes[level], f.nodes[level + 1] = x, side.neighbours[start + targets[o]]
             q = d - 1
             _open_pair(w, base, targets[o], d)
         if first < 0:
@@ -222,10 +228,9 @@ def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, s
             for u in range(level):
                 base.known[u] = leaf.set[u]
         if found == UNDECIDED or (first < 0 and (found == NONE or t == level - 1)):
-            outcomes.smallest[o] = f.smallest[0]
-            outcomes.rank[o] = -1 if found == NONE else LEFT
+            outcomes.found[o], outcomes.smallest[o] = found, f.smallest[0]
             if found == SEPARATED:
-                outcomes.rank[o] = rank_without(side.binomials, d - 1, level, base.known, targets[o])
+                _write_without(base.known, targets[o], outcomes.members[o])
             t, first = 0, -1
         elif first < 0:
             first = 0

@@ -1,30 +1,20 @@
-"""Which rows of a level are pruned, and how: the tasks for them. All other rows go to the walk.
+"""Which rows of a level are pruned, and how. All other rows go to the walk.
 
-Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair with a doubtful
-test, or whose search takes longer than the walk would, is left to the walk.
+Pruning answers tests without making them (tests/PRUNING.md). It decides only what is certain: a pair whose row is too
+ill-conditioned, or whose search takes longer than the walk would, is left to the walk, as is one with a doubtful test
+where rows are walked with bounds.
 """
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Iterator
-from math import comb
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Findings, Graph, Targets
-from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
-from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
-from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, RowSide, row_work
-from pycupc.engines.cpu.pruning.rows import walk_rows
-from pycupc.engines.cpu.threads import State, Task
-from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu.graph import Graph, Targets
 
 #: Off, on, wherever it is possible, on with some certificates checked by the tests themselves.
 PruningMode = bool | Literal["always", "checked"]
@@ -40,17 +30,12 @@ ROW_LEVEL, WIDE_ROW = 4, 64
 WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
-#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB.
+#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB up to level 40.
 MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4
-#: What a search may spend, in the arithmetic of one second.
-SPEED = 1e10
-#: A check takes about so many pairs, of at most so many conditioning sets each.
-CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
-#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides.
-TASK_TESTS, TASK_PAIRS = 10_000_000, 64
-
+#: What the walk takes per set of all but the last member, and per test.
+PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
 #: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
 
@@ -63,34 +48,17 @@ def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     return wide if way == "rows" else ~wide
 
 
-@functools.cache
-def load(way: Way) -> None:
-    """Load the code of a way, or compile it, by a run on six variables."""
-    C = np.where(np.eye(6), 1.0, 0.5)
-    C.flags.writeable = False
-    neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
-    graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
-    findings, bound = graph.no_findings(), np.full(30, 0.01)
-    targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
-    for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():
-        task(np.zeros(2, dtype=np.int64))
-
-
-def _prefix_seconds(level: int) -> float:
-    """About what the walk takes per prefix; at low levels neighbouring prefixes share most of the work."""
-    return min(5e-6, 3.5e-10 * float(level) ** 4)
-
-
-def _sets(n: int, size: int) -> float:
-    """C(n, size), as far as floating-point numbers go."""
-    return float(min(comb(max(n, 0), size), 10**300))
+def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
+    """The rows that can be pruned this way, bool (p,)."""
+    large_enough = degrees >= (ROW_DEGREE if way == "rows" else 0)
+    return rows_of_way(way, degrees, level) & large_enough & (degrees <= MOST_NEIGHBOURS[way])
 
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
     kinds, row = np.unique(degrees, return_inverse=True)
-    prefixes, sets = (np.array([_sets(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
-    seconds: Floats = _prefix_seconds(level) * prefixes[row] + 1.2e-9 * sets[row] * targets
+    prefixes, sets = (np.array([subsets.about(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
+    seconds: Floats = PREFIX_SECONDS * prefixes[row] + TEST_SECONDS * sets[row] * targets
     return seconds
 
 
@@ -120,9 +88,7 @@ class Pruning:
         degrees, per_row = graph.degrees(), targets.per_row
         if not self.may_pay(degrees, level):
             return np.zeros(len(degrees), dtype=np.bool_)
-        rows = (per_row > 0) & rows_of_way(way, degrees, level) & (degrees <= MOST_NEIGHBOURS[way])
-        if way == "rows":
-            rows &= degrees >= ROW_DEGREE
+        rows = (per_row > 0) & _may_go(way, degrees, level)
         if not rows.any():
             return rows
         walk = walk_seconds(degrees, per_row, level)
@@ -134,12 +100,24 @@ class Pruning:
         _loaded.add(way)
         return self.sound(graph, rows) if way == "rows" else rows
 
+    def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
+        """Raise EngineError if a row can neither be tried set by set nor be pruned."""
+        degrees = graph.degrees()
+        rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
+        if self.mode is not False:
+            rows &= ~_may_go("pairs", degrees, level)
+        if rows.any():
+            x = int(rows.argmax())
+            limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['pairs']} neighbours"
+            raise subsets.refusal(x, int(degrees[x]), level, limit if self.mode else "pruning is switched off")
+
     def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
         """False where a level is surely too small: quicker than to look at every row."""
         if not self._by_cost:
             return bool(self.mode)
         d = int(degrees.max(initial=0))
-        at_most = len(degrees) * (_prefix_seconds(level) * _sets(d - 1, level - 1) + 1.2e-9 * d * _sets(d - 1, level))
+        prefixes, sets = subsets.about(d - 1, level - 1), subsets.about(d - 1, level)
+        at_most = len(degrees) * (PREFIX_SECONDS * prefixes + TEST_SECONDS * d * sets)
         return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
@@ -173,140 +151,3 @@ def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]
         Targets(pruned, np.where(rows, targets.per_row, 0), targets.more),
         Targets(targets.chosen & ~pruned, np.where(rows, 0, targets.per_row), targets.more),
     )
-
-
-class PrunedSide:
-    """Tasks for the rows of one side of a level that are pruned one way.
-
-    Parameters
-    ----------
-    C : float64 (p, p)
-    graph, targets, findings
-        Of the level; `targets` are in the rows to prune.
-    way : {"rows", "pairs"}
-    cutoff : Cutoff
-    bound : float64 (E,)
-        Squared partial correlation below which a test is looked at.
-    minimum : bool
-        Search for the smallest squared partial correlation below the bound instead of for a separating set.
-    """
-
-    def __init__(  # noqa: PLR0913
-        self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
-        bound: Floats, minimum: bool = False,
-    ) -> None:  # fmt: skip
-        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
-        self._way = way
-        binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
-        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        self._side = RowSide(
-            C, graph.offsets, graph.neighbours, targets.chosen, bound, hint, binomials, cutoff, level, minimum
-        )
-        self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
-        self._spaces: list[Any] = []  # work spaces that no thread uses
-        self._lock = threading.Lock()
-        self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
-        self.made = self.bounds = 0
-
-    def sample(self, row: Ints) -> Targets:
-        """Targets that were decided, of rows where that takes few tests: all, or some of them."""
-        degree = self._degree[row]
-        sets = np.array([_sets(d - 1, self._level) for d in range(int(self._degree.max()) + 1)])
-        decided = np.flatnonzero(self._side.chosen & ~self.left & (sets[degree] <= CHECK_SETS))
-        decided = decided[:: max(1, len(decided) // CHECK_PAIRS)]
-        chosen = np.zeros_like(self.left)
-        chosen[decided] = True
-        return Targets(chosen, np.bincount(row[decided], minlength=len(self._degree)), more=False)
-
-    def give_up_left(self) -> None:
-        """Forget what was found about the targets that are left to the walk."""
-        self._findings.rank[self.left] = -1
-
-    def tasks(self) -> Iterator[Task]:
-        """The tasks, those of large rows first."""
-        rows = np.flatnonzero(self._targets.per_row)
-        rows = rows[np.argsort(-self._degree[rows], kind="stable")]
-        return self._row_tasks(rows) if self._way == "rows" else self._pair_tasks(rows)
-
-    # ---------------------------------------------------------------- the walk with bounds
-
-    def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
-        level, gathered, total = self._level, [], 0
-        for x in rows.tolist():
-            d = int(self._degree[x])
-            per_set = int(self._targets.per_row[x])
-            begin, tests = 0, 0
-            for first in range(d - level + 1):
-                tests += comb(d - 1 - first, level - 1) * per_set
-                if tests >= TASK_TESTS or first == d - level:
-                    gathered.append((x, begin, first + 1))
-                    total, begin, tests = total + tests, first + 1, 0
-                if total >= TASK_TESTS:
-                    yield self._row_task(gathered, total)
-                    gathered, total = [], 0
-        if gathered:
-            yield self._row_task(gathered, total)
-
-    def _row_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
-        columns = RowItems(*np.array(items, dtype=np.int64).T.copy())
-
-        def walk(state: State) -> int:
-            n = int(self._degree[columns.row].sum())
-            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
-            work = self._take_space()
-            work.counts[:] = 0
-            walk_rows(self._side, columns, outcomes, work, state)
-            tested = outcomes.rank != NO_TARGET
-            self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
-            self._spaces.append(work)
-            return tests
-
-        return walk
-
-    # ---------------------------------------------------------------- the searches
-
-    def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
-        for x in rows.tolist():
-            positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
-            parts = -(-len(positions) // TASK_PAIRS)
-            for part in np.array_split(positions, parts):
-                yield self._pair_task(x, part)
-
-    def _pair_task(self, x: int, positions: NDArray[np.int64]) -> Task:
-        sets, targets = comb(int(self._degree[x]) - 1, self._level), self._targets.per_row[x : x + 1]
-        walk = float(walk_seconds(self._degree[x : x + 1], targets, self._level)[0] / targets[0])
-        allowance = np.inf if self._side.minimum else 0.5 * SPEED * walk
-
-        def decide(state: State) -> int:
-            work = self._take_space()
-            row, base, nodes, leaf, frame = work
-            frame.counts[:] = 0
-            frame.minimum[:] = self._side.minimum
-            outcomes = PairOutcomes(np.full(len(positions), LEFT), np.full(len(positions), np.inf))
-            if open_row(self._side, x, row) >= LEAST_DELTA:
-                search_row(self._side, x, positions, allowance, outcomes, row, base, nodes, leaf, frame, state)
-            self._merge(self._side.offsets[x] + positions, outcomes.rank, outcomes.smallest, frame.counts)
-            self._spaces.append(work)
-            return sets * int((outcomes.rank != LEFT).sum())
-
-        return decide
-
-    # ---------------------------------------------------------------- what they share
-
-    def _take_space(self) -> Any:
-        try:
-            return self._spaces.pop()
-        except IndexError:
-            make = row_work if self._way == "rows" else pair_work
-            return make(self._level, self._widest)
-
-    def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
-        """Add what a task has found; it has each entry once at most."""
-        with self._lock:
-            findings = self._findings
-            better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
-            findings.rank[entry[better]], findings.r[entry[better]] = rank[better], np.nan  # to be computed
-            findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
-            self.left[entry[rank == LEFT]] = True
-            self.made += int(counts[TESTS])
-            self.bounds += int(counts[BOUNDS])

@@ -14,7 +14,8 @@ from numba import uint64
 from pycupc.compiled import fused_part, part
 from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.row_work import TESTS
-from pycupc.engines.cpu.threads import STOP
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.gaussian.partial_correlation import given_several
 
 #: What a search finds: no separating set, one, or nothing within its allowance.
 NONE, SEPARATED, UNDECIDED = 0, 1, -1
@@ -22,9 +23,11 @@ NONE, SEPARATED, UNDECIDED = 0, 1, -1
 
 @part
 def _few_sets(q, m, sets_per_pair):
-    """Whether the family is to be enumerated."""
+    """Whether the family is to be enumerated. Sets of more than half of the candidates take the longest ways there."""
     sets, limit = 1.0, sets_per_pair * q * q
-    size = m if 2 * m <= q else q - m
+    size = m
+    if 2 * m > q:
+        size, sets = q - m, (q + 1.0) / (q - m + 1.0)
     for t in range(size):
         sets *= (q - t) / (t + 1.0)
         if sets > limit:
@@ -74,23 +77,6 @@ def _open_leaf(nodes, slot, leaf, q):
 
 
 @part
-def _examine(cutoff, leaf, t, first, q, f):
-    """Look at the last members one by one until a test separates the pair or is doubtful."""
-    for k in range(first, q):
-        kk, xk, yk = leaf.kk[t, k], leaf.x[t, k], leaf.y[t, k]
-        num = leaf.xy[t] * kk - xk * yk
-        r2 = num * num / ((leaf.xx[t] * kk - xk * xk) * (leaf.yy[t] * kk - yk * yk))
-        if r2 < f.smallest[0]:
-            f.smallest[0] = r2
-        if f.minimum[0] != 0:
-            f.bound[0] = r2 if cutoff.high < r2 < f.bound[0] else f.bound[0]
-        elif r2 <= cutoff.high:
-            leaf.chosen[t] = k
-            return SEPARATED if r2 < cutoff.low else UNDECIDED
-    return NONE
-
-
-@part
 def _write_set(nodes, slot, leaf, level):
     """The positions of the taken members and of those chosen, ascending."""
     n = nodes.taken[slot]
@@ -103,8 +89,38 @@ def _write_set(nodes, slot, leaf, level):
 
 
 @part
-def _enumerate(cutoff, nodes, slot, leaf, f):
-    """Try all sets of the family in lexicographic order, until one separates the pair or a test is doubtful."""
+def _canonical(side, nodes, slot, leaf, f, state):
+    """The canonical partial correlation given the set that leaf.chosen completes."""
+    state[DOUBTFUL] += 1
+    level, start = side.level, side.offsets[f.nodes[side.level]]
+    _write_set(nodes, slot, leaf, level)
+    for u in range(level):
+        f.nodes[u] = side.neighbours[start + leaf.set[u]]
+    return given_several(side.C, f.nodes, level, f.elimination, 0)
+
+
+@part
+def _examine(side, nodes, slot, leaf, t, first, f, state):
+    """Look at the last members one by one until a test separates the pair."""
+    cutoff, q = side.cutoff, nodes.q[slot]
+    for k in range(first, q):
+        kk, xk, yk = leaf.kk[t, k], leaf.x[t, k], leaf.y[t, k]
+        num = leaf.xy[t] * kk - xk * yk
+        r2 = num * num / ((leaf.xx[t] * kk - xk * xk) * (leaf.yy[t] * kk - yk * yk))
+        if r2 < f.smallest[0]:
+            f.smallest[0] = r2
+        if f.minimum[0] != 0:
+            f.bound[0] = r2 if cutoff.high < r2 < f.bound[0] else f.bound[0]
+        elif r2 <= cutoff.high:
+            leaf.chosen[t] = k
+            if r2 < cutoff.low or abs(_canonical(side, nodes, slot, leaf, f, state)) <= cutoff.value:
+                return SEPARATED
+    return NONE
+
+
+@part
+def _enumerate(side, nodes, slot, leaf, f, state):
+    """Try all sets of the family in lexicographic order, until one separates the pair."""
     q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
     _open_leaf(nodes, slot, leaf, q)
     leaf.following[0] = 0
@@ -113,7 +129,7 @@ def _enumerate(cutoff, nodes, slot, leaf, f):
         if t == m - 1:
             f.counts[TESTS] += q - k
             if _last_members(leaf, t, k, q, f.bound[0]):
-                found = _examine(cutoff, leaf, t, k, q, f)
+                found = _examine(side, nodes, slot, leaf, t, k, f, state)
             t -= 1
         elif k > q - m + t:
             t -= 1
@@ -227,7 +243,7 @@ def search(side, nodes, leaf, f, allowance, state):
         if q < m:
             slot -= 1
         elif m <= 1 or q == m or _few_sets(q, m, f.sets_per_pair[0]):
-            found = _enumerate(side.cutoff, nodes, slot, leaf, f)
+            found = _enumerate(side, nodes, slot, leaf, f, state)
             spent += 3.0 * q * q
             if found == SEPARATED:
                 _write_set(nodes, slot, leaf, side.level)

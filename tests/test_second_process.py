@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pycupc.apart import SecondProcess
+from pycupc.second_process import SecondProcess
 
 
 def note_process(path):

@@ -1,12 +1,13 @@
-"""Functions called in a second process, while the first is busy with other work.
+"""A second process that calls functions while the first is busy with other work.
 
 Importing matplotlib and drawing a picture take as long as the levels of a problem of thousands of variables. The second
-process is started at once, so that it can import everything, and rehearse, before there is something to draw.
+process is started early, so that it can import everything, and rehearse, before there is anything to draw.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -17,13 +18,15 @@ from typing import Any
 
 from pycupc.caches import set_environment
 
-_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.apart import serve; serve()"
+#: Keeps linear algebra on one core: its matrices are small here, and the first process has work for the others.
+_ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.second_process import serve; serve()"
 
 
 class SecondProcess:
-    """Makes calls one after the other; started by entering it, ended by leaving it, at the latest with this process.
+    """Makes calls one after the other. A context manager: the process starts on entry and ends, at the latest, on exit.
 
-    Where it cannot be started or dies, the calls that are awaited are made here.
+    If the process cannot be started or dies, this process makes the calls that are awaited.
     """
 
     def __init__(self) -> None:
@@ -41,6 +44,7 @@ class SecondProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_CORE},
                 start_new_session=True,
             )
         return self
@@ -52,10 +56,10 @@ class SecondProcess:
             self._process = None
 
     def start(self, function: Callable[..., object], *arguments: Any) -> Callable[[], None]:
-        """Begin ``function(*arguments)``, all of which can be pickled; returns what waits for its end.
+        """Begin ``function(*arguments)``, all of which can be pickled; returns a function that waits for its end.
 
-        What waits raises the exception that the function raised. Calls are awaited in the order of their start; not all
-        of them need to be.
+        Waiting raises the exception that the call raised. Calls must be awaited in the order of their start; not all of
+        them need to be.
         """
 
         def here() -> None:
@@ -89,8 +93,9 @@ class SecondProcess:
 def serve() -> None:
     """The second process: make the calls that come through stdin, until it is closed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.disable()  # it ends soon
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a function prints must not get between the replies
+    os.dup2(2, 1)  # what a function prints must not mix with the replies
     set_environment()
     while True:
         try:
@@ -107,7 +112,7 @@ def serve() -> None:
 
 
 def _plain(error: Exception) -> Exception:
-    """The exception, or one with its text if it cannot be pickled."""
+    """The exception, or a RuntimeError with its text if it cannot be pickled."""
     try:
         copy = pickle.loads(pickle.dumps(error))
     except Exception:

@@ -1,0 +1,223 @@
+"""Tasks for the rows of a level that are pruned, and what becomes of their outcomes."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines import subsets
+from pycupc.engines.base import EngineError, Floats, Ints
+from pycupc.engines.cpu.certainty import Cutoff
+from pycupc.engines.cpu.combinations import ranked
+from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Targets
+from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
+from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
+from pycupc.engines.cpu.pruning.plan import Way, walk_seconds
+from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, RowSide, row_work
+from pycupc.engines.cpu.pruning.rows import walk_rows
+from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
+from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+
+#: The arithmetic of one second. What a search may spend: this share of the time of the tests that it replaces (with ten
+#: times as much, searches of graphs with hubs took four times as long as the walk, and those of dense graphs no less),
+#: or so many seconds where the tests are too many to be made.
+SPEED, SHARE, PATIENCE = 1e10, 0.05, 60.0
+#: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
+ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.01
+#: A check takes about so many pairs; in rows of up to so many conditioning sets it makes all tests.
+CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
+#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
+#: with too many sets, where one that cannot be decided ends the run.
+TASK_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
+
+
+@functools.cache
+def load(way: Way) -> None:
+    """Load the code of a way, or compile it, by a run on six variables."""
+    C = np.where(np.eye(6), 1.0, 0.5)
+    C.flags.writeable = False
+    neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
+    graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
+    findings, bound = graph.no_findings(), np.full(30, 0.01)
+    targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
+    for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():
+        task(np.zeros(2, dtype=np.int64))
+
+
+class PrunedSide:
+    """Tasks for the rows of one side of a level that are pruned one way.
+
+    Parameters
+    ----------
+    C : float64 (p, p)
+    graph, targets, findings
+        Of the level; `targets` are in the rows to prune.
+    way : {"rows", "pairs"}
+    cutoff : Cutoff
+    bound : float64 (E,)
+        Squared partial correlation below which a test is looked at.
+    minimum : bool
+        Search for the smallest squared partial correlation below the bound instead of for a separating set. A search
+        that takes too long marks its entry in `unsure`: there may be a smaller one than has been found.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
+        bound: Floats, minimum: bool = False,
+    ) -> None:  # fmt: skip
+        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
+        self._way = way
+        binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
+        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+        self._side = RowSide(
+            C, graph.offsets, graph.neighbours, targets.chosen, bound, hint, binomials, cutoff, level, minimum
+        )
+        self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
+        self._spaces: list[Any] = []  # work spaces that no thread uses
+        self._lock = threading.Lock()
+        self._too_many = subsets.are_too_many(self._degree, level)
+        self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
+        self.unsure = np.zeros_like(self.left)
+        self.made = self.bounds = 0
+
+    def sample(self, row: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
+        level = self._level
+        few = [
+            subsets.about(d - 1, level) <= CHECK_SETS and not subsets.is_wide(d, level) for d in self._degree.tolist()
+        ]
+        decided, in_few = self._side.chosen & ~self.left, np.array(few)[row]
+        few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
+        return few_sets[:: max(1, len(few_sets) // CHECK_PAIRS)], many_sets[:: max(1, len(many_sets) // CHECK_PAIRS)]
+
+    def give_up_left(self) -> None:
+        """Forget what was found about the targets that are left to the walk."""
+        self._findings.rank[self.left] = -1
+
+    def tasks(self) -> Iterator[Task]:
+        """The tasks, those of large rows first."""
+        rows = np.flatnonzero(self._targets.per_row)
+        rows = rows[np.argsort(-self._degree[rows], kind="stable")]
+        return self._row_tasks(rows) if self._way == "rows" else self._pair_tasks(rows)
+
+    # ---------------------------------------------------------------- the walk with bounds
+
+    def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+        level, gathered, total = self._level, [], 0
+        for x in rows.tolist():
+            d = int(self._degree[x])
+            per_set = int(self._targets.per_row[x])
+            begin, tests = 0, 0
+            for first in range(d - level + 1):
+                tests += comb(d - 1 - first, level - 1) * per_set
+                if tests >= TASK_TESTS or first == d - level:
+                    gathered.append((x, begin, first + 1))
+                    total, begin, tests = total + tests, first + 1, 0
+                if total >= TASK_TESTS:
+                    yield self._row_task(gathered, total)
+                    gathered, total = [], 0
+        if gathered:
+            yield self._row_task(gathered, total)
+
+    def _row_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
+        columns = RowItems(*np.array(items, dtype=np.int64).T.copy())
+
+        def walk(state: State) -> int:
+            n = int(self._degree[columns.row].sum())
+            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+            work = self._take_space()
+            work.counts[:] = 0
+            walk_rows(self._side, columns, outcomes, work, state)
+            tested = outcomes.rank != NO_TARGET
+            self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
+            self._spaces.append(work)
+            return tests
+
+        return walk
+
+    # ---------------------------------------------------------------- the searches
+
+    def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+        for x in rows.tolist():
+            positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
+            parts = -(-len(positions) // (TASK_PAIRS_OF_MANY if self._too_many[x] else TASK_PAIRS))
+            for part in np.array_split(positions, parts):
+                yield self._pair_task(x, part)
+
+    def _pair_task(self, x: int, positions: NDArray[np.int64]) -> Task:
+        sets, targets = comb(int(self._degree[x]) - 1, self._level), self._targets.per_row[x : x + 1]
+        walk = float(walk_seconds(self._degree[x : x + 1], targets, self._level)[0] / targets[0])
+        allowance = SPEED * self._patience(x, walk)
+        entries = self._side.offsets[x] + positions
+
+        def decide(state: State) -> int:
+            work = self._take_space()
+            row, base, nodes, leaf, frame = work
+            frame.counts[:] = 0
+            frame.minimum[:] = self._side.minimum
+            n = len(positions)
+            outcomes = PairOutcomes(np.full(n, UNDECIDED), np.empty((n, self._level), np.int64), np.full(n, np.inf))
+            sound = open_row(self._side, x, row) >= LEAST_DELTA
+            if sound:
+                search_row(self._side, x, positions, allowance, outcomes, row, base, nodes, leaf, frame, state)
+            undecided = outcomes.found == UNDECIDED
+            if self._side.minimum:
+                self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
+            elif self._too_many[x] and undecided.any() and not state[STOP]:
+                raise self._undecided(x, int(entries[undecided.argmax()]))
+            self._merge(entries, self._ranks(x, entries, outcomes), outcomes.smallest, frame.counts)
+            self._spaces.append(work)
+            return sets * int((~undecided).sum())
+
+        return decide
+
+    def _patience(self, x: int, walk: float) -> float:
+        """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
+        if self._side.minimum:
+            return np.inf if walk < ENDLESS else PATIENCE_FOR_MINIMUM
+        return PATIENCE if self._too_many[x] else SHARE * walk
+
+    def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
+        """Ranks of the sets found, -1 or `LEFT`; what is `FAR` is added to the findings."""
+        rank = np.where(outcomes.found == NONE, -1, LEFT)
+        separated = np.flatnonzero(outcomes.found == SEPARATED)
+        n, members = int(self._degree[x]) - 1, outcomes.members[separated]
+        if not subsets.is_wide(n + 1, self._level):
+            rank[separated] = ranked(self._side.binomials, n, members)
+            return rank
+        rank[separated] = FAR
+        sets = [FarSet(subsets.exact_rank(positions, n), tuple(positions)) for positions in members.tolist()]
+        with self._lock:
+            self._findings.far.update(zip(entries[separated].tolist(), sets, strict=True))
+        return rank
+
+    def _undecided(self, x: int, entry: int) -> EngineError:
+        why = f"bounds could not decide about its edge to variable {self._side.neighbours[entry]}"
+        return subsets.refusal(x, int(self._degree[x]), self._level, why)
+
+    # ---------------------------------------------------------------- what they share
+
+    def _take_space(self) -> Any:
+        try:
+            return self._spaces.pop()
+        except IndexError:
+            make = row_work if self._way == "rows" else pair_work
+            return make(self._level, self._widest)
+
+    def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
+        """Add what a task has found; it has each entry once at most."""
+        with self._lock:
+            findings = self._findings
+            better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
+            findings.rank[entry[better]], findings.r[entry[better]] = rank[better], np.nan  # to be computed
+            findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
+            self.left[entry[rank == LEFT]] = True
+            self.made += int(counts[TESTS])
+            self.bounds += int(counts[BOUNDS])

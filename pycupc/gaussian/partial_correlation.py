@@ -25,7 +25,7 @@ import numpy as np
 from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from pycupc.compiled import OPTIONS, announced, call_address, can_cache, compiled, part
+from pycupc.compiled import OPTIONS, announced, call_address, can_cache, compiled, copied_part
 from pycupc.gaussian.exact import exact_correlation
 from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
 
@@ -37,7 +37,7 @@ def canonical_space(size: int) -> NDArray[np.float64]:
     return np.empty((2 * size + 8, size + 4))
 
 
-@part
+@copied_part
 def clipped(r):
     """The correlation r within +-R_MAX, 0 for NaN."""
     if r > R_MAX:
@@ -47,14 +47,14 @@ def clipped(r):
     return r if r == r else 0.0
 
 
-@part
+@copied_part
 def given_one(C, x, y, k):
     """Partial correlation of x and y given the variable k."""
     xk, yk = C[x, k], C[y, k]
     return clipped((C[x, y] - xk * yk) / math.sqrt((1.0 - yk * yk) * (1.0 - xk * xk)))
 
 
-@part
+@copied_part
 def eliminated(C, nodes, size, A):
     """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2
@@ -76,7 +76,7 @@ def eliminated(C, nodes, size, A):
     return math.nan
 
 
-@part
+@copied_part
 def given_several(C, nodes, size, A, careful):
     """`partial_correlation` for a conditioning set with two or more members.
 
@@ -84,7 +84,8 @@ def given_several(C, nodes, size, A, careful):
     """
     r = eliminated(C, nodes, size, A)
     if r != r and careful != 0:
-        return call_address(careful, C.ctypes.data, len(C), nodes.ctypes.data, size, A.ctypes.data, A.shape[1])
+        width = len(A) // 2  # see `canonical_space`; `A.shape[1]` would take 20 ms to compile
+        return call_address(careful, C.ctypes.data, len(C), nodes.ctypes.data, size, A.ctypes.data, width)
     return r
 
 

@@ -117,7 +117,8 @@ def orient(
     status: Status = "relaxed"
     n_tries = 0
     degree = skeleton.degrees()
-    steps = int((degree * degree).sum()) + sum(len(block.x) for block in sepset.blocks)
+    rows = sum(min(len(block.x), skeleton.p) for block in sepset.blocks)  # at most; most cells are not looked at
+    steps = int((degree * degree).sum()) + rows
     with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, triples)

@@ -49,7 +49,9 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 
 
 @compiled_for_large
-def _mark_members(start, entry, triple, near, x, y, members, size, reach, place):  # noqa: PLR0913 - the hot loop
+def _mark_members(  # noqa: C901, PLR0913 - in one piece, because pieces take longer to compile
+    start, entry, triple, near, x, y, members, size, reach, place
+):
     """Mark each x - b - z whose b is in the set of cell (x, z), for all cells of one block, row by row.
 
     The fastest of three ways is taken: from the members of the sets, if there are few; from the paths x - b - z, whose
@@ -59,14 +61,22 @@ def _mark_members(start, entry, triple, near, x, y, members, size, reach, place)
     end = 0
     while end < len(x):
         begin = end
-        v = x[begin]
+        v = x[begin] + 0  # + 0 makes an int64, so that `find` and others are not compiled for int32 as well
         step = 1
         while end + step < len(x) and x[end + step] == v:
             end += step
             step *= 2
         end = _position(x, end, end + step if end + step < len(x) else len(x), v + 1)
         if (end - begin) * size * STEPS_PER_MEMBER < reach[v]:
-            _mark_from_members(start, entry, triple, near, y, members, size, v, begin, end)
+            for k in range(begin, end):
+                z = y[k] + 0
+                for s in range(k * size, (k + 1) * size):
+                    b = members[s] + 0
+                    if maybe_adjacent(near, b, z) and maybe_adjacent(near, b, v):
+                        i = find(start, entry, b, v)
+                        j = find(start, entry, b, z)
+                        if i >= 0 and j >= 0:
+                            triple[triple_number(entry, i, j)] |= NO_COLLIDER
         elif reach[v] > 0:
             entered = reach[v] * CELLS_PER_SEARCH > end - begin
             for k in range(begin, end if entered else begin):
@@ -80,19 +90,6 @@ def _mark_members(start, entry, triple, near, x, y, members, size, reach, place)
                         for s in range(k * size, (k + 1) * size):
                             if members[s] == b:
                                 triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
-
-
-@part
-def _mark_from_members(start, entry, triple, near, y, members, size, v, begin, end):  # noqa: PLR0913 - as its caller
-    """`_mark_members` for the cells of row v, from `begin` on and before `end`."""
-    for k in range(begin, end):
-        for s in range(k * size, (k + 1) * size):
-            b = members[s]
-            if maybe_adjacent(near, b, y[k]) and maybe_adjacent(near, b, v):
-                i = find(start, entry, b, v)
-                j = find(start, entry, b, y[k])
-                if i >= 0 and j >= 0:
-                    triple[triple_number(entry, i, j)] |= NO_COLLIDER
 
 
 @part

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import part
+from pycupc.compiled import copied_part
 
 Indices = NDArray[np.int64]
 
 
-@part
+@copied_part
 def unrank(binomials, n, size, rank, members):
     """Write the subset of range(n) with `size` members that has this rank (from 0) to `members`."""
     behind = binomials[n, size] - 1 - rank  # subsets that come after it
@@ -45,7 +45,7 @@ def ranked(binomials: Indices, n: int, members: Indices) -> Indices:
     return np.asarray(binomials[n, size] - 1 - binomials[n - 1 - members, size - np.arange(size)].sum(axis=1))
 
 
-@part
+@copied_part
 def rank_without(binomials, n, size, positions, skipped):
     """Rank of the ascending positions 0..n without `skipped` among the subsets of the n positions that remain."""
     rank = binomials[n, size] - 1
@@ -55,7 +55,7 @@ def rank_without(binomials, n, size, positions, skipped):
     return rank
 
 
-@part
+@copied_part
 def next_subset(chosen, size, n):
     """The next subset of range(n) in lexicographic order; returns its first member that differs, -1 after the last."""
     i = size - 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.compiled import compiled, part
+from pycupc.compiled import compiled, copied_part
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
@@ -61,7 +61,7 @@ def run_rows(
     _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings[:3], state)
 
 
-@part
+@copied_part
 def _n_possible(tile, pair, k0, n, bound):
     """How many of the n sets from position k0 on are not certainly above the bound."""
     # unsigned: an index that may be negative is not compiled to vector instructions
@@ -76,7 +76,7 @@ def _n_possible(tile, pair, k0, n, bound):
     return count
 
 
-@part
+@copied_part
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf
@@ -113,7 +113,7 @@ def _test_pair(tile, pair, d, cutoff, state):
     return -1, smallest
 
 
-@part
+@copied_part
 def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]

@@ -22,7 +22,7 @@ import math
 
 from numba import uint64
 
-from pycupc.compiled import compiled, fused_part, inlined_part, part
+from pycupc.compiled import compiled, copied_part, fused_part, part
 from pycupc.engines.cpu.certainty import NEAR_ONE
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED
@@ -31,7 +31,7 @@ from pycupc.gaussian.fisher_z import PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import given_several
 
 
-@part
+@copied_part
 def _start_row(side, place, outcomes, bound, padded):
     """Set up for a walk over a row; returns the number of targets."""
     for t in range(side.level - 1):
@@ -48,7 +48,7 @@ def _start_row(side, place, outcomes, bound, padded):
     return n
 
 
-@part
+@copied_part
 def _drop_separated(hint, place, bound):
     """Drop the targets that an earlier prefix is known to separate; returns how many."""
     n = 0
@@ -60,7 +60,7 @@ def _drop_separated(hint, place, bound):
     return n
 
 
-@part
+@copied_part
 def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of the targets, and of the positions from `low` on, with the latter."""
     C, node, x, start = side.C, side.neighbours, place.x, place.start
@@ -99,7 +99,7 @@ def _gather(side, place, low, bound, m):
         m.jj[0, j] = C[node[start + i], node[start + i]]
 
 
-@inlined_part
+@copied_part
 def _extend(m, t, s, d, bound, runs):
     """Lay out depth t + 1, which is given s as well: targets but s, filling, other positions beyond s.
 
@@ -197,7 +197,7 @@ def _n_possible(kj, bound, xj, jj, t, candidate, n):
     return count
 
 
-@part
+@copied_part
 def _fast_ratio(m, work, t, i, candidate):
     """r^2 of the target at position i given the prefix and k, NaN where it is doubtful."""
     j, kk = m.column[t, i], candidate.kk

@@ -87,6 +87,8 @@ def exact_members(rank: int, n: int, size: int) -> list[int]:
 
 def exact_sum(counts: Counts) -> int:
     """The sum of int64 numbers >= 0, a Python integer."""
+    if float(counts.max(initial=0)) * len(counts) < 2.0**62:
+        return int(counts.sum())
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 

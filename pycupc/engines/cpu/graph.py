@@ -82,8 +82,10 @@ class Findings(NamedTuple):
     def n_tests(self, entries: Indices) -> int:
         """Tests up to and with those of the first separating sets of these entries."""
         ranks = self.rank[entries]
-        far = sum(map(self.first, entries[ranks == FAR].tolist()))
-        return subsets.exact_sum(ranks[ranks != FAR]) + far + len(entries)
+        if not self.far:
+            return subsets.exact_sum(ranks) + len(entries)
+        far = ranks == FAR
+        return subsets.exact_sum(ranks[~far]) + sum(map(self.first, entries[far].tolist())) + len(entries)
 
 
 class Separated(NamedTuple):

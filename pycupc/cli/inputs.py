@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
@@ -18,7 +18,6 @@ from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_t
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
-from pycupc.gaussian.correlation import CorrelationEngine
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import begin_context
 from pycupc.progress import LevelBar
@@ -26,11 +25,6 @@ from pycupc.progress import LevelBar
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs only an unused context.
 GPU_PAYS_FROM_BYTES = 500_000
-
-
-@runtime_checkable
-class _DeviceEngine(CorrelationEngine, Protocol):
-    """An engine that computes correlations on its device."""
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
@@ -248,7 +242,7 @@ def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) ->
 def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None) -> SuffStat:
     """The correlations of a table, computed where the tests will run."""
     engine, _ = make_engine(args.engine, len(table.labels), numCores=args.threads)
-    device = engine if isinstance(engine, _DeviceEngine) else None
+    device = engine if engine.correlates_on_device else None
     progress = None if bar is None else bar.correlations
     try:
         return SuffStat.from_data(table.X, table.labels, engine=device, progress=progress)

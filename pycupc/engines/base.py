@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.gaussian.correlation import correlation
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
@@ -81,10 +82,17 @@ class Engine(ABC):
     side_by_side : int
         Number of runs on large data that should be made at the same time, each in a thread with its own engine: more
         than one if Python and a device would otherwise wait for each other.
+    correlates_on_device : bool
+        Whether `correlation` computes on a device rather than in this process's threads.
     """
 
     name: str
     side_by_side: int = 1
+    correlates_on_device: bool = False
+
+    def correlation(self, X: Floats) -> Floats:
+        """Correlation matrix of data (n, p), as `pycupc.gaussian.correlation` defines it."""
+        return correlation(X)
 
     def take(
         self,

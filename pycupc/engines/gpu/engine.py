@@ -72,6 +72,7 @@ class GpuEngine(Engine):
     """
 
     side_by_side = 2
+    correlates_on_device = True
 
     def __init__(
         self,

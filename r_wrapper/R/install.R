@@ -37,7 +37,8 @@ cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "
       call. = FALSE)
   })
   python <- reticulate::virtualenv_python(environment_name)
-  status <- system2(python, c("-m", "pip", "install", "--upgrade", shQuote(what)))
+  outside <- if (.Platform$OS.type == "unix") paste0("LD_LIBRARY_PATH=", shQuote(library_path_outside_r()))
+  status <- system2(python, c("-m", "pip", "install", "--upgrade", shQuote(what)), env = as.character(outside))
   if (status != 0) {
     stop("pip could not install ", what, " (see above). The environment is ", path, "; ", undo_install, " removes it",
       call. = FALSE)
@@ -49,6 +50,19 @@ cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "
       if (nzchar(Sys.getenv("RETICULATE_PYTHON"))) " without RETICULATE_PYTHON")
   }
   invisible(python)
+}
+
+#' LD_LIBRARY_PATH without the folders that R puts in front of it, in which a Python that is not the system's may find
+#' libraries that do not fit it
+#' @noRd
+library_path_outside_r <- function() {
+  path <- Sys.getenv("LD_LIBRARY_PATH")
+  script <- file.path(R.home("etc"), "ldpaths")
+  if (!nzchar(path) || !file.exists(script)) return(path)
+  print_it <- paste(".", shQuote(script), "; printf %s \"$LD_LIBRARY_PATH\"")
+  of_r <- system2("env", c("-u", "LD_LIBRARY_PATH", paste0("R_HOME=", shQuote(R.home())), "sh", "-c", shQuote(print_it)),
+    stdout = TRUE)
+  if (isTRUE(startsWith(path, of_r))) sub("^:", "", substring(path, nchar(of_r) + 1L)) else path
 }
 
 undo_install <- paste0("reticulate::virtualenv_remove(\"", environment_name, "\")")

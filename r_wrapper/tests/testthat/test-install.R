@@ -29,3 +29,18 @@ test_that("a compiled code that cannot be stored names the variable", {
   reply <- list(error = "RuntimeError", message = "cannot cache function 'f': no locator available for file 'x.py'")
   expect_error(checked(reply), "NUMBA_CACHE_DIR", class = "pycupc_error")
 })
+
+test_that("pip does not look for libraries in R's own folders", {
+  skip_on_os("windows")
+  skip_if_not(file.exists(file.path(R.home("etc"), "ldpaths")))
+  old <- Sys.getenv("LD_LIBRARY_PATH", NA)
+  on.exit(if (is.na(old)) Sys.unsetenv("LD_LIBRARY_PATH") else Sys.setenv(LD_LIBRARY_PATH = old))
+  Sys.unsetenv("LD_LIBRARY_PATH")
+  expect_equal(library_path_outside_r(), "")
+  Sys.setenv(LD_LIBRARY_PATH = "/one:/two")
+  expect_equal(library_path_outside_r(), "/one:/two")
+  of_r <- system2("env", c("-u", "LD_LIBRARY_PATH", file.path(R.home("bin"), "Rscript"), "-e",
+    shQuote("cat(Sys.getenv('LD_LIBRARY_PATH'))")), stdout = TRUE)
+  Sys.setenv(LD_LIBRARY_PATH = paste0(of_r, ":/one:/two"))
+  expect_equal(library_path_outside_r(), "/one:/two")
+})

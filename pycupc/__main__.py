@@ -17,7 +17,11 @@ def main() -> int:
     gc.set_threshold(100_000, 50, 100)
     from pycupc import cli
 
-    return cli.main()
+    code = cli.main()
+    # Everything is written and said: a late Ctrl-C must not change the exit code while Python ends.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    return code
 
 
 if __name__ == "__main__":

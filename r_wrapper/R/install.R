@@ -59,9 +59,8 @@ library_path_outside_r <- function() {
   path <- Sys.getenv("LD_LIBRARY_PATH")
   script <- file.path(R.home("etc"), "ldpaths")
   if (!nzchar(path) || !file.exists(script)) return(path)
-  print_it <- paste(".", shQuote(script), "; printf %s \"$LD_LIBRARY_PATH\"")
-  of_r <- system2("env", c("-u", "LD_LIBRARY_PATH", paste0("R_HOME=", shQuote(R.home())), "sh", "-c", shQuote(print_it)),
-    stdout = TRUE)
+  print_it <- paste0("R_HOME=", shQuote(R.home()), "; . ", shQuote(script), "; printf %s \"$LD_LIBRARY_PATH\"")
+  of_r <- system2("env", c("-u", "LD_LIBRARY_PATH", "sh", "-c", shQuote(print_it)), stdout = TRUE)
   if (isTRUE(startsWith(path, of_r))) sub("^:", "", substring(path, nchar(of_r) + 1L)) else path
 }
 

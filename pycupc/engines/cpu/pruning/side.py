@@ -25,10 +25,10 @@ from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
-#: The arithmetic of one second. What a search may spend: this share of the time of the tests that it replaces (with ten
-#: times as much, searches of graphs with hubs took four times as long as the walk, and those of dense graphs no less),
-#: or so many seconds where the tests are too many to be made.
-SPEED, SHARE, PATIENCE = 1e10, 0.05, 60.0
+#: The arithmetic of one second. What a search may spend: this share of the time of the tests that it replaces (with
+#: less, dense graphs take longer, with more, graphs with hubs, whose searches rarely succeed), or so many seconds where
+#: the tests are too many to be made.
+SPEED, SHARE, PATIENCE = 1e10, 0.2, 60.0
 #: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.01
 #: A check takes about so many pairs; in rows of up to so many conditioning sets it makes all tests.

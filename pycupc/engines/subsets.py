@@ -51,6 +51,13 @@ def _most_numbered(d: int, level: int) -> int:
     return max(comb(n, level), comb(n, level - 1)) if n >= level else 0
 
 
+def refuse(rows: NDArray[np.bool_], degrees: Counts, level: int, why: str) -> None:
+    """Raise `refusal` for the first of these rows, bool (p,), if there is one."""
+    if rows.any():
+        x = int(rows.argmax())
+        raise refusal(x, int(degrees[x]), level, why)
+
+
 def refusal(x: int, d: int, level: int, why: str) -> EngineError:
     """The error for variable x with d neighbours, whose conditioning sets are too many to be tried one by one."""
     return EngineError(

@@ -29,13 +29,13 @@ All indices count from 0. A pair x < y that is neither adjacent nor a gap and ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.results.evidence import Floats, GaussianPValues, PValues, RecordedPValues, Removals
+from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import Ints, SparseGraph
 
@@ -152,6 +152,12 @@ def p_values_from_arrays(
     C = full_matrix(arrays["C"], p) if "C" in arrays else C
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
     return GaussianPValues(graph, edges, np.nan if n is None else n, removals, gaps, C)
+
+
+def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[int]:
+    """The numbers of tests per level; from `levels` if they agree, because float64 is exact only up to 2^53."""
+    counts, exact = [int(v) for v in arrays["n_edgetests"]], [level.n_tests for level in levels]
+    return exact if list(map(float, exact)) == list(map(float, counts)) else counts
 
 
 def upper_triangle(matrix: Floats) -> Floats:

@@ -202,7 +202,7 @@ class PcAlgo(NamedGraph):
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
         tail, head, _ = self.sparse_graph.edge_list()
-        reasons, trace = [], dict(self.trace)  # in which a look-up is quicker
+        reasons, trace = [], dict(self.trace)  # a look-up in a dict is quicker
         for a, b in zip(tail.tolist(), head.tolist(), strict=True):
             kind = trace.get((a, b)) or trace.get((b, a))
             reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
@@ -259,9 +259,6 @@ class PcAlgo(NamedGraph):
         **facts
             Further attributes: call, n, alpha, engine, levels, trace, notes.
         """
-        counts, levels = [int(v) for v in arrays["n_edgetests"]], facts.get("levels", ())
-        if [float(level.n_tests) for level in levels] == list(map(float, counts)):
-            counts = [level.n_tests for level in levels]  # exact, where float64 ends at 2^53
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
@@ -273,7 +270,7 @@ class PcAlgo(NamedGraph):
             sepset=sepset,
             found_sepset=found,
             p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), C),
-            n_edgetests=counts,
+            n_edgetests=flat.counts_from_arrays(arrays, facts.get("levels", ())),
             max_ord=int(max_ord),
             removals=removals,
             **facts,

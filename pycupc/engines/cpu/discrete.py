@@ -96,13 +96,12 @@ class DiscreteTests:
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
         degrees = graph.degrees()
-        if (too_many := (targets.per_row > 0) & subsets.are_too_many(degrees, level)).any():
-            x = int(too_many.argmax())
-            raise subsets.refusal(x, int(degrees[x]), level, "tests of discrete data have no bounds")
+        too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
+        subsets.refuse(too_many, degrees, level, "tests of discrete data have no bounds")
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
         side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)
-        work = self._work(subsets.level_tests(graph.degrees(), targets.per_row, level))
+        work = self._work(subsets.level_tests(degrees, targets.per_row, level))
         yield Queue(graph, targets, level, findings, _Sets(side), hint).tasks(), work
 
     def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:

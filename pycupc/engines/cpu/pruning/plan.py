@@ -106,10 +106,8 @@ class Pruning:
         rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         if self.mode is not False:
             rows &= ~_may_go("pairs", degrees, level)
-        if rows.any():
-            x = int(rows.argmax())
-            limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['pairs']} neighbours"
-            raise subsets.refusal(x, int(degrees[x]), level, limit if self.mode else "pruning is switched off")
+        limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['pairs']} neighbours"
+        subsets.refuse(rows, degrees, level, limit if self.mode else "pruning is switched off")
 
     def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
         """False where a level is surely too small: quicker than to look at every row."""

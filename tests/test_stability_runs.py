@@ -107,13 +107,21 @@ def test_side_by_side_in_this_process(data):
             assert np.array_equal(getattr(outcome.edges[0], name), getattr(one_by_one[i].edges[0], name))
 
 
-def test_data_are_sent_once_per_worker(data, expected):
+@pytest.mark.parametrize("cores", [2, 64])
+def test_data_are_sent_once_per_worker(data, expected, monkeypatch, cores):
+    monkeypatch.setattr(processes, "available_cores", lambda: cores)
+    for n_resamples in (12, 60):
+        executor = _Elsewhere()
+        found = pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": n_resamples})
+        assert executor.sent == 1
+        assert n_resamples == 60 or found == expected
+
+
+def test_quick_resamples_share_a_task(data):
     executor = _Elsewhere()
-    assert pycupc.stability(data, executor=executor, **CALL) == expected
-    assert executor.sent <= 2 * processes.available_cores() + 2
-    executor = _Elsewhere()
-    pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": 60})
-    assert executor.sent <= 2 * processes.available_cores() + 2
+    call = {"n_resamples": 400, "random_state": 9}
+    assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
+    assert executor.tasks < 100
 
 
 def test_restarted_workers_are_sent_the_data_again(data, expected):
@@ -125,9 +133,9 @@ def test_one_thread_per_task(data, monkeypatch):
     seen = []
     plain = processes.work
 
-    def work(key, i, study=None):
+    def work(key, resamples, study=None):
         seen.append(processes._studies[key].arguments["numCores"])
-        return plain(key, i, study)
+        return plain(key, resamples, study)
 
     monkeypatch.setattr(processes, "work", work)
     with ThreadPoolExecutor(1) as executor:
@@ -273,6 +281,21 @@ def test_a_resample_that_fails(data, monkeypatch):
         pycupc.stability(data, **CALL)
     assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
     assert_pickles(caught.value)
+
+
+def test_a_resample_that_fails_elsewhere(data, monkeypatch):
+    """A failure among several resamples of a task is that of one of them; all others are finished and kept."""
+    plain = Study.outcome
+
+    def outcome(self, i, progress=None):
+        if i == 150:
+            raise MemoryError("no room")
+        return plain(self, i, progress)
+
+    monkeypatch.setattr(Study, "outcome", outcome)
+    with ThreadPoolExecutor(2) as executor, pytest.raises(StabilityError, match="resample 150 failed") as caught:
+        pycupc.stability(data, executor=executor, n_resamples=300, random_state=1)
+    assert set(caught.value.partial.resamples) >= set(range(150))
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------

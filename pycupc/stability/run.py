@@ -16,7 +16,7 @@ from pycupc.engines.base import Engine, EngineError
 from pycupc.pc import pc
 from pycupc.progress import CountHook, count_hook
 from pycupc.stability.checkpoint import Checkpoint, seed_in
-from pycupc.stability.processes import SIDE_BY_SIDE_FROM, ResampleFailed, outcomes_here, outcomes_on
+from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
 from pycupc.stability.resampling import Resampling, Scheme, seed_of
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Rows, as_rows
@@ -95,9 +95,9 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         An int makes the run reproducible. With None, a seed is drawn, or taken from the checkpoint;
         `Stability.random_state` is the seed that was used.
     executor : concurrent.futures.Executor, optional
-        Where the resamples run, one task per resample: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`,
-        an MPIPoolExecutor. A task then uses one thread of the cpu engine unless `numCores` is given. By default they
-        run in this process, with all cores.
+        Where the resamples run: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`, an MPIPoolExecutor. A
+        task computes one resample, or several if they take less than a quarter of a second together; it uses one thread
+        of the cpu engine unless `numCores` is given. By default the resamples run in this process, with all cores.
     checkpoint : str or Path, optional
         Folder in which finished resamples are kept; a run with the same data and arguments resumes from there, even
         with a different number of resamples.
@@ -180,8 +180,7 @@ def _gather(gathered: _Gathered, study: Study, plan: _Plan, kept: Checkpoint | N
     if report is not None:
         report(len(done), plan.n_resamples)
     if plan.executor is None:
-        at_once = gathered.problem.engine.side_by_side if len(gathered.problem.labels) >= SIDE_BY_SIDE_FROM else 1
-        outcomes = outcomes_here(study, wanted, at_once)
+        outcomes = outcomes_here(study, wanted, study.at_once())
     else:
         outcomes = outcomes_on(plan.executor, study, wanted)
     for outcome in outcomes:

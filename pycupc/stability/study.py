@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import ProgressHook
+from pycupc.engines.select import make_engine
 from pycupc.pc import pc
 from pycupc.stability.resampling import Resampling
 from pycupc.stability.rows import Rows
 from pycupc.stability.tally import Edges
+
+#: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
+#: their threads wait longer for the interpreter than the device would wait for them.
+SIDE_BY_SIDE_FROM = 1500
 
 #: The arguments of `pc` that do not change its answer.
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
@@ -80,6 +85,15 @@ class Study:
             n_tests.append(sum(fit.n_edgetests))
             note = max(note, str(fit.notes.get("quirks", "")), key=len)
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+
+    def at_once(self) -> int:
+        """Number of resamples that this machine should compute at the same time."""
+        labels, arguments = self.arguments["labels"], self.arguments
+        if len(labels) < SIDE_BY_SIDE_FROM:
+            return 1
+        engine, _ = make_engine(arguments["engine"], len(labels), options=arguments["engine_options"])
+        engine.close()
+        return engine.side_by_side
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ ABOUT = """experiments
   discrete-gpu    the gpu engine on the tables of discrete data that prepare made
   stability       stable edges against single runs and bounds, on known graphs; times beside pcalg, causal-learn, pgmpy
   stability-gpu   100 bootstrap resamples of real data on the gpu engine
-  stability-cluster  400 of them on Dask workers, one per GPU, as many as --workers says (1 2 4)
+  stability-cluster  1,000 of them on Dask workers, one per GPU, as many as --workers says (1 2 4)
   paired          this checkout and the other one at CHECKOUT in turns: equal answers? time and memory, new / old
   call            whole calls from data and from C to skeleton and CPDAG, this checkout and the other one in turns
   merge           add the raw files of the folders --add, from parts run side by side, to those in --out

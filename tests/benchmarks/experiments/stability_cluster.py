@@ -15,7 +15,7 @@ from .. import record, runs, workloads
 from .gpu import Deadline
 from .stability_times import ALPHA, ON_GPU, SEED
 
-N_RESAMPLES, TURNS = 400, 3
+N_RESAMPLES, TURNS = 1000, 3
 
 
 def stability_cluster(args: Any, deadline: Deadline) -> None:

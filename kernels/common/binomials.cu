@@ -1,9 +1,10 @@
-// binomials.cu -- the table of binomial coefficients that all engines share.
+// binomials.cu -- the table of binomial coefficients that all kernels share.
 #include "common/subsets.cuh"
 
 // Columns k0 .. k1 - 1 of the table: C(n, k) at binom[k * stride + n] for n < stride, saturated at BINOM_MAX.
-//   Launch  any grid, one thread per n
-//   binom   [k1, stride] uint64; written here
+//   Work    one thread per n
+//   Launch  grid ceil(stride/128), block 128
+//   binom   [k1, stride] uint64; written here. Where k0 > 0, the columns before k0 are there
 extern "C" __global__ void binomial_table(u64* binom, const int stride, const int k0, const int k1) {
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= stride) return;

@@ -1,6 +1,6 @@
 // double_double.cuh -- double-double arithmetic: numbers of about 32 digits, each the sum of two float64.
-//   The operations of pycupc/gaussian/double_double.py, in the same order. There the error of a product comes from
-//   splitting its factors, here from a fused multiply-add: it is exact either way, hence the same bits.
+//   The operations are those of pycupc/gaussian/double_double.py, in the same order. There the error of a product comes
+//   from splitting its factors, here from a fused multiply-add: it is exact either way, so the bits are the same.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off).
 #pragma once
 #include "common/subsets.cuh"
@@ -13,7 +13,7 @@ HD Double2x two_sum(double a, double b) {
     const double s = a + b, t = s - a;
     return {s, (a - (s - t)) + (b - t)};
 }
-// b is small beside a.
+// The sum of a and b where |b| is small beside |a|.
 HD Double2x normalised(double a, double b) {
     const double s = a + b;
     return {s, b - (s - a)};

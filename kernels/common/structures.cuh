@@ -1,62 +1,76 @@
 // structures.cuh -- what the host passes to the kernels and reads back from them.
 //   Compiles as CUDA and as plain C++. pycupc/engines/gpu/structures.py mirrors every structure, and
-//   tests/test_kernel_helpers.py compares sizes and offsets. All pointers are device memory.
-//   E is the number of ordered pairs (x, y) with an edge x - y; ranks count from 0.
+//   tests/test_kernel_helpers.py compares sizes and offsets. All pointers are to device memory. Behind each array stand
+//   its shape and, after the semicolon, the kernels or device functions that write it.
+//   p is the number of variables, E the number of ordered pairs (x, y) with an edge x - y, n the number of
+//   observations. Ranks count from 0. "The tests" are the kernels that test a level >= 1: those in schur/, cupc/, and
+//   discrete/sets.cu.
 #pragma once
 #include "common/subsets.cuh"
 
 constexpr u64 NOT_SEPARATED = ~0ULL;  // best[e] while no separating set is known
 
-// State of an ordered pair, one byte of G. LIVE and FIXED, the edges, are odd.
+// State of an ordered pair, one byte of G. The two states of an edge, LIVE and FIXED, are odd.
 constexpr unsigned char GONE_A = 0;  // never an edge, or removed by side A (x < y)
 constexpr unsigned char LIVE = 1;    // an edge that is tested
 constexpr unsigned char GONE_B = 2;  // removed by side B (x > y) at this level
 constexpr unsigned char FIXED = 3;   // an edge that is never tested
 
 // The graph at the start of a level, as neighbour lists. Pair e is (source[e], column[e]); rows ascend, and columns
-// ascend within a row. "level tests" stands for the kernels in schur/ and cupc/.
+// ascend within a row. list_neighbours makes the lists of the first graph (list_pairs, of discrete data), settle those
+// of every later one; both set `best` to NOT_SEPARATED.
 struct Graph {
-    const double* C;   // [p, p] correlations, row-major; the host uploads them
-    unsigned char* G;  // [p, p] state of each pair; written by level0, level tests, settle
-    i64* start;        // [p + 1] first pair of each row; written by scan_of_rows
-    int* column;       // [E] y of each pair; written by list_neighbours, settle
-    int* source;       // [E] x of each pair; likewise
-    u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; written by level tests
-    u64* least;        // [E] bits of the smallest r^2 met at this level, or of the bound from z; written by level tests
-    double* z;         // [E] smallest |z| of all tests of the pair at earlier levels; written as column
+    const double* C;   // [p, p] correlations, row-major; the host or correlate. Discrete data: p-values of level 0, in
+                       // the upper triangle; contingency_pairs, settle_pairs
+    unsigned char* G;  // [p, p] state of each pair; level0 or the kernels of discrete/pairs.cu, the tests, the filters,
+                       // settle
+    i64* start;        // [p + 1] first pair of each row; scan_of_rows
+    int* column;       // [E] y of each pair
+    int* source;       // [E] x of each pair
+    u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; the tests, the filters
+    u64* least;        // [E] bits of the r^2 below which a test is weaker evidence than all before it: at first from z,
+                       // then the smallest one met at this level; the tests. Not used for discrete data
+    double* z;         // [E] smallest |z| of all tests of the pair at earlier levels. Discrete data: minus the largest
+                       // p-value, this level's included; contingency_sets, settle_sets
     i64 p;             // number of variables
 };
 
 // Counts of one level, zero before it. `report` gives them to the host at the end of the level and clears them.
 struct Counters {
-    u64 tests;             // pcalg's number of tests of the level; level0, settle, finish
-    u64 removed;           // edges removed by level 0; level0
-    u64 more;              // 1 when a tested pair had more candidates than the level; level0, settle
-    u64 doubtful;          // tests decided by the canonical formula; level tests
-    u64 pairs;             // E of the graph after the level; this and what follows: scan_of_rows
-    u64 widest;            // largest degree in the high word, ~(its first row) in the low word
+    u64 tests;     // pcalg's number of tests of the level; level0 or tally_pairs, settle, finish or contingency_records
+    u64 removed;   // edges removed by level 0; level0, tally_pairs
+    u64 more;      // 1 if a tested pair had more candidates than the level, from level 1 on; settle
+    u64 doubtful;  // tests decided by the canonical formula; the tests, of correlations only
+    // From here to tests_at_most, the graph after the level and the outlook for the next one; scan_of_rows
+    u64 pairs;             // E of that graph
+    u64 widest;            // its largest degree in the high word, ~(the first row of that degree) in the low word
     u64 records;           // separating sets that the level found
     u64 rows[6];           // rows with tests at the next level, in each class of degrees
     double sets;           // conditioning sets of the next level, over all rows
-    double tests_at_most;  // its tests, if none separates an edge
-    u64 handed_out[7];     // work items that blocks have taken: per class of degrees (schur), per side (cupc)
-    u64 items[7];          // work items in all; plan_phases, cupc_e, cupc_s; the last one: screen_rows
-    u64 decided;           // ordered pairs that the filter has decided; this and what follows: prove_pairs, lift
-    u64 bounds;            // nodes that it has examined
-    u64 spared;            // tests of the level that were not made for that reason, less those of screen_rows; signed
-    double worth;          // conditioning sets of the decided pairs
-    u64 turns[4];          // work items of prove_pairs that blocks have taken, per launch; or what try_screen found
-    u64 arrivals;          // blocks that have got to a barrier; grid_barrier
-    u64 finished;          // blocks that have come to their end; last_block
+    double tests_at_most;  // tests of the next level if none separates an edge
+    // Work items that blocks have taken, and in all. By class of degrees (schur; level1: [0]), or by side (cupc;
+    // discrete, in sets); besides, [5] of handed_out numbers the items of contingency_sets, and [6] of both is for
+    // screen_rows
+    u64 handed_out[7];  // next_item, level1, next_block, contingency_sets
+    u64 items[7];       // plan_phases, cupc_e, cupc_s, count_targets
+    // From here to turns, the filter; prove_pairs, or the kernels of pruning/screen.cu
+    u64 decided;   // ordered pairs that the filter has decided
+    u64 bounds;    // bounds that it has computed: nodes examined by prove_pairs, or pairs (s, y) looked at by a walk
+    u64 spared;    // tests of decided pairs (lift), less those that screen_rows made itself; signed
+    double worth;  // conditioning sets of the pairs that prove_pairs has decided
+    u64 turns[4];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
+    u64 arrivals;  // blocks that have reached a barrier; grid_barrier
+    u64 finished;  // blocks that have reached their end; last_block
 };
 
 // One level: its size, its thresholds, its work space.
 struct Level {
-    Binomials binom;           // C(n, k) for n <= p, k <= level + 2
-    Counters* counters;        // those of the level
-    double* work;              // work space of the canonical formula, canonical_doubles(level) for each user at a time
-    const volatile int* stop;  // non-zero: running kernels return
-    double cutoff;             // |r| <= cutoff is independent
+    Binomials binom;     // C(n, k) for n <= p, k <= level + 2
+    Counters* counters;  // those of the level
+    double* work;        // work space of the canonical formula: canonical_doubles(level) per thread (cupc), per warp
+                         // (finish), or for `slots` lanes of each warp (schur)
+    const volatile int* stop;  // [1] the host sets it to a non-zero value to make running kernels return
+    double cutoff;             // a test with |r| <= cutoff calls x and y independent
     double sure_in, sure_out;  // r^2 below sure_in is surely independent, above sure_out surely dependent
     int level;                 // size of the conditioning sets
     int slots;                 // schur: lanes of a warp that have work space of their own
@@ -69,44 +83,45 @@ struct Classes {
 
 constexpr unsigned char LEFT_TO_TESTS = 2;  // in Filter::decided: screen_rows met a doubtful test of the pair
 
-// The filter before the tests of a level (pruning/). It decides pairs without testing all their conditioning sets; a
-// decided pair is no target of the tests.
+// The filter before the tests of a level (pruning/): a search (prove_pairs) or a walk (screen_rows). It decides pairs
+// without testing all their conditioning sets; a decided pair is no target of the tests.
 struct Filter {
-    double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows
-    double* margin;          // [p] margin of the row's bounds, 0 where none of its pairs can be decided; bound_rows
-    int* open;               // [p] pairs of the row that the level must test; count_open
-    unsigned char* decided;  // [E] 1: decided; prove_pairs, settle_screened
-    u64* rank;               // [E] of a decided pair's first separating set, or NOT_SEPARATED; prove_pairs
-    u64* spares;             // [E] tests that a decided pair spares; prove_pairs
-    double* work;            // work space, work_doubles for each block
+    double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows. Search only
+    double* margin;          // [p] margin of the row's bounds, 0 where the row has none; bound_rows, sound_rows
+    int* open;               // [p] pairs of the row that the tests must decide; count_open
+    unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_TESTS; prove_pairs, screen_rows, settle_screened. Zero before
+    u64* rank;               // [E] rank of a decided pair's first separating set, or NOT_SEPARATED; as `spares`
+    u64* spares;             // [E] pcalg's number of tests of a decided pair; prove_pairs, settle_screened
+    double* work;            // work space, work_doubles per block
     i64 work_doubles;
-    double least_sets;     // pairs with fewer conditioning sets are left to the tests
-    double sets_per_node;  // conditioning sets that are tested in the time that a node takes
-    int most_nodes;        // per pair, to decide whether a set separates it
-    int most_questions;    // nodes per pair to find the first set, by one warp
-    double most_left;      // share of the tests that screen_rows may leave, by the trial
+    double least_sets;     // search: pairs with fewer conditioning sets are left to the tests
+    double sets_per_node;  // search: conditioning sets that are tested in the time that a node takes
+    int most_nodes;        // search: nodes per pair to decide whether a set separates it
+    int most_questions;    // search: nodes per pair to find the first separating set, by one warp
+    double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this
 };
 
-// How the rows low < degree <= high of one class are cut into work items (schur).
+// How the rows of one class, low < degree <= high, are cut into work items (schur, screen_rows).
 struct RowClass {
-    const int* open;  // [p] pairs of each row that are to be tested, or null: not known; rows without any have no items
-    double sets_per_item;  // conditioning sets per item that are aimed at
+    const int* open;  // [p] pairs of each row that are to be tested; rows without any have no items. null: not known
+    double sets_per_item;  // conditioning sets that an item should have
     int suffix;            // members of S after the prefix
     int low, high;         // degrees of the class
     int tile;              // columns per tile of the last but one member, one tile per item; 0: items are prefixes
 };
 
-// Work items of a class in phases: phase f of row x holds the items [2^f - 1, 2^(f+1) - 1) of that row, so that early
-// subsets of all rows come before late subsets of any, and the removals they lead to save work.
+// Work items of a class in phases: phase f of row x holds the items [2^f - 1, 2^(f+1) - 1) of that row, the last phase
+// all that are left. So early subsets of all rows come before late ones of any, and the removals they bring save work.
 struct Queue {
-    u64* offsets;  // [phases, p + 1] items before (phase, x); the last entry of a row ends the phase; plan_phases
-    u64* chunk;    // [p] prefixes per item; plan_phases
+    u64* offsets;  // [phases, p + 1] entry (f, x): items in the phases before f, and of the rows before x in phase f;
+                   // plan_phases, plan_sets
+    u64* chunk;    // [p] prefixes per item; plan_phases. null in discrete/
     int phases;    // of the class
     int p;         // number of variables
-    int index;     // class of degrees: counters->handed_out[index] numbers the items that are handed out
+    int index;     // counters->handed_out[index] counts the items that are handed out
 };
 
-// The classes of a level, with their queues; the first `gridDim.y` count.
+// The classes of a level, with their queues. The grid of plan_phases says how many are used.
 struct Plan {
     Queue queue[6];
     RowClass rows[6];
@@ -116,90 +131,92 @@ struct Plan {
 struct Shape {
     u64 blocks;      // virtual blocks of a side
     int per_row;     // virtual blocks per row
-    int side;        // 0: pairs x < y; 1: pairs x > y that side 0 left
+    int side;        // 0: side A, the pairs x < y; 1: side B, the pairs x > y that side A left
     int shared_row;  // 1: the row is copied to shared memory
 };
 
-// What a level did to each row, and the separating sets it found, in order of (x, y).
+// What a level did to each row, and the m separating sets it found, in order of (x, y). Level 0 leaves no records.
 struct RowCounts {
     i64* kept;     // [p] pairs that stay; count_neighbours, settle
-    i64* removed;  // [p] separating sets found in the row; settle (null at level 0)
+    i64* removed;  // [p] separating sets found in the row; settle. null at level 0
 };
 struct Records {
-    i64* start;   // [p + 1] first record of each row; settle (null at level 0), as what follows
-    u64* rank;    // [m] rank of S among the subsets of adj(x)
-    char* found;  // the m records, one array after the other; see Found in graph/removals.cu
+    i64* start;   // [p + 1] first record of each row; settle
+    u64* rank;    // [m] rank of S among the subsets of adj(x); settle
+    char* found;  // the m records, one array after the other, see Found in graph/record.cuh; settle, finish
 };
 
-// Discrete data (discrete/), as pycupc.discrete.contingency.Data.
+// Discrete data (discrete/), as pycupc.discrete.contingency.Data. The host fills all arrays but the first two.
 struct Codes {
-    const unsigned char* code;  // [p, pitch] of each variable and observation, then zeros; written by pack_codes
-    const unsigned* plane;      // [1 + sum of levels, words] bit s: observation s exists, then for each level of each
-                                // variable: it has that level; likewise; null where planes are not used
+    const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes
+    const unsigned* plane;      // [1 + sum of levels, words] bit s of plane 0: observation s exists; of each further
+                                // plane, one per level of each variable: it has that level; pack_codes. Empty where bit
+                                // planes are not used
     const int* levels;          // [p] levels of each variable
     const int* first;           // [p] plane of its first level
-    const i64* f;               // [n + 1] m ln m in fixed point
+    const i64* f;               // [n + 1] m ln m in fixed point, in multiples of `unit`
     const double* cutoff;       // [cutoffs] largest G^2 that is independent, by degrees of freedom
-    double unit;                // of f
+    double unit;                // value of the last bit of f
     double band;                // a G^2 this near its cutoff is doubtful
     i64 n, pitch;               // observations; bytes per variable, a multiple of 16
     int words;                  // 32-bit words per plane, a multiple of 16
-    int cutoffs;                // degrees of freedom beyond are doubtful
+    int cutoffs;                // a test with this many degrees of freedom, or more, is doubtful
     int adapt, quirks;          // flags, as in Data
 };
 
 // Where a block of the discrete tests counts.
 struct Room {
-    unsigned* wide;  // [grid, wide_cells] tables that do not fit shared memory, or null where all do
+    unsigned* wide;  // [grid, wide_cells] counts of tables that do not fit shared memory; null where all do
     i64 wide_cells;
-    int cells;           // of the tables in shared memory
-    int mask_words;      // of the masks there, 32 bits each
-    int configurations;  // up to so many are counted by bit planes; at most 16 for every 256 words of masks
+    int cells;           // counts in the block's shared memory
+    int mask_words;      // 32-bit words of masks in the block's shared memory
+    int configurations;  // sets with more are counted by atomics; at most 16 for every 256 words of masks
 };
 
-// Tests that floating-point rounding could decide otherwise: the host makes them as the engine "cpu" does. Beyond `room`
-// they are only counted.
+// Discrete tests whose outcome rounding could change; contingency_pairs, contingency_sets. The host makes them as the
+// engine "cpu" does. Those beyond `room` are only counted.
 struct Doubtful {
-    u64* count;  // 1
-    i64* pair;   // [room] e; at level 0 x p + y
-    u64* rank;   // [room] of the set
+    u64* count;  // [1] doubtful tests met
+    i64* pair;   // [room] number e of the pair; at level 0 its cell x p + y
+    u64* rank;   // [room] rank of the conditioning set
     int* x;      // [room]
     int* y;      // [room]
-    int* S;      // [room, level]
+    int* S;      // [room, level] variables
     i64 room;
 };
 
-// The sets of a side that a launch tests: those numbered first .. end - 1 of each row, `chunk` to a work item.
+// The sets of a side that a launch tests: those of rank first .. end - 1 of each row, `chunk` per work item.
 struct SetRange {
     int* open;  // [p] targets of the row that no set has separated yet; count_targets, contingency_sets
     u64 first, end, chunk;
-    int side;  // 0: pairs x < y; 1: pairs x > y that side 0 left
+    int side;  // 0: side A, the pairs x < y; 1: side B, the pairs x > y that side A left
 };
 
 #ifndef CONTINGENCY_THREADS
 #define CONTINGENCY_THREADS 256
 #endif
-constexpr int THREADS = CONTINGENCY_THREADS;     // of a block of the discrete tests
-constexpr int BLOCKS = 768 / THREADS;            // of them, at least, on a multiprocessor
-constexpr int BENCH_BYTES = 30 * THREADS + 256;  // of discrete/bench.cuh: see Bench
-constexpr int MOST_OFFSETS = 1536;               // of planes, by configuration and member
+constexpr int THREADS = CONTINGENCY_THREADS;     // threads per block of the discrete tests
+constexpr int BLOCKS = 768 / THREADS;            // blocks that must fit a multiprocessor
+constexpr int BENCH_BYTES = 30 * THREADS + 256;  // room for Bench in discrete/bench.cuh
+constexpr int MOST_OFFSETS = 1536;               // entries of Bench::offset
 
-// Sizes of work space that both sides compute. Of the canonical formula, for one test, in doubles: the high and the low
-// parts of a matrix [m + 2, m], m = level + 2, and behind them room for m ints.
+// Sizes of work space that both host and kernels compute, in doubles.
+// For one test by the canonical formula: the high and the low parts of a matrix [m + 2, m], m = level + 2, and behind
+// them m doubles as room for the ints of S.
 HD i64 canonical_matrix(int level) {
     const i64 m = level + 2;
     return 2 * m * (m + 2);
 }
 HD i64 canonical_doubles(int level) { return canonical_matrix(level) + level + 2; }
 
-// Of the factor W of a prefix of size q (schur/conditioning.cuh), per row, in doubles: even for 16-byte loads, and an odd
-// number of 16-byte words against bank conflicts.
+// For a row of the factor W of a prefix of size q (schur/conditioning.cuh): even, for 16-byte loads, and an odd number
+// of 16-byte words, against bank conflicts.
 HD int w_pitch(int q) {
     const int even = (q + 1) & ~1;
     return q == 0 ? 0 : (even & 2 ? even : even + 2);
 }
 
-// Of a warp of prove_pairs (pruning/): rows of its factor and three vectors, in doubles; width: largest degree.
+// For a warp of prove_pairs (pruning/): the rows of its factor, and three vectors. width: largest degree.
 constexpr int MOST_TAKEN = 40;  // members that a node can have taken
 HD i64 bench_doubles(int width, int level) {
     return (i64)((level < MOST_TAKEN ? level : MOST_TAKEN) + 3) * (width + 1);

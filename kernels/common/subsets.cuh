@@ -17,15 +17,15 @@ typedef long long i64;
 
 constexpr u64 BINOM_MAX = 1ULL << 62;  // larger counts are stored as this one and never enumerated
 
-// Table of C(n, k), saturated at BINOM_MAX: entry k * stride + n. Written by binomial_table (common/binomials.cu).
+// Table of C(n, k), saturated at BINOM_MAX.
 struct Binomials {
-    const u64* table;
+    const u64* table;  // [columns, stride] C(n, k) at k * stride + n; written by binomial_table (common/binomials.cu)
     int stride;
     HD const u64* column(int k) const { return table + (i64)k * stride; }
     HD u64 operator()(int n, int k) const { return table[(i64)k * stride + n]; }
 };
 
-// C(n, k) from below = C(n, k - 1), exactly: below * (n - k + 1) / k without a 128-bit product.
+// C(n, k) from below = C(n, k - 1), exactly and saturated: below * (n - k + 1) / k without a 128-bit product.
 HD u64 binomial_next(u64 below, int n, int k) {
     if (n < k) return 0;
     if (below >= BINOM_MAX) return BINOM_MAX;
@@ -45,8 +45,8 @@ HD u64 binomial(int n, int k) {
     return b;
 }
 
-// Rank of the k-subset of {0..n-1} whose first `known` members are s[0..known-1], before the terms of the other members
-// are subtracted. With known = k this is the rank of s.
+// The terms of the first `known` members s[0..known-1] in the rank of a k-subset of {0..n-1}; the caller subtracts
+// those of the other members. With known = k this is the rank of s.
 HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) {
     u64 rank = binom(n, k) - 1;
     for (int i = 0; i < known; ++i) rank -= binom(n - 1 - s[i], k - i);
@@ -64,7 +64,8 @@ HD int binomial_floor(const u64* column, int top, u64 left) {
     return lo;
 }
 
-// Subset of rank `rank` by one thread: Buckles and Lybanon (1977), ACM TOMS 3(2), algorithm 515, with a table and bisection.
+// The subset of rank `rank` among the k-subsets of {0..n-1}, ascending, to s; by one thread. Buckles and Lybanon
+// (1977), ACM TOMS 3(2), algorithm 515, with a table and bisection.
 HD void subset_unrank(const Binomials& binom, int n, int k, u64 rank, int* s) {
     u64 left = binom(n, k) - 1 - rank;
     int top = n - 1;
@@ -77,7 +78,7 @@ HD void subset_unrank(const Binomials& binom, int n, int k, u64 rank, int* s) {
     }
 }
 
-// Next subset in lexicographic order. Returns the first position that changed, -1 after the last subset.
+// Makes s the next k-subset in lexicographic order. Returns the first position that changed, -1 after the last subset.
 HD int subset_next(int n, int k, int* s) {
     int i = k - 1;
     while (i >= 0 && s[i] == n - k + i) --i;

@@ -1,5 +1,6 @@
-// warp.cuh -- sums, scans and subsets by a warp or a block, and the report of a separating set. All threads of the warp
-//   (or block) take part in each call.
+// warp.cuh -- sums, scans and subsets by a warp or a block, barriers between blocks, and the report of a separating
+//   set. All threads of the warp (or block) take part in a function whose name or comment says so; the others are
+//   called by single threads.
 #pragma once
 #include "common/structures.cuh"
 #define FULL 0xffffffffu
@@ -8,7 +9,7 @@ DEVICE u64 bits(double v) { return (u64)__double_as_longlong(v); }
 DEVICE double from_bits(u64 v) { return __longlong_as_double((i64)v); }
 DEVICE double nan_value() { return __longlong_as_double(0x7ff8000000000000LL); }
 
-// Lanes of `mask` below this one.
+// Number of lanes in `mask` below this one.
 DEVICE int lanes_before(unsigned mask) { return __popc(mask & ((1u << (threadIdx.x & 31)) - 1)); }
 
 // Sum and maximum over a warp, in every lane (redux needs sm_80; this compiles from sm_70 on).
@@ -23,7 +24,7 @@ DEVICE N max_over_warp(N v) {
     return v;
 }
 
-// Inclusive scan over a warp.
+// Inclusive sums over the lanes of a warp.
 template <typename N>
 DEVICE N scan_over_warp(N v) {
     const int lane = threadIdx.x & 31;
@@ -34,8 +35,8 @@ DEVICE N scan_over_warp(N v) {
     return v;
 }
 
-// Exclusive scan over a block, one slice per call: `before`, equal in all threads, is the sum of the earlier slices and
-// moves on by the sum of this one. partial: 32 words of shared memory.
+// Exclusive sums over the threads of a block, one slice per call: `before`, equal in all threads, is the sum of the
+// earlier slices and moves on by the sum of this one. partial: [32] in shared memory.
 template <typename N>
 DEVICE N scan_over_block(const N v, N* partial, N& before) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -50,8 +51,8 @@ DEVICE N scan_over_block(const N v, N* partial, N& before) {
     return out;
 }
 
-// Subset of rank `rank` among the k-subsets of {0..n-1}, ascending in s (shared or global memory), by one warp: each
-// member is found among 32 candidates at a time.
+// The subset of rank `rank` among the k-subsets of {0..n-1}, ascending, to s (shared or global memory), by one warp:
+// each member is looked for among 32 numbers at a time.
 DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, const u64 rank, int* s) {
     const int lane = threadIdx.x & 31;
     u64 left = binom(n, k) - 1 - rank;
@@ -69,8 +70,8 @@ DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, con
     __syncwarp();
 }
 
-// Waits for all blocks of a cooperative launch: what any of them wrote before is seen by all after. Whole block.
-//   arrivals  0 at the launch
+// Waits for all blocks of a cooperative launch: all then see what any of them wrote before. Whole block.
+//   arrivals  counts blocks over all barriers of the launch; 0 at its start
 DEVICE void grid_barrier(u64* arrivals) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -82,8 +83,8 @@ DEVICE void grid_barrier(u64* arrivals) {
     __syncthreads();
 }
 
-// Whether this block is the last one to get here; what the others wrote before is seen by it. Whole block.
-//   finished  0 at the launch
+// Whether this block is the last of the grid to get here; it then sees what the others wrote before. Whole block.
+//   finished  counts blocks; 0 at the start of the launch
 DEVICE bool last_block(u64* finished) {
     __shared__ bool last;
     __syncthreads();
@@ -96,13 +97,13 @@ DEVICE bool last_block(u64* finished) {
     return last;
 }
 
-// State of the pair (x, y) now: other blocks may be removing it.
+// State of the pair (x, y) at this moment: other blocks may be removing it.
 DEVICE unsigned char state_now(const Graph& g, const int x, const int y) {
     return *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
 }
 
-// A set of this rank separates pair e = (x, y). The smallest rank stays; on side A the edge is gone at once, which side B
-// of this level may see or not: what side B then finds is discarded afterwards.
+// A set of this rank separates pair e = (x, y). The smallest rank stays. On side A the edge is gone at once; side B of
+// the same level may see that or not, since `settle` discards what side B finds for such an edge. One thread.
 DEVICE void report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
     atomicMin(&g.best[e], rank);
     if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;

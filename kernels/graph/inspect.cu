@@ -1,14 +1,17 @@
-// inspect.cu -- one pass over the correlation matrix, before a run.
-//   Work    tiles of 32 x 32 entries i <= j; the mirrored tile comes through shared memory
+// inspect.cu -- what is wrong with a correlation matrix, in one pass: the host refuses it or goes on.
+//   Work    one tile of 32 x 32 entries with i <= j per block, four entries per thread; the mirrored tile comes through
+//           shared memory. Blocks below the diagonal return at once
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)
 //   C          [p, p] float64, row-major, read only
-//   mirror     largest difference between an entry and its mirror, and excess over 1, that is allowed
-//   last_bits  largest such difference that is taken for rounding
-//   unit       largest difference between a diagonal entry and 1 that is allowed
-//   facts      [4] smallest index i * p + j of: an entry that differs from its mirror (or is NaN where that is not);
-//              an entry beyond +-1; the smallest i of a diagonal entry that is not 1 (NaN is allowed); and the smallest
-//              index of an entry that differs from its mirror by more than rounding. ~0: none. The host sets them to ~0.
-//   nan_count  [p] NaN entries per row; the host sets them to 0
+//   mirror     largest allowed difference between an entry and its mirror, and largest allowed excess of |C_ij| over 1
+//   last_bits  largest difference between an entry and its mirror that is taken for rounding
+//   unit       largest allowed difference between a diagonal entry and 1
+//   facts      [4] uint64, each ~0 if there is none; the host sets them to ~0, this kernel lowers them:
+//              [0] smallest i * p + j where an entry and its mirror differ by more than `mirror`, or only one is NaN
+//              [1] smallest i * p + j of an entry beyond +-1
+//              [2] smallest i of a diagonal entry that is not 1 (NaN is allowed)
+//              [3] as [0], by more than `last_bits`
+//   nan_count  [p] uint64, NaN entries per row; the host sets them to 0, this kernel counts
 #include "common/subsets.cuh"
 
 extern "C" __global__ void inspect(const double* __restrict__ C, const int p, const double mirror,

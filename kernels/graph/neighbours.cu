@@ -1,12 +1,16 @@
-// neighbours.cu -- from the correlation matrix to neighbour lists: level 0, degrees and their scan, the first lists.
-//   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh.
+// neighbours.cu -- from the correlation matrix to neighbour lists: level 0, the degrees and their sums, the first
+//   lists. The kernels run one after the other; the host reads the counters after the second, to allocate the lists.
+//   Arrays: see Graph, RowCounts and Counters in common/structures.cuh.
 #include "graph/bound.cuh"
 #include "graph/rows.cuh"
 
-// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge. Writes G, counters->tests and ->removed.
-//   Work    one thread per cell (i, j) of G; the thread with i < j decides for both
+// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge.
+//   Work    one thread per cell (i, j) of G; the thread with i < j decides for both. Blocks below the diagonal return
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 32)
-//   gaps, fixed  [p, p] bytes, or null: 1 = never an edge, 1 = an edge that is never tested; read only
+//   gaps    [p, p] bytes, or null: 1 where there is never an edge; read only
+//   fixed   [p, p] bytes, or null: 1 where there is an edge that is never tested; read only
+//   Reads   g.C
+//   Writes  g.G, lv.counters->tests and ->removed
 extern "C" __global__ void level0(const Graph g, const Level lv, const unsigned char* __restrict__ gaps,
                                   const unsigned char* __restrict__ fixed) {
     const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32, p = (int)g.p;
@@ -48,10 +52,12 @@ extern "C" __global__ void level0(const Graph g, const Level lv, const unsigned 
     }
 }
 
-// Neighbours of every variable: rows.kept [p], from G; then, in the last block, what `scan_of_rows` makes of them. The
-// counters go to the host.
+// Counts the neighbours of every variable. The last block to finish then does `scan_of_rows`, and sends the counters to
+// the host.
 //   Work    one warp per row
 //   Launch  grid ceil(p/32), block 1024
+//   Reads   g.G
+//   Writes  rows.kept, g.start, *lv.counters, *host (page-locked memory of the host)
 extern "C" __global__ void count_neighbours(const Graph g, const Level lv, const RowCounts rows, const Classes classes,
                                             Counters* host) {
     const int lane = threadIdx.x & 31, x = blockIdx.x * 32 + (threadIdx.x >> 5), p = (int)g.p;
@@ -68,11 +74,13 @@ extern "C" __global__ void count_neighbours(const Graph g, const Level lv, const
     report(lv.counters, host);
 }
 
-// Neighbour lists of the first graph, from G and C: column, source, best, least, z.
-//   Work    one warp per row; lanes are 32 consecutive cells of G, four times over
+// Neighbour lists of the first graph.
+//   Work    one warp per row, 128 consecutive cells of G per turn, four per lane
 //   Launch  grid ceil(p/4), block 128
-//   adjacent  [p, ceil(p/32)] the same as bits, or null; written here
-//   mirrored  C equals its transpose to the last bits: each row is read along itself
+//   Reads   g.G, g.C, g.start
+//   Writes  g.column, g.source, g.best, g.least, g.z, adjacent
+//   adjacent  [p, ceil(p/32)] uint32, the graph as bits, or null
+//   mirrored  1: C equals its transpose to the last bits, so each row is read along itself, not from the upper triangle
 //   root_df0, root_df1  sqrt(n - 3) and sqrt(n - 4), or 0 where there are no degrees of freedom
 extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, const int mirrored, const double root_df0,
                                            const double root_df1) {

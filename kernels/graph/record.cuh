@@ -2,17 +2,19 @@
 #pragma once
 #include "common/warp.cuh"
 
-// The arrays of m records. The host downloads them as one piece.
+// The arrays of m records, one after the other in Records::found. The host downloads them as one piece.
 struct Found {
-    double* r;  // [m] canonical partial correlation given S; of discrete data the p-value
-    int* x;     // [m] pair (x, y) whose test separated the edge
-    int* y;     // [m] likewise
-    int* S;     // [m, level] separating set, ascending variables
+    double* r;  // [m] canonical partial correlation given S; finish. Discrete data: G^2, then the p-value;
+                // contingency_records, p_values
+    int* x;     // [m] x of the pair (x, y) whose test separated the edge; settle
+    int* y;     // [m] y of that pair; settle
+    int* S;     // [m, level] separating set, ascending variables; finish, contingency_records
     DEVICE Found(const Records& records, i64 m) : r((double*)records.found), x((int*)(r + m)), y(x + m), S(y + m) {}
 };
 
-// From the rank of record i to its set: variables, in `members` and found.S, by one warp. Returns the tests of the pair up
-// to and including the separating one, which are counted among the subsets of adj(x) without y, as pcalg does.
+// From the rank of record i to its separating set: writes the variables to `members` [level] and to found.S. One warp.
+// Returns, in all lanes, the pair's tests up to and including the separating one; pcalg counts them among the subsets
+// of adj(x) without y.
 DEVICE u64 find_members(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank,
                         int* members) {
     const int x = found.x[i], y = found.y[i], d = (int)(g.start[x + 1] - g.start[x]), l = lv.level;

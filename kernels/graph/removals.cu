@@ -1,11 +1,12 @@
 // removals.cu -- after the tests of a level: what it removed, the next graph, and the records of its separating sets.
-//   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that the level tested.
+//   Two kernels run one after the other: settle, then finish (of discrete data, contingency_records and p_values).
+//   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that was tested.
 #include "canonical/partial_correlation_warp.cuh"
 #include "graph/bound.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 
-// What the kernel works on: the same in all threads.
+// The arguments of settle.
 struct Settling {
     Graph g, next;
     Level lv;
@@ -14,12 +15,13 @@ struct Settling {
     double root_df, root_df_next;
 };
 
-// Whether a set of this row separated the pair: side A left GONE_A in G, side B GONE_B.
+// Whether a set of row x separated the pair (x, y) of this state: side A leaves GONE_A in G, side B GONE_B.
 DEVICE bool separated(const int x, const int y, const unsigned char state) {
     return x < y ? state == GONE_A : state == GONE_B;
 }
 
-// Side B's removals; side A's are in G already. What side B found for an edge that side A removed does not count.
+// Enters side B's removals in G, where side A's are already. What side B found for an edge that side A removed does not
+// count. One thread per pair.
 DEVICE void mark_side_b(const Graph& g, const i64 pairs) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (g.best[e] == NOT_SEPARATED) continue;
@@ -28,11 +30,11 @@ DEVICE void mark_side_b(const Graph& g, const i64 pairs) {
     }
 }
 
-// 128 consecutive pairs of row x, four per lane: 32 apart.
+// A lane's four of 128 consecutive pairs of a row, 32 apart.
 struct Slice {
     i64 e[4];
     int y[4];
-    bool in[4];
+    bool in[4];  // whether the row has this pair
     unsigned char state[4];
 };
 
@@ -49,12 +51,13 @@ DEVICE Slice slice_of(const Graph& g, const int x, const i64 begin, const i64 en
     return s;
 }
 
-// Pairs of row x that stay, and separating sets found in it. counters->tests += pcalg's tests of the pairs that no set of
-// this row separated; counters->more = 1 when a tested pair had more than `level` candidates. One warp.
+// Counts the pairs of row x that stay, and the separating sets found in it: rows.kept, rows.removed. Sets
+// counters->more to 1 if a tested pair had more than `level` candidates. Lane 0 adds to `tests` pcalg's tests of the
+// pairs that no set of this row separated. One warp.
 DEVICE void count_row(const Settling& s, const int x, u64& tests) {
     const Graph& g = s.g;
     const i64 e0 = g.start[x], e1 = g.start[x + 1];
-    int kept = 0, removed = 0, full = 0;  // full: pairs with all their sets tested
+    int kept = 0, removed = 0, full = 0;  // full: pairs of which pcalg tests all sets
     for (i64 b = e0; b < e1; b += 128) {
         const Slice v = slice_of(g, x, b, e1);
         UNROLL
@@ -79,8 +82,8 @@ DEVICE void count_row(const Settling& s, const int x, u64& tests) {
     }
 }
 
-// Copies the pairs of row x that stay to the next graph (column, source, best, least, z) and those that a set separated to
-// the records (x, y, rank among the subsets of adj(x)). One warp.
+// Copies the pairs of row x that stay to the next graph (column, source, best, least, z) and those that a set separated
+// to the records (x, y, rank among the subsets of adj(x)). One warp.
 DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
     const Graph &g = s.g, &next = s.next;
     const i64 e0 = g.start[x], e1 = g.start[x + 1];
@@ -116,10 +119,14 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
     }
 }
 
-// What follows the tests of a level, in four steps: side B's removals, counts per row, their sums, then the next graph and
-// the records.
+// What follows the tests of a level, in four steps with barriers of the whole grid between them: side B's removals,
+// counts per row, their sums, then the next graph and the records.
+//   Work    step 1: a thread per pair; steps 2 and 4: a warp per row; step 3: block 0
 //   Launch  cooperative, any grid that is resident at once, block 512
-//   pairs     E of the graph that the level tested
+//   Reads   g (all of it)
+//   Writes  g.G, next (all lists), rows, records.start, ->rank, Found::x, ::y, lv.counters->tests, ->more, and what
+//           scan_of_rows writes
+//   pairs   E of the graph that the level tested
 //   root_df, root_df_next  sqrt(n - level - 3) of this level and the next, or 0 without degrees of freedom
 extern "C" __global__ void __launch_bounds__(512, 2)
     settle(const Graph g, const Graph next, const Level lv, const RowCounts rows, const Records records,
@@ -139,8 +146,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     for (int x = id; x < p; x += warps) compact_row(s, found, x);
 }
 
-// Level 1: from a record's rank to S and the canonical r. Returns the tests up to and including the separating one, which
-// are counted among the subsets of adj(x) without y, as pcalg does. One thread.
+// Level 1: from the rank of record i to S and the canonical r. Returns the tests as find_members does. One thread.
 DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const u64 rank) {
     const int x = found.x[i], y = found.y[i], at = (int)rank, k = g.column[g.start[x] + at];
     const double *cx = g.C + x * g.p, *cy = g.C + y * g.p;
@@ -149,8 +155,9 @@ DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const 
     return (u64)(at - (k > y) + 1);
 }
 
-// Levels >= 2: as finish_level1, by one warp; lane 0 has the number of tests.
-//   A, spare  (level + 2)^2 doubles, which may be the first of `spare`, and canonical_doubles(level)
+// Levels >= 2: as finish_level1, by one warp; returns the number of tests in lane 0, 0 in the others.
+//   A      (level + 2)^2 doubles in shared memory, or the beginning of `spare`
+//   spare  canonical_doubles(level) doubles in global memory
 DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank, double* A,
                          double* spare) {
     const int lane = threadIdx.x & 31;
@@ -162,8 +169,12 @@ DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, co
     return lane == 0 ? tests : 0;
 }
 
-// From the ranks of the records to their separating sets, and the canonical r given each. Then the counters go to the host.
-//   Launch  any grid, block 128; dynamic shared memory (level + 2)^2 doubles per warp where `fits`, else none
+// From the ranks of the records to their separating sets and the canonical r given each. The last block to finish sends
+// the counters to the host.
+//   Work    one thread per record at level 1, one warp per record above
+//   Launch  any grid, block 128; dynamic shared memory (level + 2)^2 doubles per warp if `fits`, else none
+//   Reads   g.C, g.start, g.column, records.start, records.rank, Found::x, ::y
+//   Writes  Found::S, ::r, lv.counters->tests, *host (page-locked memory of the host)
 //   lv.work  canonical_doubles(level) doubles per warp, from level 2 on
 extern "C" __global__ void finish(const Graph g, const Level lv, const Records records, const int fits,
                                   Counters* host) {

@@ -2,14 +2,14 @@
 #pragma once
 #include "common/warp.cuh"
 
-// Sums over rows for the next level, of one thread, then of the block; see Counters.
+// Sums over rows that describe the next level, of one thread, then of the block; the fields are those of Counters.
 struct Outlook {
     u64 widest;
     unsigned rows[6];
     double sets, tests;
 };
 
-// Row x has `degree` neighbours: what it means for tests of size `level`.
+// Adds row x, which has `degree` neighbours, to the outlook for `level`.
 DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, const Binomials& binom,
                     const Classes& classes) {
     o.widest = max(o.widest, ((u64)degree << 32) | (0xffffffffu - (unsigned)x));
@@ -22,10 +22,11 @@ DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, 
     o.tests += sets * (degree - level);  // = degree * C(degree - 1, level): each set serves the neighbours outside it
 }
 
-// Rows of one thread in a turn: neighbours, of which the thread makes the sums by itself.
+// Consecutive rows per thread and turn, which the thread adds up by itself.
 constexpr int ROWS = 4;
 
-// Exclusive sums of counts [p] into starts [p + 1]; returns the total, in all threads. Whole block.
+// Exclusive sums of counts [p] to starts [p + 1]; calls each(x, counts[x]) for every row. Returns the total, in all
+// threads. Whole block.
 template <typename Each>
 DEVICE i64 scan_counts(const i64* counts, i64* starts, const int p, i64* partial, Each each) {
     i64 before = 0;
@@ -50,8 +51,8 @@ DEVICE i64 scan_counts(const i64* counts, i64* starts, const int p, i64* partial
     return before;
 }
 
-// next.start from the rows' pairs, records.start from their separating sets, and the counts that the host needs to plan
-// the next level (counters->pairs and all after it). One block.
+// Writes next.start from the rows' pairs, records.start from their separating sets, and the counts that the host needs
+// to plan the next level (counters->pairs to ->tests_at_most). Whole block, of one block only.
 DEVICE void scan_of_rows(const Graph& next, const Level& lv, const RowCounts& rows, const Records& records,
                          const Classes& classes) {
     __shared__ i64 partial[32];
@@ -85,7 +86,8 @@ DEVICE void scan_of_rows(const Graph& next, const Level& lv, const RowCounts& ro
     }
 }
 
-// The end of a level: the counters go to the host, into page-locked memory, and become zero for the next level. One block.
+// Ends a level: copies the counters to the host's page-locked memory and clears them for the next level. Whole block,
+// of one block only.
 DEVICE void report(Counters* counters, Counters* host) {
     __syncthreads();
     u64 *from = (u64*)counters, *to = (u64*)host;

@@ -1,10 +1,11 @@
-// exact.cuh -- pcalg's partial correlation of ill-conditioned matrices as exact arithmetic gives it, in double-double:
-//   operation for operation that of pycupc/gaussian/exact.py, which says how it works. Compiles as CUDA and as plain C++.
+// exact.cuh -- pcalg's partial correlation, for ill-conditioned matrices, as exact arithmetic gives it: computed in
+//   double-double by the operations of pycupc/gaussian/exact.py, in the same order. That module explains the method.
+//   Everything here is done by one thread. Compiles as CUDA and as plain C++.
 #pragma once
 #include "common/double_double.cuh"
 #ifdef __CUDACC__
 #define SLOW_HD __host__ __device__ __noinline__ static
-#define ROLLED _Pragma("unroll 1")  // few registers: callers keep theirs
+#define ROLLED _Pragma("unroll 1")  // takes few registers, so callers keep theirs
 #else
 #include <cmath>
 #define SLOW_HD static
@@ -12,14 +13,15 @@
 #endif
 
 constexpr double EPS = 2.220446049250313e-16;  // R's .Machine$double.eps
-constexpr int MAX_SWEEPS = 30;                 // bound on the sweeps of Jacobi's iteration
+constexpr int MAX_SWEEPS = 30;                 // most sweeps of Jacobi's iteration
 
-// A matrix of m rows and two rows below it, in work space (canonical_doubles) whose consecutive words lie `step` apart, and
-// the rotation that is under way. All of it is kept in memory and passed by address, so that callers keep their registers.
+// A symmetric matrix of m = size + 2 rows and two further rows below it, in work space (canonical_doubles) whose
+// consecutive words lie `step` apart, and the rotation in progress. All of it is kept in memory and passed by address,
+// so that callers keep their registers.
 struct Matrix {
-    double* A;
-    int m, step, i, j;
-    Double2x c, s;
+    double* A;          // [m + 2, m] high parts, then [m + 2, m] low parts
+    int m, step, i, j;  // the rotation zeroes entry (i, j)
+    Double2x c, s;      // its cosine and sine
     HD volatile double& high(int row, int column) const { return A[(row * m + column) * step]; }
     HD volatile double& low(int row, int column) const { return high(row + m + 2, column); }
     HD Double2x at(int row, int column) const { return {high(row, column), low(row, column)}; }
@@ -30,9 +32,10 @@ struct Matrix {
 };
 
 struct Eliminated {
-    double r, trace;  // of the inverse; 1e300 if a pivot is not positive
+    double r, trace;  // partial correlation; trace of the inverse matrix, or 1e300 if a pivot is not positive
 };
-// Eliminates all variables of the lower triangle. The upper triangle takes the inverse of the unit triangular factor, in float64.
+// Eliminates all variables, in the lower triangle. The inverse of the unit triangular factor goes to the upper
+// triangle, in float64.
 SLOW_HD Eliminated eliminate(const Matrix& A) {
     const int m = A.m, x = m - 2, y = m - 1;
     double vx = 0.0, vy = 0.0, cov = 0.0, trace = 0.0;
@@ -62,7 +65,7 @@ SLOW_HD Eliminated eliminate(const Matrix& A) {
     return {cov / sqrt(vx * vy), trace};
 }
 
-// The rotation of all rows but i and j themselves.
+// Applies the rotation to all rows but i and j.
 SLOW_HD void turn(const Matrix& A) {
     ROLLED
     for (int k = 0; k < A.m + 2; ++k) {
@@ -80,7 +83,7 @@ SLOW_HD void turn(const Matrix& A) {
     }
 }
 
-// One Jacobi rotation: zero entry (i, j) of the symmetric matrix, whose rows m and m + 1 hold eigenvectors.
+// One Jacobi rotation, which zeroes entry (i, j). Rows m and m + 1 become the entries of x and y in the eigenvectors.
 SLOW_HD void rotate(Matrix& A) {
     const int i = A.i, j = A.j;
     const Double2x a = A.at(i, i), b = A.at(j, j), off = A.at(j, i), one = {1.0, 0.0};
@@ -112,7 +115,7 @@ HD double largest_on_diagonal(const Matrix& A) {
     return largest;
 }
 
-// One sweep of rotations; false where nothing was left to rotate.
+// One sweep of rotations; false if nothing was left to rotate.
 SLOW_HD bool sweep_once(Matrix& A) {
     const double tiny = largest_on_diagonal(A) * 1e-36;
     bool rotated = false;
@@ -128,7 +131,7 @@ SLOW_HD bool sweep_once(Matrix& A) {
     return rotated;
 }
 
-// r from eigenvalues and rows x and y of their vectors.
+// r from the eigenvalues that pcalg's rank rule keeps, and rows x and y of their eigenvectors.
 SLOW_HD double truncated_r(const Matrix& A) {
     const int m = A.m;
     const double drop = m * largest_on_diagonal(A) * EPS;
@@ -158,7 +161,7 @@ SLOW_HD double pseudoinverse_r(Matrix& A) {
     return truncated_r(A);
 }
 
-// The matrix of S, x, y: each pair of variables from one cell of C.
+// Fills the matrix with the correlations of S, x, y; both cells of a pair come from the same cell of C.
 SLOW_HD void load(const Matrix& A, const double* C, i64 p, int x, int y, const int* S, int size) {
     const int m = size + 2;
     ROLLED
@@ -173,7 +176,7 @@ SLOW_HD void load(const Matrix& A, const double* C, i64 p, int x, int y, const i
     }
 }
 
-// Arguments as of partial_correlation; not clipped.
+// r of x and y given S, not clipped. The arguments are those of partial_correlation.
 SLOW_HD double exact_r(const double* C, i64 p, int x, int y, const int* S, int size, double* work, int step) {
     const int m = size + 2;
     Matrix A = {work, m, step};

@@ -1,16 +1,16 @@
-// partial_correlation.cuh -- the canonical formula: the one definition of a partial correlation, operation for operation
-//   that of pycupc/gaussian/partial_correlation.py. It decides the tests that a fast formula cannot decide with certainty.
-//   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal the Numba twin's.
-//   Arguments of all versions: C [p, p] float64, row-major; x and y, given the variables S[0..size-1], ascending; A: work
-//   space of one thread, canonical_doubles(size). Consecutive entries of S and A lie `step` apart: threads of a warp that
-//   take neighbouring spaces touch neighbouring words.
+// partial_correlation.cuh -- the canonical formula: the one definition of a partial correlation, by the operations of
+//   pycupc/gaussian/partial_correlation.py in the same order. It decides the doubtful tests. One thread per test.
+//   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal those of Numba.
+//   Arguments of all versions: C [p, p] float64, row-major; x and y, given the variables S[0..size-1], ascending; A:
+//   work space of one thread, canonical_doubles(size). Consecutive entries of S and A lie `step` apart, so that threads
+//   of a warp with interleaved work spaces access neighbouring words.
 #pragma once
 #include "canonical/exact.cuh"
 
 constexpr double R_MAX = 0.9999999;   // pcalg clips r here
 constexpr double PIVOT_FLOOR = 1e-9;  // a fast test decides alone only above this pivot (gaussian/fisher_z.py)
 constexpr double ONE_MINUS_FLOOR = 1.0 - PIVOT_FLOOR;
-constexpr double EXACT_PIVOT = 1e-7;  // the canonical formula takes double-double below this pivot
+constexpr double EXACT_PIVOT = 1e-7;  // the canonical formula takes double-double unless all pivots are above this
 
 HD double clip_r(double r) {
     if (r != r) return 0.0;
@@ -19,12 +19,12 @@ HD double clip_r(double r) {
     return r;
 }
 
-// Level 1: pcalg's literal formula, from the correlations of x and y, of x and k, of y and k.
+// Level 1: pcalg's own formula, from the correlations of x and y, of x and k, and of y and k.
 HD double correlation_given_one(double xy, double xk, double yk) {
     return clip_r((xy - xk * yk) / sqrt((1.0 - yk * yk) * (1.0 - xk * xk)));
 }
 
-// Covariance matrix of x and y given S, by elimination.
+// Covariance matrix of x and y given S, as elimination leaves it.
 struct Block {
     double vx, vy, cov;
     HD bool sound() const {
@@ -33,7 +33,7 @@ struct Block {
     HD double r() const { return clip_r(cov / sqrt(vx * vy)); }
 };
 
-// r of x and y given S, by Gaussian elimination in float64 where all pivots allow it.
+// r of x and y given S: by Gaussian elimination in float64 where all pivots are above EXACT_PIVOT, else by exact_r.
 SLOW_HD double partial_correlation(const double* C, i64 p, int x, int y, const int* S, int size, double* A, int step) {
     if (size == 0) return clip_r(C[x * p + y]);
     if (size == 1) return correlation_given_one(C[x * p + y], C[x * p + S[0]], C[y * p + S[0]]);

@@ -1,13 +1,13 @@
-// partial_correlation_small.cuh -- the canonical formula for levels 2 to SMALL, with the operations of
-//   partial_correlation.cuh in the same order, hence the same bits. The compiler knows all indices, so the matrix lies in
-//   registers; only double-double takes work space.
+// partial_correlation_small.cuh -- the canonical formula for levels 2 to SMALL, by the operations of
+//   partial_correlation.cuh in the same order, hence with the same bits. The compiler knows all indices, so the matrix
+//   lies in registers; only double-double takes work space.
 //   Compiles as CUDA and as plain C++.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 
 constexpr int SMALL = 5;  // 7 x 7 matrices; larger ones do not fit the registers and gain nothing (LOG.md)
 
-// As partial_correlation.
+// As partial_correlation, for size L.
 template <int L>
 SLOW_HD double correlation_of_level(const double* C, i64 p, int x, int y, const int* S, double* work, int step) {
     constexpr int M = L + 2;

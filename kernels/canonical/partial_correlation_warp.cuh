@@ -1,10 +1,11 @@
-// partial_correlation_warp.cuh -- the canonical formula by a whole warp: each entry goes through the operations of
-//   partial_correlation.cuh in their order, hence the same bits. Lanes own rows.
+// partial_correlation_warp.cuh -- the canonical formula by a whole warp, one row of the matrix per lane at a time: each
+//   entry goes through the operations of partial_correlation.cuh in the same order, hence the bits are the same.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
 
-// Gaussian elimination of the first `size` variables of A [size + 2, size + 2]; false where a pivot is too small.
+// Gaussian elimination of the first `size` variables of A [size + 2, size + 2]; false if a pivot is not above
+// EXACT_PIVOT.
 DEVICE bool eliminate_by_warp(double* A, const int size) {
     const int m = size + 2, lane = threadIdx.x & 31;
     bool sound = true;
@@ -21,8 +22,9 @@ DEVICE bool eliminate_by_warp(double* A, const int size) {
     return sound;
 }
 
-// r of x and y given S, size >= 2 and step 1. A: work space in any memory; spare: canonical_doubles(size) in global
-// memory, for double-double.
+// r of x and y given S, in all lanes; size >= 2, and S has step 1.
+//   A      [size + 2, size + 2] work space, in any memory
+//   spare  canonical_doubles(size) doubles in global memory, for double-double; A may be its beginning
 __device__ double partial_correlation_by_warp(const double* C, const i64 p, const int x, const int y, const int* S,
                                               const int size, double* A, double* spare) {
     const int m = size + 2, lane = threadIdx.x & 31;

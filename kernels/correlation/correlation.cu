@@ -1,8 +1,8 @@
-// correlation.cu -- the correlations of data, by the definition in pycupc/gaussian/correlation.py and with its bits: every
-//   sum runs over the observations in their order, one thread per sum, each product by one fused multiply-add.
+// correlation.cu -- the correlations of data, by the definition in pycupc/gaussian/correlation.py and with its bits:
+//   every sum runs over the observations in order, by one thread, and adds each product by a fused multiply-add.
 //   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
 //   Z        [n, p] float64, row-major: the centred columns; centre writes it
-//   squares  [p] float64: S_jj of each column; centre writes it
+//   squares  [p] float64: S_jj, the sum of squares of each centred column; centre writes it
 //   C        [p, p] float64, row-major: the correlations; correlate writes it
 #include "common/warp.cuh"
 
@@ -24,7 +24,7 @@ DEVICE double mean_of(const Column& x) {
     return s / (double)x.n;
 }
 
-// Writes the centred column to Z, a row of which has p entries; returns the sum of its squares.
+// Writes the centred column to Z, whose rows have p entries; returns the sum of its squares.
 DEVICE double centre_by(const Column& x, const double mean, double* Z, const int p) {
     double s = 0.0;
     for (int begin = 0; begin < x.n; begin += 8) {
@@ -42,8 +42,9 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const int
     return s;
 }
 
-// Columns that are constant, or whose squares overflow or vanish, are scaled by a power of two and centred again; constant
-// ones become NaN. The conditions are those of `Blocks.centre` in pycupc/gaussian/pairwise.py.
+// Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and
+// centred again; a constant one becomes NaN. The conditions are those of `Blocks.centre` in
+// pycupc/gaussian/pairwise.py.
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32
 extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, const i64 column, double* Z,
@@ -68,9 +69,10 @@ extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, c
     squares[j] = sum;
 }
 
-// C from the centred columns: a tile and its mirror image.
-//   Work    a tile of 64 x 64 entries per block, 8 x 4 per thread; DEPTH observations at a time lie in shared memory
-//   Launch  grid (ceil(p/64), ceil(p/64)), block (16, 8); blocks below the diagonal return at once
+// C from the centred columns.
+//   Work    one tile of 64 x 64 entries and its mirror image per block, 8 x 4 entries per thread; DEPTH observations at
+//           a time lie in shared memory. Blocks below the diagonal return at once
+//   Launch  grid (ceil(p/64), ceil(p/64)), block (16, 8)
 constexpr int SIDE = 64, DEPTH = 16;
 extern "C" __global__ void __launch_bounds__(128, 4)
     correlate(const double* __restrict__ Z, const double* __restrict__ squares, double* C, const int n, const int p) {

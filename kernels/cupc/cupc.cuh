@@ -1,15 +1,16 @@
-// cupc.cuh -- what cuPC-E and cuPC-S share: Zarebavani et al. (2020), IEEE TPDS 31(3), made exact. The separating set
-//   that is kept is the first in pcalg's order, not the first that a thread happens to find.
-//   Rows: neighbour lists A' of the graph at the start of the level, one row in shared memory; subsets are unranked on
-//   the fly.
-//   Sides: side 0 tests the pairs x < y, side 1 the pairs x > y that side 0 left (edge-removal monitoring, through G).
-//   Exact: a thread that separates a pair offers the rank of its set by a 64-bit atomicMin, and a thread whose rank is
-//   already beaten stops.
-//   Early termination: I, a pair without work is skipped before anything is loaded; II, the threads of a pair stop when
-//   it is separated below their rank; III, a row stops when none of its pairs is left.
-//   A virtual block (the paper's block) is taken by a resident block from a ticket counter, so that the work space of
-//   the canonical formula is bounded.
-//   Template argument L > 0: the level, unrolled; L < 0: levels up to -L, in loops.
+// cupc.cuh -- what cuPC-E and cuPC-S share: the algorithms of Zarebavani et al. (2020), IEEE TPDS 31(3), made exact.
+//   The separating set that is kept is the first by rank, not the first that a thread happens to find.
+//   * Rows are those of the paper's A', the neighbour lists of the graph at the start of the level. A row lies in
+//     shared memory where it fits; subsets are unranked one by one.
+//   * Sides: one launch tests side A (0), the next one the pairs of side B (1) that side A left, which G tells (the
+//     paper's edge-removal monitoring).
+//   * Exactness: a thread that separates a pair offers the rank of its set by a 64-bit atomicMin, and a thread whose
+//     rank is already beaten stops.
+//   * Early termination: I, rows and pairs without work are skipped before anything is loaded; II, the threads of a
+//     pair stop once a set of lower rank than theirs separates it; III (cuPC-S), a row stops when no pair is left.
+//   * A resident block takes virtual blocks (the paper's blocks) from a ticket counter, so that only resident threads
+//     need work space for the canonical formula.
+//   * Template argument L > 0: the level, with loops unrolled; L < 0: any level up to -L, with plain loops.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
@@ -21,7 +22,7 @@ constexpr u64 NO_BLOCK = ~0ULL;
 template <int L>
 constexpr int MAX_LEVEL = L > 0 ? L : -L;
 
-// Next virtual block, for the whole block; NO_BLOCK at the end.
+// Takes the next virtual block; NO_BLOCK if none is left or the stop flag is set. Whole block; slot: in shared memory.
 DEVICE u64 next_block(const Level& lv, const Shape& sh, u64* slot) {
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0) {
@@ -39,13 +40,14 @@ struct Moments {
     bool sound;
 };
 
-// |r| by the canonical formula. Not inlined, except at level 1, where the formula is one line. s: variables.
+// |r| of x and y given the variables s, by the canonical formula. Not inlined, so that callers keep their registers.
 __device__ __noinline__ double canonical_r(const Graph& g, const Level& lv, const int x, const int y, const int* s,
                                            double* work) {
     return fabs(partial_correlation(g.C, g.p, x, y, s, lv.level, work, 1));
 }
 
-// Decides a test that was not settled at once. Independent: true. Dependent: false, and r2 receives its r^2.
+// Decides a test that the caller's quick comparison did not. Returns true if x and y are independent; r2 receives r^2
+// if they are dependent.
 template <int L>
 DEVICE bool decide(const Graph& g, const Level& lv, const Moments& m, const int x, const int y, const int* s,
                    double* work, double& r2) {

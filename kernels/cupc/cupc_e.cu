@@ -1,20 +1,22 @@
-// cupc_e.cu -- cuPC-E: beta pairs per block, gamma threads per pair; a thread factorises M2 of its own sets. See cupc.cuh.
-//   Work    virtual block = (row x, beta consecutive neighbours); thread (i, j) takes the sets i, i + gamma, .. of pair j
-//   Launch  persistent grid; block (gamma, beta); dynamic shared memory: beta u64 (best rank), then, where shared_row,
-//           d ints (the row)
-//   Reads   g.C, g.start, g.column, g.G, lv.binom
+// cupc_e.cu -- cuPC-E: beta pairs per block, gamma threads per pair; a thread factorises M2, the correlation matrix of
+//   its own conditioning set. See cupc.cuh.
+//   Work    virtual block = (row x, beta consecutive neighbours); thread (i, j): sets i, i + gamma, .. of pair j
+//   Launch  persistent grid, once per side; block (gamma, beta); dynamic shared memory: beta u64 (smallest rank per
+//           pair), then, if sh.shared_row, an int for each neighbour of the widest row
+//   Reads   g.C, g.start, g.column, g.G, g.least, lv.binom
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
-//   lv.work canonical_doubles(level) doubles per thread
+//   lv.work  canonical_doubles(level) doubles per thread
 #include "cupc/cupc.cuh"
 
-// The pair of a thread. `at` is the position of y in adj(x); e the pair's number in the graph.
+// The pair of a thread.
 struct Pair {
-    int x, y, at, d;
-    i64 e;
-    const int* adj;
+    int x, y, at, d;  // at: position of y in adj(x); d: degree of x
+    i64 e;            // number of the pair in the graph
+    const int* adj;   // [d] adj(x), ascending
 };
 
-// Covariance and variances of x and y given the set at the positions s of adj(x) without y; s becomes variables.
+// Squared covariance and product of the variances of x and y given S. s [level] holds positions in adj(x) without y,
+// which become variables.
 template <int L>
 DEVICE Moments condition(const Graph& g, const Level& lv, const Pair& pair, int* s) {
     constexpr int MAX = MAX_LEVEL<L>;
@@ -43,8 +45,8 @@ DEVICE Moments condition(const Graph& g, const Level& lv, const Pair& pair, int*
     return {num2, den, sound};
 }
 
-// The thread's sets of its pair, in order, until one separates it or its rank is beaten. best: smallest rank so far, of
-// all threads of the pair, among the subsets of adj(x) without y.
+// Tests the thread's sets of its pair in order, until one separates the pair or its rank is beaten. best: smallest rank
+// that any thread of the pair has found, among the subsets of adj(x) without y.
 template <int L>
 DEVICE void test_pair(const Graph& g, const Level& lv, const Pair& pair, u64* best, double* work) {
     const int l = L > 0 ? L : lv.level;
@@ -69,7 +71,8 @@ DEVICE void test_pair(const Graph& g, const Level& lv, const Pair& pair, u64* be
     if (least < old) atomicMin(&g.least[pair.e], bits(least));
 }
 
-// Reports the pair's separating set, whose rank among the subsets of adj(x) is what all engines keep; one thread.
+// Reports the pair's separating set by its rank among the subsets of adj(x), which is what all engines keep. One
+// thread.
 template <int L>
 DEVICE void report_pair(const Graph& g, const Level& lv, const Pair& pair, const u64 best) {
     const int l = L > 0 ? L : lv.level;
@@ -79,7 +82,8 @@ DEVICE void report_pair(const Graph& g, const Level& lv, const Pair& pair, const
     report_separated(g, pair.e, pair.x, pair.y, rank_from(lv.binom, pair.d, l, s, l));
 }
 
-// Levels 1 and 2 gather from C and need many warps; above, arithmetic takes the time, and 128 registers pay.
+// Levels 1 and 2 gather from C and need many warps; above, arithmetic takes most of the time, and up to 128 registers
+// per thread (one block of 512 threads per multiprocessor) are worth it.
 template <int L>
 __global__ void __launch_bounds__(512, L == 1 || L == 2 ? 0 : 1) cupc_e(const Graph g, const Level lv, const Shape sh) {
     extern __shared__ u64 e_memory[];

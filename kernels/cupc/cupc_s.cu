@@ -1,12 +1,13 @@
-// cupc_s.cu -- cuPC-S: theta threads per block, delta blocks per row; a thread takes a set S of adj(x), inverts M2 once and
-//   tests all pairs of the row with it. See cupc.cuh.
-//   Work    virtual block = (row x, part); the threads of a row's parts take every (delta * theta)-th set
-//   Launch  persistent grid; block theta; dynamic shared memory where shared_row: d u64 (best), d u64 (least), d ints (row)
-//   Reads   g.C, g.start, g.column, g.G, lv.binom
+// cupc_s.cu -- cuPC-S: theta threads per block, delta blocks per row; a thread takes a subset S of adj(x), inverts M2,
+//   the correlation matrix of S, once, and tests all pairs of the row with it. See cupc.cuh.
+//   Work    virtual block = (row x, part of delta); a thread takes every (delta * theta)-th set of its row
+//   Launch  persistent grid, once per side; block theta; dynamic shared memory, if sh.shared_row, for the d neighbours
+//           of the widest row: d u64 (best), d u64 (least), d ints (the row)
+//   Reads   g.C, g.start, g.column, g.G, g.least, lv.binom
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
-//   lv.work canonical_doubles(level) doubles per thread
-//   M2 is inverted explicitly, from its Cholesky factor; where all pivots are sound this is the pseudoinverse that the
-//   paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests of other sets are doubtful.
+//   lv.work  canonical_doubles(level) doubles per thread
+//   M2 is inverted explicitly, from its Cholesky factor; where all pivots are above the floor this is the pseudoinverse
+//   that the paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests given other sets are doubtful.
 #include "cupc/cupc.cuh"
 
 // Below this pivot, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py).
@@ -15,14 +16,14 @@ constexpr double INVERSE_FLOOR = 1e-5;
 // A row with its targets, in shared memory or in the graph.
 struct Row {
     int x, d, side;
-    bool shared;
-    i64 e0;
+    bool shared;     // whether the arrays lie in shared memory
+    i64 e0;          // first pair of the row
     const int* adj;  // [d] variables
-    u64* best;       // [d] smallest separating rank; 0 in shared memory: no target
+    u64* best;       // [d] smallest rank of a separating set; in shared memory 0 for what is no target
     u64* least;      // [d] bits of the smallest r^2
 };
 
-// A conditioning set and what all its tests share. The arrays are variables of the kernel, see Factor.
+// A conditioning set and what all its tests share. The arrays are local variables of the kernel, see Factor.
 struct Given {
     Factor f;     // after invert: P = M2^-1
     double* gx;   // [l] M2^-1 C_Sx
@@ -32,13 +33,15 @@ struct Given {
     bool sound;   // all pivots above the floor
 };
 
-// A pair that this side tests. Side 0 may see GONE_A: another block of the row has separated it, maybe at a later rank.
+// Whether the side tests the pair (x, y). Side A still does where another block of the row has separated it, maybe by a
+// set of higher rank.
 DEVICE bool to_test(const Graph& g, const int x, const int y, const int side) {
     const unsigned char state = state_now(g, x, y);
     return (x > y) == side && (side ? state == LIVE : state != FIXED);
 }
 
-// Targets of the row among this thread's share; copies the row to shared memory where it fits.
+// Copies the row to shared memory if row.shared. Returns the number of targets among the neighbours that this thread
+// looks at. Whole block.
 DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
     int n = 0;
     for (int i = threadIdx.x; i < row.d; i += blockDim.x) {
@@ -54,7 +57,8 @@ DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
     return n;
 }
 
-// Early termination III: whether no later set of this thread can improve on what was found for any pair.
+// Early termination III: whether the set of rank `set`, and hence any later one, comes too late for every pair of the
+// row.
 DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
     bool any = false;
     for (int i = 0; i < row.d && !any; ++i)
@@ -110,7 +114,8 @@ DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given& z, const
     return {num2, den, z.sound && vy > INVERSE_FLOOR && num2 < ONE_MINUS_FLOOR * den};
 }
 
-// All pairs of the row with one set. left: pairs of the row that are still to be separated, shared by the block.
+// Tests all pairs of the row with one set. left: pairs of the row that no set of the block has separated yet, in shared
+// memory.
 template <int L>
 DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given& z, double* work, int* left) {
     const int l = L > 0 ? L : lv.level;
@@ -132,7 +137,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Give
     }
 }
 
-// Reports what the block found in the row.
+// Reports what the block found in the row. Whole block.
 DEVICE void report_row(const Graph& g, const Row& row) {
     for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
         const int y = row.adj[t];

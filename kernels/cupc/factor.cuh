@@ -1,6 +1,6 @@
 // factor.cuh -- Cholesky factor of M2, the correlation matrix of a conditioning set, and the inverse from it.
 //   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py, where Algorithm 7 is the reference).
-//   Triangles are packed by rows, and all loops unroll where the size is known.
+//   Lower triangles are packed by rows, and all loops unroll where the size is known.
 #pragma once
 #include "common/subsets.cuh"
 
@@ -14,15 +14,15 @@ HD double reciprocal_root(double v) {
 #endif
 }
 
-// M2 = R R'. Below the diagonal P [packed(l, 0)] holds R; inv [l] holds the reciprocals of its diagonal. The arrays are the
-// caller's, each one a variable of its own: a structure that holds them would go to local memory as a whole wherever the
-// compiler cannot unroll.
+// M2 = R R', of l variables. P [packed(l, 0)] holds R below the diagonal; inv [l] holds the reciprocals of its
+// diagonal. Each array is a variable of the caller: a structure that contained them would go to local memory as a whole
+// wherever the compiler cannot unroll.
 struct Factor {
     double *P, *inv;
 };
 
-// Row i of R. c: row s[i] of C; s: the variables of the set. each(j, R_ij) is called for j = 0 .. i - 1 as soon as the
-// entry is known. Returns the pivot, the square of R_ii.
+// Computes row i of R. c: row s[i] of C; s: the variables of the set. Calls each(j, R_ij) for j = 0 .. i - 1 as soon as
+// the entry is known. Returns the pivot, the square of R_ii.
 template <class Each>
 HD double factor_row(const Factor& f, const double* c, const int* s, const int i, Each each) {
     double pivot = 1.0;
@@ -40,7 +40,7 @@ HD double factor_row(const Factor& f, const double* c, const int* s, const int i
     return pivot;
 }
 
-// P becomes the lower triangle of M2^-1 = R^-T R^-1, in place.
+// Turns P into the lower triangle of M2^-1 = R^-T R^-1.
 HD void invert(const Factor& f, const int l) {
     UNROLL
     for (int j = 0; j < l; ++j) {  // R^-1, column by column

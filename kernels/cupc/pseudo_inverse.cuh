@@ -1,7 +1,8 @@
 // pseudo_inverse.cuh -- Moore-Penrose inverse of a small symmetric matrix by the full-rank Cholesky method: Algorithm 7
 //   of Zarebavani et al. (2020), after Courrieu (2005), Neural Information Processing - Letters and Reviews 8(2).
-//   Compiles as CUDA and as plain C++. cupc_s computes the same inverse more cheaply where M2 has full rank (factor.cuh)
-//   and leaves the other sets to the canonical formula; tests/test_kernel_helpers.py compares the two.
+//   No kernel uses it: cupc_s computes the same inverse more cheaply where M2 has full rank (factor.cuh), and leaves
+//   the other sets to the canonical formula. tests/test_kernel_helpers.py compares the two. Compiles as CUDA and as
+//   plain C++.
 #pragma once
 #include "common/subsets.cuh"
 
@@ -29,7 +30,8 @@ HD int full_rank_factor(const double* G, int n, double* L) {
     return r;
 }
 
-// M [r, r] = (L'L)^-1 by Gauss-Jordan elimination without pivoting, since L'L is positive definite; G: work space.
+// M [r, r] = (L'L)^-1 by Gauss-Jordan elimination, without pivoting since L'L is positive definite. Rows of L, M and
+// the work space G have n entries.
 HD void invert_gram(const double* L, int n, int r, double* G, double* M) {
     for (int i = 0; i < r; ++i)
         for (int j = 0; j < r; ++j) {
@@ -55,7 +57,7 @@ HD void invert_gram(const double* L, int n, int r, double* G, double* M) {
     }
 }
 
-// out [rows, columns] = A B, or A B' where `transposed`; all with n entries per row, `inner` terms per sum.
+// out [rows, columns] = A B, or A B' if `transposed`; all with n entries per row, and `inner` terms per sum.
 HD void multiply(const double* A, const double* B, int n, int rows, int columns, int inner, bool transposed,
                  double* out) {
     for (int i = 0; i < rows; ++i)
@@ -66,7 +68,7 @@ HD void multiply(const double* A, const double* B, int n, int rows, int columns,
         }
 }
 
-// Y = A^+ for A [n, n] symmetric, row-major; work: 4 n^2 doubles. Returns the rank that was found.
+// Y [n, n] = A^+ for A [n, n] symmetric, row-major; work: 4 n^2 doubles. Returns the rank that was found.
 //   G = A'A = L L' with L of full column rank, then  A^+ = L (L'L)^-1 (L'L)^-1 L' A'.
 HD int pseudo_inverse(const double* A, int n, double* Y, double* work) {
     double *G = work, *L = G + n * n, *M = L + n * n, *N = M + n * n;

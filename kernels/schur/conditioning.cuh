@@ -1,22 +1,23 @@
 // conditioning.cuh -- covariances given the prefix of a conditioning set.
-//   Row x has neighbours at the positions 0..d-1; position d stands for x itself. The prefix P = (P_0, .., P_{q-1}) are
-//   positions. W [d + 1, w_pitch(q)] is the factor W_aj = cov(P_j, a | P_0..P_{j-1}) / sd(P_j | P_0..P_{j-1}), so that
-//   cov(a, b | P) = C_ab - W_a . W_b.
+//   Row x has its d neighbours at the positions 0..d-1, ascending; position d stands for x itself. The prefix
+//   P = (P_0, .., P_{q-1}) consists of positions. W [d + 1, w_pitch(q)] is the factor
+//   W_aj = cov(P_j, a | P_0..P_{j-1}) / sd(P_j | P_0..P_{j-1}), so that cov(a, b | P) = C_ab - W_a . W_b.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
 
 // A row and its present prefix.
 struct Row {
-    const double* C;    // [p, p]
-    i64 p, e0;          // variables; first pair of the row
-    const int* ids;     // [d + 1] variables of the positions, x last
-    const int* prefix;  // [q] positions, ascending
-    double* W;          // [d + 1, pitch]
-    int x, d, q, pitch;
+    const double* C;     // [p, p] correlations
+    i64 p, e0;           // variables; first pair of the row
+    const int* ids;      // [d + 1] variables of the positions, x last
+    const int* prefix;   // [q] positions, ascending
+    double* W;           // [d + 1, pitch]; condition writes it
+    int x, d, q, pitch;  // the row, its degree; size of the prefix; w_pitch(q)
 
     // First position after the prefix.
     DEVICE int after() const { return q ? prefix[q - 1] + 1 : 0; }
+    // Whether position a is no member of the prefix.
     DEVICE bool outside(const int a) const {
         bool out = true;
         for (int j = 0; j < q; ++j) out = out && a != prefix[j];
@@ -36,8 +37,8 @@ DEVICE double less_dot(double v, const double* a, const double* b, const int n) 
     return j < n ? fma(-a[j], b[j], v) : v;
 }
 
-// Columns from .. q - 1 of W, by the whole block. flag [q], shared memory: whether the pivot of each column is above the
-// floor. Returns whether all are.
+// Computes the columns from .. q - 1 of W; those before `from` are there. flag [q], in shared memory, receives whether
+// the pivot of each column is above the floor. Returns whether all are. Whole block.
 DEVICE bool condition(const Row& r, const int from, bool* flag) {
     for (int j = from; j < r.q; ++j) {
         const double* c = r.C + (i64)r.ids[r.prefix[j]] * r.p;
@@ -56,13 +57,14 @@ DEVICE bool condition(const Row& r, const int from, bool* flag) {
     return sound;
 }
 
-// cov(a, b | prefix) of two positions.
+// cov(a, b | P) of two positions.
 DEVICE double given(const Row& r, const int a, const int b) {
     return less_dot(r.C[(i64)r.ids[a] * r.p + r.ids[b]], r.W + a * r.pitch, r.W + b * r.pitch, r.q);
 }
 
-// Whether the neighbour at position a is a target: its pair is to be tested by this row, and no set of a rank up to
-// `rank` separates it. Side A goes on where another block has separated the edge, maybe at a later rank.
+// Whether the neighbour at position a is a target of sets of rank `rank` or more: row x tests its pair, and no set of a
+// rank up to `rank` is known to separate it. Side A goes on where another block has separated the pair, maybe by a set
+// of higher rank.
 DEVICE bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
     const int y = r.ids[a];
     const unsigned char state = state_now(g, r.x, y);

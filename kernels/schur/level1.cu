@@ -1,29 +1,30 @@
-// level1.cu -- level 1 of the engine "gpu": for each edge run along the candidates k until the first separating one.
-//   Work    a warp takes 32 consecutive pairs (x, y), one per lane, and of these the ones with x < y. The pairs of a row
-//           share adj(x) and C[x, .]: the warp goes through the candidates, 32 at a time, one per lane, and tests them for
-//           all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the neighbours
-//           of y. How long a warp works on its pairs varies a thousandfold, so all take theirs from one counter.
+// level1.cu -- level 1 of the engine "gpu": for each edge, runs along the candidates k until the first separating one.
+//   Work    a warp takes 32 consecutive pairs, one per lane, and tests those (x, y) with x < y. The pairs of a row
+//           share adj(x) and row x of C: the warp goes through the candidates, 32 at a time, one per lane, and tests
+//           them for all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the
+//           neighbours of y. The time for 32 pairs varies a thousandfold, so all warps take theirs from one counter.
 //   Launch  persistent grid, block 32 * WARPS
-//   adjacent  [p, ceil(p/32)] the graph as bits; list_neighbours wrote it
+//   Reads   g.C, g.start, g.column, g.source, g.G, g.least, adjacent
+//   Writes  g.best (the rank of {k} is its position in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful,
+//           ->handed_out[0]
+//   adjacent  [p, ceil(p/32)] uint32, the graph as bits; list_neighbours writes it
+//   pairs     E
 //   mirrored  1: C differs from its transpose in the last bits at most (1e-15), and cutoff >= 1e-4. Then a neighbour of
-//             both x and y need not be tested on side B, unless the test of side A was a close one, see `close`
-//   Reads   g.C, g.start, g.column, g.source, g.G
-//   Writes  g.best (the position of k in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful, ->handed_out
-//   The fast test needs no division. What it cannot decide with certainty goes to the canonical formula, which is one
-//   line at level 1.
+//             both x and y need not be tested on side B, unless some test of side A was close, see Test::close
+//   The fast formula needs no division. Doubtful tests go to the canonical formula, which is one line at level 1.
 #include "canonical/partial_correlation.cuh"
 #include "common/warp.cuh"
 
 constexpr int WARPS = 8;
-// Above this 1 - r_xk^2 and 1 - r_yk^2, entries of C that differ by 1e-15 change r by less than 1e-10.
+// Where 1 - r_xk^2 and 1 - r_yk^2 are above this, changes of 1e-15 in C change r by less than 1e-10.
 constexpr double WELL_ABOVE = 1e-4;
 
-// The test of x and y given k, by the fast formula where that is certain.
+// The test of x and y given k.
 struct Test {
     double num2, den;  // r^2 = num2 / den
-    bool certain;
+    bool certain;      // the fast formula has decided it; otherwise it is doubtful
     bool separates;
-    bool close;  // with the rows of x and y exchanged, the last bits of C might turn the verdict
+    bool close;  // the same test on side B, where the last bits of C differ, might be decided otherwise
 };
 
 DEVICE Test test(const Level& lv, const double xy, const double xk, const double yk) {
@@ -49,15 +50,16 @@ DEVICE double min_over_warp(double v) {
     return v;
 }
 
-// The pairs of a row, one per lane.
+// A lane's pair (x, y).
 struct Pairs {
     int y;
-    double xy, least;
-    int found;   // position of the first separating candidate, -1 without one
-    bool close;  // some test was
+    double xy, least;  // correlation of x and y; smallest r^2 of its tests
+    int found;         // position of the first separating candidate in adj(x), -1 without one
+    bool close;        // some test was close
 };
 
-// Side A of the pairs of row x, whose lanes are `group`; returns the lanes whose pairs no candidate separates. One warp.
+// Side A of the pairs of row x, which the lanes in `group` have; returns the lanes whose pairs no candidate separates.
+// One warp.
 DEVICE unsigned run_along(const Graph& g, const Level& lv, const int x, unsigned group, Pairs& mine,
                           unsigned& doubtful) {
     const int lane = threadIdx.x & 31;
@@ -68,7 +70,7 @@ DEVICE unsigned run_along(const Graph& g, const Level& lv, const int x, unsigned
     int k = lane < d ? adj[lane] : -1, next_k = 32 + lane < d ? adj[32 + lane] : -1;
     double xk = k >= 0 ? cx[k] : 0.0;
     for (int k0 = 0; k0 < d && group; k0 += 32) {
-        const double next_xk = next_k >= 0 ? cx[next_k] : 0.0;  // the loads of the next turns are under way early
+        const double next_xk = next_k >= 0 ? cx[next_k] : 0.0;  // loads for later turns start early
         const int later_k = k0 + 64 + lane < d ? adj[k0 + 64 + lane] : -1;
         for (unsigned todo = group; todo;) {
             int q[4], y[4];
@@ -108,7 +110,7 @@ DEVICE unsigned run_along(const Graph& g, const Level& lv, const int x, unsigned
     return group;
 }
 
-// Position of v in an ascending list [n], which holds it.
+// Position of v in an ascending list [n] that contains it.
 DEVICE int position(const int* list, const int n, const int v) {
     int low = 0, high = n;
     while (high - low > 1) {
@@ -119,8 +121,9 @@ DEVICE int position(const int* list, const int n, const int v) {
     return low;
 }
 
-// Side B of the edge x - y, x < y: the neighbours of y, with `skip` those alone that are no neighbours of x. The smallest
-// r^2 goes to `least`. One warp; some: [1024] shared memory of the warp.
+// Side B of the edge x - y, x < y: the candidates are the neighbours of y, with `skip` only those that are no
+// neighbours of x. Lowers `least` to the smallest r^2. One warp; some: [1024] in shared memory, candidates of 32 words
+// of bits.
 DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, const int x, const int y, const bool skip,
                    double& least, unsigned& doubtful, unsigned short* some) {
     const int lane = threadIdx.x & 31, words = (int)(g.p + 31) / 32;
@@ -160,7 +163,7 @@ DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, co
     }
 }
 
-// The edges among 32 consecutive pairs, one per lane. One warp.
+// Tests the edges x - y, x < y, among 32 consecutive pairs; e is the lane's pair. One warp.
 DEVICE void run_pairs(const Graph& g, const Level& lv, const unsigned* adjacent, const i64 e, const i64 pairs,
                       const bool mirrored, unsigned& doubtful, unsigned short* some) {
     const int lane = threadIdx.x & 31;

@@ -1,9 +1,10 @@
-// plan.cu -- what a launch of schur_sets or schur_tiles needs besides the graph: its queue of work items, and the table
-//   of suffixes.
+// plan.cu -- what launches of schur_sets, schur_tiles and screen_rows need besides the graph: their queues of work
+//   items, and the table of suffixes.
 #include "common/warp.cuh"
 
-// Work items of row x, 0 where the row is not of this class or has nothing to test; `chunk` receives the prefixes per item. A row of degree d
-// has C(d - suffix, level - suffix) prefixes, each an item per tile where there are tiles.
+// Number of work items of row x; 0 where the row is not of this class or has nothing to test. `chunk` receives the
+// prefixes per item. A row of degree d has C(d - suffix, level - suffix) prefixes; where there are tiles, a prefix has
+// an item for each tile.
 DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const int x, u64& chunk) {
     const int d = (int)(g.start[x + 1] - g.start[x]);
     chunk = 1;
@@ -14,9 +15,12 @@ DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const
     return (prefixes + chunk - 1) / chunk;
 }
 
-// Fills the queues of the classes of rows: offsets, chunk, and counters->items; see Queue.
-//   Work    one phase of one class per block: the items of all rows in earlier phases, then a scan over the rows
-//   Launch  grid (most phases, classes), block 1024
+// Fills the queues of the classes of rows; see Queue.
+//   Work    one phase of one class per block: it counts the items of all rows in earlier phases, then adds up the items
+//           of its own phase row by row
+//   Launch  grid (most phases of a class, classes), block 1024
+//   Reads   g.start, lv.binom, plan
+//   Writes  Queue::offsets, Queue::chunk, lv.counters->items
 extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Plan plan) {
     __shared__ u64 partial[32];
     const Queue& queue = plan.queue[blockIdx.y];
@@ -44,9 +48,10 @@ extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Plan
     if (t == 0 && last) lv.counters->items[queue.index] = before;
 }
 
-// The T-subsets of {0..n-1} in colexicographic order: entry i holds the i-th, one byte per member, ascending from the
-// lowest byte. Since the order does not depend on n, the table serves every range of at most n columns.
-//   Launch  any grid, one thread per entry
+// The T-subsets of {0..n-1} in colexicographic order, T <= 4: entry i holds the i-th, one byte per member, ascending
+// from the lowest byte. Since the order does not depend on n, the table serves every range of at most n columns.
+//   Work    one thread per entry
+//   Launch  grid ceil(entries/128), block 128
 //   table   [entries] uint32, entries = C(n, T); written here
 extern "C" __global__ void subset_table(unsigned* table, const int T, const int n, const unsigned entries) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

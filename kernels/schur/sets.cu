@@ -1,24 +1,29 @@
-// sets.cu -- schur_sets: rows whose covariance matrix given a prefix fits shared memory (degree <= width).
-//   Work    a block takes chunks of consecutive prefixes of a row from the queue; lanes are suffixes, see sweep.cuh
+// sets.cu -- schur_sets: the tests of a level >= 2 for rows whose covariances given a prefix fit shared memory.
+//   Work    a block takes items from the queue, each some consecutive prefixes of a row, and goes through them one by
+//           one; each lane tests one suffix at a time, see sweep.cuh
 //   Launch  persistent grid; block 32 to 512; dynamic shared memory as sets_shared() in pycupc/engines/gpu/schur.py
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
-//   table   [C(columns, T)] the T-subsets in colexicographic order, one byte per member (plan.cu), read only
-//   width   largest degree of the rows in this launch
+//   lv.work  canonical_doubles(level) doubles for each of lv.slots lanes of each warp
+//   table    [C(columns, T)] uint32, the T-subsets in colexicographic order, a byte per member; subset_table writes it
+//   width    largest degree of the rows in this launch
+//   Template arguments: T, members in the suffix; ILL, whether the kernel is made for ill-conditioned data.
 #include "schur/sweep.cuh"
 #include "schur/work_queue.cuh"
 
-// The block's dynamic shared memory.
+// The block's dynamic shared memory. A target of an item is a target of each of its prefixes that does not contain it.
 struct Memory {
-    Targets ts;       // [width] each
-    u64* item_least;  // [width] smallest r^2 of the item's targets, as bits
-    double *W, *M;  // factor of the prefix; covariances given it: rows as `rows` says, columns from position `first` on
-    int* ids;       // [width + 1] variables of the positions
-    int* alive;     // [width] positions of the item's targets, -1 once separated
-    int* slot;      // [width] target t of the prefix is entry slot[t] of alive
-    int* rows;      // [width + 1] position of each row of M: the suffix columns, x, then targets within the prefix
-    int* prefix;    // [q + 1]
-    bool* flag;     // [q]
+    Targets ts;       // [width] each; targets of the present prefix
+    u64* item_least;  // [width] bits of the smallest r^2 of each target of the item
+    // W [width + 1, w_pitch(q)]: factor of the prefix. M [width + 1, width | 1]: covariances given the prefix, with a
+    // row for each entry of `rows`, and a column for each position from Columns::first on
+    double *W, *M;
+    int* ids;     // [width + 1] variables of the positions, x last
+    int* alive;   // [width] positions of the item's targets, -1 once separated
+    int* slot;    // [width] target t of the prefix is entry slot[t] of alive
+    int* rows;    // [width + 1] position of each row of M: those after the prefix, x, then targets before its end
+    int* prefix;  // [q + 1] positions
+    bool* flag;   // [q] whether each pivot of the prefix is above the floor
 };
 
 DEVICE Memory lay_out(double2* start, const int width, const int q) {
@@ -37,19 +42,21 @@ DEVICE Memory lay_out(double2* start, const int width, const int q) {
     return m;
 }
 
-// M of one prefix: its columns are the positions first .. d - 1.
+// M of one prefix P: its columns are the positions first .. d - 1.
 struct Columns {
-    int first, count, pitch;
-    double vx;   // var(x | P)
-    bool sound;  // all pivots of the prefix above the floor
+    int first, count, pitch;  // first position, number of columns, doubles per row
+    double vx;                // var(x | P)
+    bool sound;               // all pivots of the prefix above the floor
 };
 
-// Numbers from one warp to all. changed: first member of the prefix that differs from the one before.
+// Numbers that one warp or thread works out for the block, in shared memory: targets of the item; targets of the
+// prefix; rows of M; index of the first member of the prefix that differs from the prefix before.
 struct Counts {
     int live, targets, rows, changed;
 };
 
-// Targets of the item: those that no set before its first one separates. One warp; returns how many.
+// Lists the targets of the item, those that no set up to its first one is known to separate: alive, item_least. Returns
+// how many there are. One warp.
 template <int T>
 DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const Memory& mem) {
     const int d = row.d, first = row.after();
@@ -70,7 +77,8 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
-// Targets outside the prefix, and the rows of M for those before its end. One warp; n: targets of the item.
+// Lists the targets of a prefix, those of the item's n targets that are outside it, and the rows of M for those before
+// its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
                            Counts& counts) {
     int count = 0, rows = cols.count + 1;
@@ -101,7 +109,7 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
     }
 }
 
-// The covariances of M; whole block.
+// Computes M. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
     const int cells = rows * cols.count;
     const float per_row = 1.0f / (float)cols.count;
@@ -111,7 +119,7 @@ DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const i
     }
 }
 
-// Moves target t to place `to`; lanes with `keep`.
+// Moves target t to place `to` in the lanes with `keep`. One warp.
 DEVICE void move_target(const Memory& mem, const int t, const int to, const bool keep) {
     const Targets& ts = mem.ts;
     double2 moment;
@@ -140,8 +148,8 @@ DEVICE void move_target(const Memory& mem, const int t, const int to, const bool
     __syncwarp();
 }
 
-// After a segment of suffixes: reports separated targets and closes the gaps that they leave, unless the segment was the
-// last one. One warp; returns the number of targets left.
+// After a segment of suffixes: reports the separated targets, and closes the gaps that they leave unless the segment
+// was the last one. Returns the number of targets left. One warp.
 template <int T>
 DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const int targets,
                           const unsigned* table, const unsigned suffixes, const bool last) {
@@ -168,8 +176,8 @@ DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const
     return stay;
 }
 
-// All suffixes of a prefix, in segments, each twice as long as the one before. Between two, separated targets are
-// reported and dropped, since all suffixes still to come have larger ranks. Whole block.
+// Tests all suffixes of a prefix, in segments, each twice as long as the one before. After a segment, separated targets
+// are reported and dropped, since all suffixes still to come have larger ranks. Whole block.
 template <int T, bool ILL>
 DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
                           const Place& place, Counts& counts, const unsigned* __restrict__ table) {

@@ -1,31 +1,32 @@
-// sweep.cuh -- the tests of levels >= 2, each in a dozen operations at any level (engine "gpu", the Schur walk).
+// sweep.cuh -- the Schur walk (engine "gpu"): tests of levels >= 2, each in a dozen operations whatever the level.
 //
-//   Row x has neighbours at positions 0..d-1 (ascending) and one correlation matrix over them and x. A set S of the row
-//   serves every target y of the row at once, so both sides of all edges are tested in one walk over subsets of adj(x).
+//   Row x has its neighbours at positions 0..d-1, ascending. A conditioning set S from adj(x) serves every target y of
+//   the row at once, so one walk over the subsets of adj(x) tests the pairs of both sides.
 //   S = prefix + suffix: the prefix P is the first level - T members, the suffix the last T. M, the covariance matrix
-//   given P, lies in shared memory; a lane owns one suffix, factorises its T x T block of M (L D L^T) in registers and
-//   then runs over the targets y, for which conditioning on the suffix is one forward substitution:
+//   given P, lies in shared memory. A lane owns one suffix s, factorises the T x T block of M of its members (L D L')
+//   in registers, and then runs over the targets y, for which conditioning on the suffix is one forward substitution:
 //       u_i = M_y,s_i - sum_k L_ik u_k     var(y|S) = M_yy - sum u_i^2 / D_i     cov(x,y|S) = M_xy - sum u_i gx_i
-//   All lanes look at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so the
-//   loads of a row of M are consecutive.
-//   Order: prefixes and suffixes are lexicographic, so rank(S) grows along the walk. A separating set offers its rank by
-//   a 64-bit atomicMin; a target whose rank is beaten by the present prefix is dropped. The smallest rank remains.
-//   A test is settled at once when r^2 > bound_y = max(T^2 (1 + band), smallest r^2 seen) and all pivots are sound.
-//   Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubtful test.
+//   All lanes look at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so
+//   the loads from a row of M are consecutive.
+//   Order: prefixes and suffixes are lexicographic, so the rank of S grows along the walk. A separating set offers its
+//   rank by a 64-bit atomicMin, and a target that a set of lower rank separates is dropped. So the smallest rank
+//   remains.
+//   A test is settled at once if r^2 > bound_y = max(sure_out, smallest r^2 of y so far) and all pivots are above the
+//   floor. Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubtful test.
 #pragma once
 #include "canonical/partial_correlation_small.cuh"
 #include "schur/conditioning.cuh"
 
 constexpr unsigned NO_CUT = ~0u;  // cut[t]: no suffix of this prefix has separated target t
 
-// Targets of one prefix, in shared memory.
+// Targets of one prefix, an entry of each array per target, in shared memory.
 struct Targets {
     double2* moment;  // {cov(x, y | P), var(y | P)}
-    double* bound;    // r^2 above which a test needs no attention
+    double* bound;    // r^2 above which a test is settled at once
     u64* least;       // bits of the smallest r^2 so far
-    int2* where;      // {offset of y's row in M, y's position counted from column 0 of M}
+    int2* where;      // {offset of y's row in M, y's position counted from that of column 0 of M}
     int* position;    // position of y in adj(x)
-    unsigned* cut;    // number of the first separating suffix
+    unsigned* cut;    // number of the first separating suffix, or NO_CUT
 };
 
 // Shared memory that is still free.
@@ -57,17 +58,17 @@ struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
     int s[T], at[T];                               // columns of M, ascending; positions counted from that of column 0
     unsigned number;                               // grows with the rank, within the prefix
-    bool valid, sound;                             // a suffix of its own; all pivots above the floor
+    bool valid, sound;                             // the lane has a suffix of its own; all pivots are above the floor
 };
 
-// What a doubtful test needs besides its suffix, in shared memory, for the block.
+// What doubtful tests need besides their suffixes; in shared memory, for the block.
 struct Place {
-    const double* C;
-    const int* ids;     // variables of the row's positions
-    const int* prefix;  // positions of the prefix
-    double* work;       // work space of the canonical formula, all warps of the block
-    i64 p;
-    int x, q, first, slots;  // row, size of the prefix, position of column 0 of M, lanes of a warp with work space
+    const double* C;         // [p, p] correlations
+    const int* ids;          // [d + 1] variables of the row's positions
+    const int* prefix;       // [q] positions of the prefix
+    double* work;            // work space of the canonical formula for all warps of the block
+    i64 p;                   // number of variables
+    int x, q, first, slots;  // row; size of the prefix; position of column 0 of M; lanes of a warp with work space
 };
 
 // Fills what holds for all rows; one thread.
@@ -80,7 +81,7 @@ DEVICE void place_block(Place& w, const Graph& g, const Level& lv, const int* pr
     w.work = lv.work + (i64)blockIdx.x * (blockDim.x >> 5) * lv.slots * canonical_doubles(lv.level);
 }
 
-// A suffix in one word: the last member's position in the low 32 bits, above it one byte for each earlier one.
+// Packs Suffix::at into one word: the last member in the low 32 bits, above it one byte for each earlier one.
 template <int T>
 DEVICE u64 packed(const Suffix<T>& f) {
     u64 code = (unsigned)f.at[T - 1];
@@ -89,8 +90,8 @@ DEVICE u64 packed(const Suffix<T>& f) {
     return code;
 }
 
-// |r| of x and y given prefix and suffix by the canonical formula. Not inlined, and with few arguments, so that it costs
-// its callers no registers. slot: the lane's work space in its warp.
+// |r| of x and y given prefix and suffix (packed, of `size` members), by the canonical formula. Not inlined, and with
+// few arguments, so that it costs its callers no registers. slot: index of the lane's work space in its warp.
 template <bool ILL>
 __device__ __noinline__ double doubtful(const Place* w, const int y, u64 suffix, const int size, const int slot) {
     const int q = w->q, l = q + size, step = w->slots;
@@ -112,12 +113,12 @@ struct Moments {
     double num2, den, vy;
 };
 
-// A dependent test of target t met r2: keep the smallest.
+// A dependent test of target t has this r^2: keeps the smallest.
 DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
     if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin((u64*)&ts.bound[t], bits(fmax(r2, lv.sure_out)));
 }
 
-// The lanes in `open` have a test of target t that was not settled at once. The whole warp takes part.
+// Decides the tests of target t that were not settled at once, one in each lane with `open`. Whole warp.
 template <int T, bool ILL>
 DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int t, bool open,
                    const Moments& m) {
@@ -147,9 +148,10 @@ DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Ta
     }
 }
 
-// Tests the lane's suffix against the targets [0, count); `lowest` is the smallest suffix number of the warp.
-// H targets per turn: independent chains of operations and one vote. The high words compare as integers, which spares
-// the float64 unit; a NaN still fails the one float64 comparison.
+// Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
+// warp. H targets per turn give independent chains of operations and one vote. 1 - r^2 and var(y | S) are compared with
+// the floor by their high words, as integers, which spares the float64 unit: high words that differ by 2 mean
+// 1 - r^2 > 4e-7. A NaN fails the float64 comparison.
 template <int T, int H, bool ILL>
 DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int count,
                   const double* __restrict__ M, const unsigned lowest) {
@@ -189,8 +191,8 @@ DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Tar
     }
 }
 
-// L D L^T of the suffix's block and x's forward substitution. M holds the columns of the suffix in its first rows, x in
-// row `xrow`; vx is var(x | P).
+// L D L' of the suffix's block of M, and x's forward substitution. Row c of M belongs to the position of its column c,
+// row `xrow` to x; vx is var(x | P).
 template <int T>
 DEVICE void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow, const double vx) {
     double a[T * (T - 1) / 2 + 1], ux[T];

@@ -1,23 +1,25 @@
-// tiles.cu -- schur_tiles: rows too wide for schur_sets. The suffix has two members, p < k: p from a tile of ptile_width
-//   columns, k from tiles of 32 columns; targets go in slices of 128.
-//   Work    item = (row, prefix, tile of p); inside, slices of targets and tiles of k. A warp takes one p at a time, its
-//           lanes 32 consecutive k; see sweep.cuh
+// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows too wide for schur_sets. The suffix has two members, p <
+//   k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices of 128.
+//   Work    item = (row, prefix, tile of p); a block goes through slices of targets, and for each through tiles of k. A
+//           warp takes one p at a time, its lanes 32 consecutive k; see sweep.cuh
 //   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared() in pycupc/engines/gpu/schur.py
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
-//   W_all   [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], then ids [d + 1] int32
+//   lv.work  canonical_doubles(level) doubles for each of lv.slots lanes of each warp
+//   W_all    [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], then int32 ids [d + 1]
+//   Template argument ILL: whether the kernel is made for ill-conditioned data.
 #include "schur/sweep.cuh"
 #include "schur/work_queue.cuh"
 
 constexpr int TILE = 32, SLICE = 128;  // columns of k per tile, targets per slice
-constexpr int K_BITS = 26;             // number of a suffix: p - p0 above, k in the low bits
+constexpr int K_BITS = 26;             // the number of a suffix is k in so many low bits, and p - p0 above them
 
-// The block's dynamic shared memory. M [SLICE, pitch]: the columns of p's tile, then those of k's tile.
+// The block's dynamic shared memory.
 struct Memory {
-    Targets ts;
-    double* M;
-    int* prefix;
-    bool* flag;
+    Targets ts;   // [SLICE] each
+    double* M;    // [SLICE, pitch] covariances of the targets with the columns of p's tile, then with those of k's tile
+    int* prefix;  // [q + 1] positions
+    bool* flag;   // [q] whether each pivot of the prefix is above the floor
 };
 
 DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
@@ -28,24 +30,24 @@ DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
     return {ts, M, prefix, free.take<bool>(q)};
 }
 
-// The tile of p: positions p0 .. p1 - 1, and the width of M's part for it.
+// The tile of p.
 struct Tile {
-    int p0, p1, width, pitch;
-    bool sound;  // all pivots of the prefix above the floor
+    int p0, p1, width, pitch;  // positions p0 .. p1 - 1; columns of M for the tile; doubles per row of M
+    bool sound;                // all pivots of the prefix above the floor
 };
 
-// A slice of targets, from one warp to all.
+// What one warp finds out about a slice of targets, in shared memory.
 struct Slice {
     int count, end;  // targets; position after the last one that was looked at
 };
 
-// Rank of a set, from that of its prefix; see rank_from.
+// Rank of the set with the suffix {p, k}. prefix_rank: what rank_from gives for the prefix.
 DEVICE u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p, const int k) {
     return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
 }
 
-// Next slice of targets from position `from` on: those that no set before the item's first one, of rank `rank`,
-// separates. One warp.
+// Lists the next slice of targets from position `from` on: those that no set up to the item's first one, of rank
+// `rank`, is known to separate. One warp.
 DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
                        const u64 rank, const int from, Slice& slice) {
     const Targets& ts = mem.ts;
@@ -67,7 +69,8 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
     if ((threadIdx.x & 31) == 0) slice = {n, a0};
 }
 
-// Columns `to` .. `to` + width - 1 of M: covariances of the targets with the positions c0 .. end - 1, then zeros.
+// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions c0 .. end -
+// 1, then zeros. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
                  const int c0, const int end) {
     for (int i = threadIdx.x; i < n * width; i += blockDim.x) {
@@ -100,7 +103,7 @@ DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const 
     return f;
 }
 
-// All suffixes of the tile against n targets; whole block.
+// Tests all suffixes of the tile against n targets. Whole block.
 template <bool ILL>
 DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const Place& place,
                       const int n) {
@@ -119,7 +122,7 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
     __syncthreads();
 }
 
-// Reports what the slice found; whole block.
+// Reports what was found for the slice. Whole block.
 DEVICE void report_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
                          const u64 prefix_rank, const int n) {
     for (int t = threadIdx.x; t < n; t += blockDim.x) {

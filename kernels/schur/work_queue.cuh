@@ -1,4 +1,5 @@
-// work_queue.cuh -- taking work items from a queue, see Queue in common/structures.cuh.
+// work_queue.cuh -- how blocks take work items from a Queue (common/structures.cuh). A ticket numbers the items over
+//   all phases and rows of the queue.
 #pragma once
 #include "common/warp.cuh"
 
@@ -9,7 +10,7 @@ struct Item {
     bool there;  // false: no work left, or the stop flag is set
 };
 
-// Phase of a ticket, -1 past the last; one warp.
+// Phase of a ticket, -1 past the last item. One warp.
 DEVICE int phase_of(const Queue& q, const u64 ticket) {
     const i64 pitch = q.p + 1;
     for (int f0 = 0; f0 < q.phases; f0 += 32) {
@@ -20,7 +21,7 @@ DEVICE int phase_of(const Queue& q, const u64 ticket) {
     return -1;
 }
 
-// Takes the next item; one warp, with the same answer in all lanes.
+// Takes the next item, in all lanes. One warp.
 DEVICE Item take(const Queue& q, const Level& lv) {
     const int lane = threadIdx.x & 31;
     u64 ticket = 0;
@@ -46,7 +47,8 @@ DEVICE Item take(const Queue& q, const Level& lv) {
     return {((1ULL << phase) - 1) + (ticket - offsets[lo]), lo, true};
 }
 
-// Takes the next item for the whole block. False: no work left, or the stop flag is set.
+// Takes the next item for the block; false if no work is left or the stop flag is set. Whole block; item: in shared
+// memory.
 DEVICE bool next_item(const Queue& queue, const Level& lv, Item& item) {
     __syncthreads();
     if (threadIdx.x < 32) {

@@ -1,8 +1,11 @@
-// decided.cu -- what the filters have in common: before the tests, which rows still have pairs; after them, what was decided.
+// decided.cu -- what both filters need: before the tests, the number of pairs that each row has left for them; after
+//   the tests, the ranks of the decided pairs.
 #include "common/warp.cuh"
 
-// Pairs that the level must test, per row.
-//   Launch  grid p, block 32: one warp per row
+// Counts the pairs of each row that the tests must decide.
+//   Work    one warp per row
+//   Launch  grid p, block 32
+//   Reads   g.start, g.column, g.G, f.decided
 //   Writes  f.open
 extern "C" __global__ void count_open(const Graph g, const Filter f) {
     const int x = blockIdx.x;
@@ -13,8 +16,12 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
     if (threadIdx.x == 0) f.open[x] = open;
 }
 
-// After the tests: the ranks of separated pairs and of certified ones (none), and the tests that were spared.
-//   Launch  any grid, block 256: one thread per pair
+// After the tests: gives decided pairs their rank (NOT_SEPARATED to certified ones), and counts their tests.
+//   Work    one thread per pair
+//   Launch  any grid, block 256
+//   Reads   g.source, g.column, g.G, f.decided, f.rank, f.spares
+//   Writes  g.best, lv.counters->spared
+//   pairs   E
 extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {

@@ -1,13 +1,13 @@
-// definite.cuh -- what a block proves of a matrix before a bound rests on it.
+// definite.cuh -- what a block proves about the matrix [n, n] of a row before a bound relies on it. Whole block.
 #pragma once
 #include "common/warp.cuh"
 
-constexpr double LEAST = 1e-4;            // of a row with bounds: smallest pivot, delta and variance
-constexpr double PROOF = 1e-10;           // what the factorisation that proves a bound leaves for its rounding
-constexpr double MOST_ASYMMETRY = 1e-14;  // between C_ab and C_ba
-constexpr double MOST_OFF_ONE = 1e-9;     // of a variance
+constexpr double LEAST = 1e-4;            // in a row with bounds, all pivots, deltas and variances are above this
+constexpr double PROOF = 1e-10;           // allowance for the rounding of a factorisation that proves something
+constexpr double MOST_ASYMMETRY = 1e-14;  // largest difference between C_ab and C_ba
+constexpr double MOST_OFF_ONE = 1e-9;     // a variance differs from 1 by less
 
-// Whether A is symmetric, with ones on the diagonal and no NaN.
+// Whether A is symmetric, with ones on the diagonal and without NaN.
 DEVICE bool regular(const double* A, const int n) {
     bool good = true;
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
@@ -17,7 +17,7 @@ DEVICE bool regular(const double* A, const int n) {
     return __syncthreads_and(good);
 }
 
-// Whether A is positive definite: elimination of its lower triangle. Whole block; A is lost.
+// Whether A is positive definite, by elimination in its lower triangle, which destroys A.
 DEVICE bool positive(double* A, const int n) {
     for (int k = 0; k < n; ++k) {
         const double pivot = A[k * n + k];

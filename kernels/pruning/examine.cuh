@@ -1,16 +1,17 @@
-// examine.cuh -- what becomes of a node: proven, open, or two smaller nodes.
+// examine.cuh -- what becomes of a node: proven, open, or one or two smaller nodes.
 #pragma once
 #include "pruning/relaxation.cuh"
 
 enum Verdict {
     PROVEN,        // every set of the node is surely dependent
-    OPEN,          // `taken` has become a set that is not
+    OPEN,          // `taken` has become a set that is not surely dependent
     SPLIT,         // the node has become a smaller one
-    SPLIT_IN_TWO,  // the same, and left another
-    FAILED         // cannot be decided here
+    SPLIT_IN_TWO,  // the node has become its first child, and `other` its second
+    FAILED         // cannot be decided here: a variance is too small, or there are too many nodes or members
 };
 
-// One or two members are left to choose: tests every set, in lexicographic order, scaled as in `examine`.
+// Tests every set of a node with one or two members left to choose, in lexicographic order. rho and margin are scaled
+// as in `examine`. A lane tests one set at a time.
 template <int SLOTS>
 TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
                       const double margin) {
@@ -42,8 +43,8 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
     return PROVEN;
 }
 
-// The pair and the candidates given the members taken: covariance and variances of x and y, then `a` = cov(candidate, x),
-// `u` = cov(candidate, y), and v.
+// The pair and the candidates given the members taken: returns variances and covariance of x and y, and fills pr.a with
+// cov(candidate, x), pr.u with cov(candidate, y), and pr.v with var(candidate).
 struct Moments {
     double vx, vy, cov;
 };
@@ -77,8 +78,8 @@ TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, P
     return m;
 }
 
-// Weights and the budget of the relaxation, from the correlation rho > 0 of x and y, `a` and `u` = those of the
-// candidates with x and y. False where the budget is not positive; `s` then says which candidates are strong.
+// Prepares the relaxation from the correlation rho > 0 of x and y, and from a and u, the candidates' covariances with x
+// and y: budget, w, a and first weights. False if the budget is not positive; s then says which candidates are strong.
 template <int SLOTS>
 TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin) {
     const double c = row.cutoff;
@@ -111,8 +112,8 @@ TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, cons
     return true;
 }
 
-// The node's children: the one with the most promising candidate replaces it, the one without becomes `other`. Where
-// members are known that every open set has, there is one child, with them.
+// Replaces the node by its children: the one with the candidate of the largest score by `node`, the one without it by
+// `other`. Where members are known that every open set has, there is one child, which takes them.
 template <int SLOTS>
 TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
     const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
@@ -166,7 +167,7 @@ TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, co
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
-// Examines a node; a node that is SPLIT, or SPLIT_IN_TWO, becomes its first child, and `other` its second.
+// Examines a node; see Verdict for what becomes of `node` and `other`.
 template <int SLOTS>
 TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
     Problem<SLOTS> pr;

@@ -1,52 +1,53 @@
 // node.cuh -- a node of the search for a separating set of one ordered pair (x, y): its conditioning sets, and the
-//   covariances given the members that all of them have.
-//   Positions are those of the neighbours of x, ascending; position d stands for x itself.
+//   covariances given the members that all of them have. kernels/README.md explains the search.
+//   Positions are those of the d neighbours of x, ascending; position d stands for x itself. Functions marked TEAM are
+//   called by all lanes of a team with the same arguments.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 #include "pruning/team.cuh"
 
-constexpr int WORDS = 8;  // of a mask
+constexpr int WORDS = 8;  // words of a Mask
 constexpr int MOST_NEIGHBOURS = 32 * WORDS;
 
-// A set of positions. Lies in shared memory; a team changes it together.
+// A set of positions, in shared or global memory. Several lanes of a team may change it at once.
 struct Mask {
-    unsigned word[WORDS];
+    unsigned word[WORDS];  // bit k & 31 of word k >> 5: position k
     TEAM bool has(const int k) const { return word[k >> 5] >> (k & 31) & 1; }
     TEAM void add(const int k) { team_or(word[k >> 5], 1u << (k & 31)); }
     TEAM void drop(const int k) { team_and(word[k >> 5], ~(1u << (k & 31))); }
 };
 
-// The conditioning sets that hold all of `taken` and `choose` of `kept`.
+// The conditioning sets that consist of all of `taken` and of `choose` candidates from `kept`.
 struct Node {
     Mask kept, taken;
-    int target, choose;  // position of y
+    int target, choose;  // target: position of y
 };
 
-// What holds for all nodes of a row.
+// What is common to all nodes of a row.
 struct RowBound {
-    const double* R;      // [d + 1, d + 1] covariances of the neighbours and x
+    const double* R;      // [d + 1, d + 1] correlations of the neighbours and x
     const double* delta;  // [d] R without x, less diag(delta), is positive semidefinite
-    int d;
-    double cutoff;  // |r| above it is surely dependent
-    double margin;  // that a bound must keep, for variances of 1
+    int d;                // degree of the row
+    double cutoff;        // a test with |r| above this is surely dependent
+    double margin;        // by which a bound must clear the cutoff, for variances of 1
 };
 
-// The members whose rows of W a team has, in this order.
+// The members taken whose rows of W a team holds, in the order of the rows.
 struct Held {
     int count;
-    unsigned short order[MOST_TAKEN];
+    unsigned short order[MOST_TAKEN];  // positions
 };
 
 // Work space of a team.
 struct Bench {
-    double* p;             // [d] a vector over the candidates
+    double* p;             // [d] a vector over the candidates, in the order of `list`
     unsigned short* list;  // [d] positions of the candidates
     Held* held;            // in shared memory
     double* W;             // [held, d + 1] by position: cov(i, j | held) = R_ij - sum over s of W_si W_sj
     double *x, *y, *v;     // [d] covariances of the candidates with x and y, their variances, given the members taken
 };
 
-// Lists the positions of `set`; returns their number.
+// Writes the positions in `set` to `list`, ascending; returns their number.
 TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
     int n = 0;
     for (int b = 0; b < d; b += LANES) {
@@ -60,7 +61,7 @@ TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
     return n;
 }
 
-// One more row of W, for position k. False where its variance is too small, or there is no room.
+// Adds a row to W, for position k. False if the variance of k given what is held is too small, or if there is no room.
 TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
     const int s = w.held->count, pitch = row.d + 1;
     if (s == MOST_TAKEN) return false;
@@ -84,7 +85,8 @@ TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
     return true;
 }
 
-// Makes `taken` what is held. The rows that the node before has in common with it, from the first on, stay.
+// Makes W hold the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False as
+// hold.
 TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
     const int before = w.held->count;
     int keep = 0;
@@ -102,7 +104,7 @@ TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
     return true;
 }
 
-// cov(i, j | held), by positions.
+// cov(i, j | held) of two positions.
 TEAM double given(const RowBound& row, const Bench& w, const int i, const int j) {
     const int pitch = row.d + 1, n = w.held->count;
     double v = row.R[i * pitch + j];

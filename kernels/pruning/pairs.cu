@@ -1,29 +1,31 @@
-// pairs.cu -- prove_pairs: decides ordered pairs of a level without enumerating their conditioning sets.
+// pairs.cu -- prove_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
+//   pair is certified (no set separates it), separated (by its first separating set), or left to the tests.
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
-constexpr int TARGETS = 32;       // ordered pairs of a row in a work item
-constexpr int STACK = 2048;       // nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
-constexpr int MOST_SHARED = 150;  // neighbours of a row whose matrix fits shared memory; also in pruning.py
+constexpr int TARGETS = 32;       // ordered pairs of a row per work item, at most
+constexpr int STACK = 2048;       // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int MOST_SHARED = 150;  // largest degree of a row whose R lies in shared memory; also in pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-constexpr u64 TRIAL = 20000;  // nodes after which the filter must have paid
+constexpr u64 TRIAL = 20000;  // nodes after which the search is given up unless it has saved time
 
-// What is known of a target.
-constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;  // LEFT: to the tests; UNDECIDED at the end: certified
+// State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
+constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
 
-// The block's present work, in shared memory.
+// The block's present work item, in shared memory.
 struct Work {
-    int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1
-    int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand
-    int most;                         // nodes per target
-    int used[TARGETS], state[TARGETS];
-    u64 rank[TARGETS], tests[TARGETS];  // of the first separating set; tests up to it
+    int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1; any?
+    int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand; 1: locked
+    int most;                         // most nodes per target
+    int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
+    u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
 };
 
 DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 
-// The next work item: a row of this launch, and some of its targets. One thread.
+// Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
+// the stop flag is set, or if the search does not pay. One thread.
 DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
                          const int launch, Work& work) {
     const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
@@ -49,7 +51,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
     }
 }
 
-// All sets of a pair as a node. One thread.
+// Makes `node` stand for all conditioning sets of a pair. One thread.
 DEVICE void root(const Work& work, const int target, const int level, Node& node) {
     for (int i = 0; i < WORDS; ++i) {
         const int left = work.d - 32 * i;
@@ -71,11 +73,11 @@ DEVICE void unlock(Work& work) {
     atomicExch(&work.lock, 0);
 }
 
-// Takes a node for the warp of this thread: one that waits, or else the next target. 1: taken, 0: nothing is left, -1: not
-// yet known. One thread of a warp calls it.
+// Takes a node for the warp of this thread: one that waits, or else that of the next target. Returns 1: taken; 0:
+// nothing is left; -1: ask again, since a busy warp may still put nodes on the stack. One thread of a warp.
 DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
     if (now(work.waiting) == 0 && now(work.next) >= work.count) {
-        if (now(work.busy) > 0) return -1;  // without the lock, which those with work need
+        if (now(work.busy) > 0) return -1;  // without taking the lock, which warps with work need
     }
     int got = 1;
     lock(work);
@@ -84,7 +86,7 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
         atomicSub(&work.waiting, 1);
     } else if (now(work.next) < work.count) {
         const int t = atomicAdd(&work.next, 1);
-        if (now(work.state[t]) != UNDECIDED) got = -1;  // not to be tested
+        if (now(work.state[t]) != UNDECIDED) got = -1;  // this pair is not tested at this level
         else root(work, work.first + t, level, node);
     } else got = now(work.busy) > 0 ? -1 : 0;
     if (got > 0) atomicAdd(&work.busy, 1);
@@ -92,7 +94,7 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
     return got;
 }
 
-// Puts a node on the stack; false where that is full. One thread.
+// Puts a node on the stack; false if that is full. One thread.
 DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
     lock(work);
     const int at = now(work.waiting);
@@ -104,7 +106,8 @@ DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
     return at < STACK;
 }
 
-// The first separating set of target t, of which h.node.taken is not surely dependent. One warp, the only one for t.
+// Looks for the first separating set of target t, for which h.node.taken is an open set. Makes t SEPARATED if the first
+// open set surely separates it. One warp, and no other for the same t.
 template <int SLOTS>
 DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
                      const int t, const int most_questions) {
@@ -135,7 +138,8 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
     team_sync();
 }
 
-// A node and all that comes from its first children; the others wait on the stack. One warp.
+// Examines h.node, then its first child, and so on until nothing is left of it; second children wait on the stack. One
+// warp.
 template <int SLOTS>
 DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
                    Hand& h, const int most_questions) {
@@ -166,10 +170,10 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
     }
 }
 
-// What became of the targets of an item. Whole block.
+// Writes what became of the targets of an item. Whole block; the first warp does the work.
 DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
     const int x = work.row;
-    for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {  // the first warp
+    for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {
         const bool in = t < work.count;
         const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
@@ -190,13 +194,17 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
     }
 }
 
-// Certifies pairs of the rows low < degree <= high.
-//   Work    item = up to 32 targets of a row; its warps share a stack of nodes
-//   Launch  persistent grid, block 256 or 512; dynamic shared memory as in pycupc/engines/gpu/pruning.py; `launch`
-//           numbers the launches of a level. The covariances of rows of more than MOST_SHARED neighbours lie in f.work
+// Decides pairs of the rows with low < degree <= high.
+//   Work    item = up to 32 neighbours of a row as targets, one block per item; a warp examines one node at a time, and
+//           the warps of a block share a stack of nodes
+//   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
+//           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
-//           counters
+//           lv.counters->turns, ->bounds, ->decided, ->worth
+//   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); for rows of more than
+//           MOST_SHARED neighbours also R [high + 1, high + 1]
+//   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>
 __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch) {

@@ -1,20 +1,22 @@
-// relaxation.cuh -- an upper bound over all conditioning sets of a node at once.
+// relaxation.cuh -- an upper bound over all conditioning sets of a node at once; kernels/README.md derives it.
 #pragma once
 #include "pruning/node.cuh"
 
 constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
-constexpr double ROUNDING = 5e-14;         // of a sum of products over the candidates and the members taken
-constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, over the row's margin
+constexpr double ROUNDING = 5e-14;         // relative error of a sum of products over candidates and members taken
+constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, as a multiple of the margin
 
-// A node as a problem: slot i of lane t holds candidate t + i * LANES of the list.
-//   a        sqrt(t) x + y / sqrt(t), for x and y scaled to variance 1 given the members taken
-//   delta    as RowBound::delta; v: variances
-//   alive    candidates that some set that is not yet proven may have
-//   weight   of the relaxation, in [0, 1], with sum m
+// A node as a problem. Each array is spread over the team: slot i of lane t holds candidate t + i * LANES of the list.
+//   a        sqrt(t) xi + eta / sqrt(t), where xi and eta are the covariances with x and y, which are scaled to
+//            variance 1 given the members taken
+//   v        variances given the members taken
+//   delta    as RowBound::delta
+//   alive    whether some set that is not yet proven may contain the candidate
+//   weight   weights of the relaxation (lambda), in [0, 1], with sum m
 //   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
+//   s        scores: a set T is proven if w z'Ez + (sum of s over T) < budget
 //   path     sum of |z| over all steps so far; u and Ez err by less than path * rounding
-//   s        scores: a set T is proven where w z'Ez + sum of s over T < budget
 template <int SLOTS>
 struct Problem {
     double a[SLOTS], v[SLOTS], delta[SLOTS], weight[SLOTS], z[SLOTS], u[SLOTS], s[SLOTS];
@@ -26,7 +28,7 @@ struct Problem {
     TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
 };
 
-// cov(candidates | taken) times w.p, a row of R per step, then the rows of W in groups, whose sums overlap.
+// out = cov(candidates | taken) times the vector w.p: R row by row, then the rows of W in groups, whose sums overlap.
 template <int SLOTS>
 TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
     constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
@@ -66,10 +68,11 @@ TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr
 
 // The sum of the m largest scores is at most m tau + sum of max(s - tau, 0), for every tau.
 struct Top {
-    double sum, tau;  // tau: the largest score that is not among the m largest, or little above
-    double next;      // the largest score up to tau
+    double sum, tau;  // the bound; tau: the largest score that is not among the m largest, or a little more
+    double next;      // the largest score that is not above tau
 };
 
+// The bound for this tau.
 template <int SLOTS>
 TEAM double top_sum(const Problem<SLOTS>& pr, const double tau) {
     double sum = 0.0;
@@ -79,7 +82,7 @@ TEAM double top_sum(const Problem<SLOTS>& pr, const double tau) {
     return team_sum(sum) + pr.m * tau;
 }
 
-// tau by bisection: at most m scores are above it.
+// The bound for a tau found by bisection: at most m scores are above it.
 template <int SLOTS>
 TEAM Top top_of(const Problem<SLOTS>& pr) {
     double low = 0.0, high = 0.0;  // scores are not negative
@@ -103,7 +106,8 @@ TEAM Top top_of(const Problem<SLOTS>& pr) {
     return {top_sum(pr, high), high, team_max(next)};
 }
 
-// Conjugate gradients for (E + diag(delta / weight)) z = a, from the present z on, with the diagonal as preconditioner.
+// `steps` steps of conjugate gradients for (E + diag(delta / weight)) z = a, from the present z on, with the diagonal
+// as preconditioner.
 template <int SLOTS>
 TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const int steps) {
     double product[SLOTS], extra[SLOTS], diagonal[SLOTS], rz = 0.0;
@@ -157,7 +161,8 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
     team_sync();
 }
 
-// Scores of the present z. Returns whether no weights can prove the node: a lower bound of what any z can reach.
+// Computes the scores of the present z. Returns whether the node is hopeless: a lower bound of what any z can reach,
+// with any weights, is above the budget.
 template <int SLOTS>
 TEAM bool score(Problem<SLOTS>& pr) {
     double zEz = 0.0, reach = 0.0;
@@ -175,7 +180,7 @@ TEAM bool score(Problem<SLOTS>& pr) {
     return pr.w * sums[1] > pr.budget;
 }
 
-// Weights of the next round: a step towards the m largest scores (Frank and Wolfe).
+// Moves the weights a step towards the m largest scores (Frank and Wolfe), for the next round.
 template <int SLOTS>
 TEAM void move_weights(Problem<SLOTS>& pr, const double tau, const double step) {
     UNROLL
@@ -185,7 +190,7 @@ TEAM void move_weights(Problem<SLOTS>& pr, const double tau, const double step) 
     }
 }
 
-// Drops the candidates that no set can have unless it is proven. Returns how many stay.
+// Drops the candidates all of whose sets are proven. Returns how many stay.
 template <int SLOTS>
 TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     const double rest = pr.w * pr.zEz + top.sum - top.tau;
@@ -198,8 +203,8 @@ TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     return n;
 }
 
-// Tries to prove all sets of the problem; true if that succeeds. Otherwise `alive` and the scores say what is left, and
-// `top` belongs to them.
+// Tries to prove all sets of the node; true if that succeeds. Otherwise `alive` and the scores say what is left, and
+// `top` is the bound on their sum.
 template <int SLOTS>
 TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
     for (int round = 0;; ++round) {

@@ -1,19 +1,20 @@
-// rows.cu -- bound_rows: what a row's bounds rest on, and which rows can have none.
+// rows.cu -- bound_rows: what the bounds of a row rely on (delta, margin), and which rows can have bounds.
 #include "common/warp.cuh"
 #include "pruning/definite.cuh"
 #include "pruning/node.cuh"
 
-constexpr double MARGIN = 1e-7;  // of a bound, for delta = 1; see kernels/README.md
-constexpr int ITERATIONS = 16, PROOFS = 30;
+constexpr double MARGIN = 1e-7;              // the margin of a row's bounds is this / least; see kernels/README.md
+constexpr int ITERATIONS = 16, PROOFS = 30;  // of the power method; values of mu that are tried
 
 // The block's shared memory besides A.
 struct RowMemory {
-    int ids[MOST_NEIGHBOURS + 1];
-    double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];
+    int ids[MOST_NEIGHBOURS + 1];  // variables of the neighbours
+    double b[MOST_NEIGHBOURS],
+        d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, where R are the neighbours' correlations
     double sum;
 };
 
-// A [n, n] = C of the row's neighbours, less `mu` d and `less` on the diagonal. Whole block.
+// Fills A [n, n] with the neighbours' correlations, less `mu` d and `less` on the diagonal. Whole block.
 DEVICE void fill(const Graph& g, const RowMemory& mem, const int n, double* A, const double mu, const double less) {
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
         for (int j = threadIdx.x & 31; j < n; j += 32) {
@@ -23,7 +24,7 @@ DEVICE void fill(const Graph& g, const RowMemory& mem, const int n, double* A, c
     __syncthreads();
 }
 
-// A = -A^-1 by sweeps; false where a pivot is too small. Whole block.
+// Replaces A by -A^-1, by sweep operations; false if a pivot is not above LEAST. Whole block; b is work space.
 DEVICE bool sweep_all(double* A, const int n, double* b) {
     for (int k = 0; k < n; ++k) {
         const double pivot = A[k * n + k];
@@ -44,7 +45,7 @@ DEVICE bool sweep_all(double* A, const int n, double* b) {
     return true;
 }
 
-// Sum over the block of `v`, in all threads.
+// Sum over the block of `v`, in all threads. sum: in shared memory.
 DEVICE double block_sum(double v, double& sum) {
     __syncthreads();
     if (threadIdx.x == 0) sum = 0.0;
@@ -55,7 +56,7 @@ DEVICE double block_sum(double v, double& sum) {
     return sum;
 }
 
-// A = D^1/2 (-A) D^1/2: the inverse, with ones on its diagonal. Whole block; b is work space.
+// Replaces A = -R^-1 by D^1/2 R^-1 D^1/2, the inverse scaled to ones on its diagonal. Whole block; b is work space.
 DEVICE void scale_inverse(double* A, const int n, RowMemory& mem) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = sqrt(mem.d[i]);
     __syncthreads();
@@ -64,7 +65,7 @@ DEVICE void scale_inverse(double* A, const int n, RowMemory& mem) {
     __syncthreads();
 }
 
-// Largest eigenvalue of A, from below, by the power method. Whole block; b is work space.
+// An estimate from below of the largest eigenvalue of A, by the power method. Whole block; b is work space.
 DEVICE double largest_eigenvalue(const double* A, const int n, RowMemory& mem) {
     double scale = 1.0 / n, value = 1.0;  // scale: 1 / |b|^2
     for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = (i * 2654435761u >> 16) & 1 ? 1.0 : -1.0;
@@ -92,7 +93,7 @@ DEVICE double largest_eigenvalue(const double* A, const int n, RowMemory& mem) {
     return value;
 }
 
-// var(x | all neighbours), from A = -R^-1; b is work space.
+// var(x | all neighbours), from A = -R^-1. Whole block; b is work space.
 DEVICE double variance_left(const Graph& g, const double* A, const int x, const int n, RowMemory& mem) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = g.C[(i64)x * g.p + mem.ids[i]];
     __syncthreads();
@@ -102,14 +103,15 @@ DEVICE double variance_left(const Graph& g, const double* A, const int x, const 
     return g.C[(i64)x * g.p + x] + block_sum(v, mem.sum);
 }
 
-// Delta and margin of every row that is worth a filter.
-//   delta = mu d with d_k = 1 / (R^-1)_kk, and mu just below the smallest eigenvalue of d^-1/2 R d^-1/2, so that
-//   R - diag(delta) is positive definite, which a factorisation proves.
+// Delta and margin of every row that is worth a search.
+//   delta = mu d, where d_k = 1 / (R^-1)_kk and mu is an estimate, a little low, of the smallest eigenvalue of
+//   d^-1/2 R d^-1/2. A factorisation proves that R - diag(delta) is positive definite; where it fails, mu is lowered.
 //   Work    one row at a time per block
-//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits; `widest`: largest
-//           degree of a row with bounds
+//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
 //   Reads   g.C, g.start, g.column, lv.binom, f.least_sets
 //   Writes  f.delta, f.margin
+//   f.work  per block the matrix [n, n] of a row that does not fit `room`
+//   widest  largest degree of a row with bounds, at most MOST_NEIGHBOURS
 extern "C" __global__ void __launch_bounds__(256, 1)
     bound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
     extern __shared__ double row_matrix[];

@@ -1,31 +1,34 @@
-// screen.cu -- levels 2 to 5: decides the pairs of a level by a walk over the conditioning sets of each row in which a
-//   bound skips most of them; see screen.cuh. What has a doubtful test is left to the tests that follow.
-//   sound_rows, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a few prefixes per
-//   row; where too many tests would be left, the others do nothing.
+// screen.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
+//   skips most of them; see screen.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
+//   at levels 3 and 4.
+//   sound_rows, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a few prefixes
+//   of every SAMPLE-th row; where too many tests would be left, the kernels after it do nothing.
 #include "pruning/definite.cuh"
 #include "pruning/screen.cuh"
 #include "schur/work_queue.cuh"
 
-// Shares of counters->turns: tests that were left and all tests, of the trial.
+// Whether try_screen has found too many tests that the bounds leave.
 DEVICE bool gave_up(const Counters& total, const Filter& f) {
     return (double)total.turns[0] > f.most_left * (double)total.turns[1];
 }
 
-constexpr int MOST_SCREENED = 1024;  // neighbours of a row
+constexpr int MOST_SCREENED = 1024;  // largest degree of a row that is screened
 constexpr int SAMPLE = 4;            // try_screen looks at every fourth row
 
-// A [n, n] = correlations of the variables `ids`. Whole block.
+// Fills A [n, n] with the correlations of the variables `ids`. Whole block.
 DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
         for (int j = threadIdx.x & 31; j < n; j += 32) A[i * n + j] = g.C[(i64)ids[i] * g.p + ids[j]];
     __syncthreads();
 }
 
-// Which rows can be screened: all pivots of every set, x and y included, are above LEAST.
+// Finds the rows that can be screened: those in which all pivots of every set, x and y included, are above LEAST.
 //   Work    one row at a time per block
-//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits; rows of up to `widest`
-//           neighbours
-//   Writes  f.margin: positive for those rows, else 0
+//   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
+//   Reads   g.C, g.start, g.column
+//   Writes  f.margin: WALK_MARGIN for those rows, 0 for all others
+//   f.work  per block the matrix [n + 1, n + 1] of a row that does not fit `room`
+//   widest  largest degree of a row that may be screened, at most MOST_SCREENED
 extern "C" __global__ void __launch_bounds__(256, 1)
     sound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
@@ -47,7 +50,9 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     }
 }
 
-// The dynamic shared memory of a block: ids and live for the row, then `Given` for each warp.
+// Lays out the dynamic shared memory of a block: ids [width + 1] and live [width] for the row, then the arrays of
+// `Given` for each warp. width: largest degree. shared_of_block() and shared_of_warp() in
+// pycupc/engines/gpu/screening.py add it up.
 DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*& live) {
     ids = (int*)start;
     live = (bool*)(ids + width + 1);
@@ -66,7 +71,8 @@ DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*
     return w;
 }
 
-// The row's correlations, and its targets: those that no set up to `rank` separates. Whole block.
+// Fills R [d + 1, d + 1] with the row's correlations, ids [d + 1] with its variables, x last, and live [d] with whether
+// the neighbour is a target: no set of a rank up to `rank` is known to separate it. Whole block.
 DEVICE void load_row(const Graph& g, const Filter& f, const ScreenedRow& row, double* R, int* ids, bool* live,
                      const u64 rank) {
     const int d = row.d, warps = blockDim.x >> 5, lane = threadIdx.x & 31;
@@ -84,6 +90,7 @@ DEVICE void load_row(const Graph& g, const Filter& f, const ScreenedRow& row, do
     __syncthreads();
 }
 
+// Adds a warp's tally to the counters. One warp.
 DEVICE void add_up(Counters& total, const Tally& tally, const bool trial) {
     if ((threadIdx.x & 31) || !tally.bounds) return;
     if (trial) {
@@ -93,10 +100,14 @@ DEVICE void add_up(Counters& total, const Tally& tally, const bool trial) {
     atomicAdd(&total.bounds, tally.bounds);
 }
 
-// How many tests would be left? A prefix per warp of some rows, evenly spaced.
+// Estimates the share of the tests that the bounds would leave, from evenly spaced prefixes of every SAMPLE-th row.
 //   Work    one row at a time per block, one prefix per warp
-//   Launch  any grid and block; dynamic shared memory as in pycupc/engines/gpu/screening.py; `width`: largest degree
-//   Writes  counters->turns, ->bounds
+//   Launch  any grid, block at most 512; dynamic shared memory as for lay_out
+//   Reads   g (all but z and least), lv.binom, f.margin, f.decided
+//   Writes  lv.counters->turns (tests left [0], all tests [1]), ->bounds
+//   f.work  [width + 1, width + 1] per block: R
+//   width   largest degree
+//   Template argument Q: members of a prefix, level - 2.
 template <int Q>
 __global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level lv, const Filter f, const int width) {
     extern __shared__ double screen_memory[];
@@ -124,10 +135,11 @@ __global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level 
     add_up(*lv.counters, tally, true);
 }
 
-// Every prefix of the rows that can be screened.
+// Walks over every prefix of the rows that can be screened; Q, width and f.work as in try_screen.
 //   Work    item = consecutive prefixes of a row, see Queue; one warp per prefix
-//   Launch  persistent grid; as try_screen
-//   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_TESTS), counters->bounds, ->spared, ->handed_out
+//   Launch  persistent grid; block and dynamic shared memory as try_screen
+//   Reads   g (all but z and least), lv.binom, f.margin, f.decided, queue, lv.counters->turns
+//   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_TESTS), lv.counters->bounds, ->spared, ->handed_out
 template <int Q>
 __global__ void __launch_bounds__(512, 1)
     screen_rows(const Graph g, const Level lv, const Filter f, const Queue queue, const int width) {
@@ -172,9 +184,13 @@ __global__ void __launch_bounds__(512, 1)
     add_up(*lv.counters, tally, false);
 }
 
-// What became of the pairs.
-//   Launch  any grid, block 256: one thread per pair
-//   Writes  f.decided, f.rank, f.spares, g.best (0 for a decided pair, so that the tests leave it alone), counters->decided
+// Marks the pairs that the walk has decided: those of screened rows without a doubtful test.
+//   Work    one thread per pair
+//   Launch  any grid, block 256
+//   Reads   g.source, g.column, g.start, g.G, f.margin, lv.binom, lv.counters->turns
+//   Writes  f.decided, f.rank, f.spares, g.best (0 for a decided pair, so that the tests leave it alone),
+//           lv.counters->decided
+//   pairs   E
 extern "C" __global__ void settle_screened(const Graph g, const Level lv, const Filter f, const i64 pairs) {
     const bool nothing = gave_up(*lv.counters, f) || *lv.stop;
     unsigned decided = 0;

@@ -1,45 +1,47 @@
-// screen.cuh -- all conditioning sets of a row that begin with one prefix: a bound skips most pairs of last members.
-//   A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of the row's
-//   neighbours and h those with x. For a target y and a member s let, over k > s other than s and y themselves,
+// screen.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
+//   members. A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of
+//   the row's neighbours and h those with x. For a target y and a member s let, over all k > s other than y,
 //       G_s = max |B_sk|,    G_y = max |B_yk|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
-//   If |h_y - h_s B_sy| - X_s (G_y + |B_sy| G_s) / sqrt(1 - G_s^2) > c sqrt(1 - h_s^2) (1 - B_sy^2 / 2), no k brings the
-//   partial correlation down to c (tests/PRUNING.md, section 3). s runs from the last position down, so that the maxima
-//   grow with it; each s takes a few operations per target, where the tests of all k > s would take a dozen each.
-//   One warp per prefix; lanes are rows of B, or k where the tests are made.
+//   If |h_y - h_s B_sy| - X_s (G_y + |B_sy| G_s) / sqrt(1 - G_s^2) > c sqrt(1 - h_s^2) (1 - B_sy^2 / 2), no k brings
+//   the partial correlation down to c (tests/PRUNING.md, section 3). s runs from the last position down, so that the
+//   maxima grow as it goes; each s takes a few operations per target, where the tests of all k > s would take a dozen
+//   each. One warp per prefix; its lanes are rows of B, or values of k where tests are made.
 #pragma once
 #include "common/warp.cuh"
 
-constexpr double WALK_MARGIN = 1e-9;  // of a bound and of a test; see tests/PRUNING.md, section 4
-constexpr double NEAR_ONE = 0.999;    // no bound where correlations given the prefix reach this
+constexpr double WALK_MARGIN = 1e-9;  // margin of a bound and of a test; see tests/PRUNING.md, section 4
+constexpr double NEAR_ONE = 0.999;    // there is no bound for s where G_s reaches this
 constexpr unsigned short NO_ROW = 0xffff;
 
-// A row, for its block.
+// A row, for its block; load_row fills the arrays.
 struct ScreenedRow {
     const double* R;   // [d + 1, d + 1] correlations of the neighbours and x
-    const bool* live;  // [d] targets
-    const int* ids;    // [d] variables of the neighbours
-    i64 e0;
-    int x, d;
+    const bool* live;  // [d] whether the neighbour is a target
+    const int* ids;    // [d + 1] variables of the neighbours, then x
+    i64 e0;            // first pair of the row
+    int x, d;          // the row and its degree
 };
 
-// What a warp knows given its prefix: one entry per row of B, which is a neighbour at position pos[]. First the targets
-// before the end of the prefix, then all positions after it.
+// What a warp knows given its prefix, in shared memory. Arrays [pitch] have an entry for each row r of B, which is the
+// neighbour at position pos[r]: first the targets before the end of the prefix, then all positions after it. An open
+// target y of a member s is one that the bound does not prove to be dependent for every k.
 struct Given {
-    double *W, *scale, *h, *G, *X;  // W [Q, pitch]; B_ij = R_ij scale_i scale_j - sum over q of W_qi W_qj
-    double* b;                      // [pitch] B_sy of the open targets y
-    unsigned short *pos, *open;     // [pitch] the open targets: rows
-    int pitch, first, early, rows;  // first position after the prefix; rows before it; all rows
+    double *W, *scale, *h, *G,
+        *X;                      // W [Q, pitch]: B_ij = R_ij scale_i scale_j - sum over q of W_qi W_qj; X holds X_r^2
+    double* b;                   // [pitch] B_sy of each open target y
+    unsigned short *pos, *open;  // open [pitch]: row of each open target, or NO_ROW once it is decided
+    int pitch, first, early, rows;  // entries per array; first position after the prefix; rows before it; all rows
 };
 
-// Tests that the conditioning sets stand for, and those that are left to be made; (s, y) that were looked at.
+// What a warp counts: tests of the sets that it has looked at, those among them that are left to be made, pairs (s, y).
 struct Tally {
     u64 covered, made, bounds;
 };
 
-// 1 / v, from above.
+// An upper bound of 1 / v, v > 0, in single precision.
 DEVICE double inverse_above(const double v) { return (double)__frcp_ru(__double2float_rd(v)); }
 
-// The rows of B, and everything given the prefix. Returns bits: whether row lane + 32 i is a target.
+// Fills `w` for this prefix. Returns in bit i whether row lane + 32 i of B is a target. One warp.
 template <int Q>
 DEVICE unsigned give(const ScreenedRow& row, Given& w, const int* prefix) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1;
@@ -100,7 +102,8 @@ DEVICE unsigned give(const ScreenedRow& row, Given& w, const int* prefix) {
     return live;
 }
 
-// Tests every set of the prefix, s and one k > s for the `count` open targets of s.
+// Tests the `count` open targets of s given the prefix, s and each k > s in turn, until the first k that does not leave
+// a target surely dependent: that separates it, or leaves it to the tests. One warp, with lanes as k.
 template <int Q>
 DEVICE void test_open(const Graph& g, const Level& lv, const Filter& f, const ScreenedRow& row, const Given& w,
                       const int* prefix, const int s, const int count) {
@@ -152,7 +155,7 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Filter& f, const Sc
     }
 }
 
-// All sets that begin with the prefix; with TRIAL, the bounds only.
+// Goes through all sets that begin with the prefix; with TRIAL, computes the bounds only. One warp.
 template <int Q, bool TRIAL>
 DEVICE void screen(const Graph& g, const Level& lv, const Filter& f, const ScreenedRow& row, Given& w,
                    const int* prefix, const double cutoff, Tally& tally) {

@@ -1,17 +1,18 @@
-// search.cuh -- the lexicographically first conditioning set of a pair that is not surely dependent, by one team.
+// search.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
+//   is not surely dependent. One team.
 #pragma once
 #include "pruning/examine.cuh"
 
-constexpr int DEPTH = 128;  // nodes that wait during one question; also in pycupc/engines/gpu/pruning.py
+constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning.py
 
 // Nodes of a team, in shared memory.
 struct Hand {
-    Node node, other, best;
-    Mask witness;
+    Node node, other, best;  // the one to be examined; its second child; the sets among which the first open one is
+    Mask witness;            // an open set
 };
 
-// Whether some set of h.node is not surely dependent: OPEN (h.node.taken is one), PROVEN (none), FAILED. At most `left`
-// nodes are examined, which it counts down.
+// Whether some set of h.node is open: OPEN (h.node.taken then is one), PROVEN (none is), or FAILED. Examines at most
+// `left` nodes, and counts `left` down. stack: [DEPTH] nodes that wait.
 template <int SLOTS>
 TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
     for (int waiting = 0;;) {
@@ -31,9 +32,9 @@ TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack,
     }
 }
 
-// The first set of h.best that is not surely dependent, which is there: h.witness is one. Asks for each candidate in
-// ascending order whether such a set has it, given the decisions before; a candidate in the witness needs no question.
-// True: h.best.taken is the set.
+// Finds the first open set of h.best; there is one, namely h.witness. Asks for each candidate in ascending order
+// whether an open set contains it, given the decisions before; a candidate in the witness needs no question. Returns
+// whether h.best.taken has become the set. stack and left: as in find_any.
 template <int SLOTS>
 TEAM bool find_first(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
     for (int k = 0; k < row.d && h.best.choose > 0; ++k) {

@@ -1,4 +1,5 @@
-// team.cuh -- what a warp does together. On the host a team is one thread, so that the tests can run the same code.
+// team.cuh -- what the lanes of a team, which is a warp, do together. On the host a team is one thread, so that the
+//   tests can run the same code.
 #pragma once
 #include "common/structures.cuh"
 #ifdef __CUDACC__
@@ -15,8 +16,8 @@ TEAM double team_sum(const double v) { return sum_over_warp(v); }
 TEAM double team_max(const double v) { return max_over_warp(v); }
 TEAM int team_count(const bool b) { return __popc(__ballot_sync(FULL, b)); }
 TEAM bool team_any(const bool b) { return __any_sync(FULL, b); }
-TEAM int team_before(const bool b) { return lanes_before(__ballot_sync(FULL, b)); }  // members below this one with b
-TEAM int team_pick(const int v, const bool b) {  // v of a member with b, which there must be
+TEAM int team_before(const bool b) { return lanes_before(__ballot_sync(FULL, b)); }  // lanes below this one with b
+TEAM int team_pick(const int v, const bool b) {  // v of the first lane with b; there must be one
     return __shfl_sync(FULL, v, __ffs((int)__ballot_sync(FULL, b)) - 1);
 }
 TEAM void team_or(unsigned& word, const unsigned mask) { atomicOr(&word, mask); }
@@ -42,7 +43,7 @@ TEAM void team_and(unsigned& word, const unsigned mask) { word &= mask; }
 using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 #endif
 
-// Several sums at once.
+// Replaces each of v[0 .. N - 1] by its sum over the team.
 template <int N>
 TEAM void team_sums(double* v) {
 #ifdef __CUDACC__

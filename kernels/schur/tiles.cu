@@ -1,12 +1,12 @@
-// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows too wide for schur_sets. The suffix has two members, p <
-//   k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices of 128.
+// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows too wide for schur_sets. The suffix has two members,
+//   p < k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices of 128.
 //   Work    item = (row, prefix, tile of p); a block goes through slices of targets, and for each through tiles of k. A
 //           warp takes one p at a time, its lanes 32 consecutive k; see sweep.cuh
 //   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared() in pycupc/engines/gpu/schur.py
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   lv.work  canonical_doubles(level) doubles for each of lv.slots lanes of each warp
-//   W_all    [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], then int32 ids [d + 1]
+//   W_all    [blocks, w_doubles] float64 work space in global memory: factor [d + 1, w_pitch(q)], int32 ids [d + 1]
 //   Template argument ILL: whether the kernel is made for ill-conditioned data.
 #include "schur/sweep.cuh"
 #include "schur/work_queue.cuh"
@@ -69,8 +69,8 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
     if ((threadIdx.x & 31) == 0) slice = {n, a0};
 }
 
-// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions c0 .. end -
-// 1, then zeros. Whole block.
+// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 to
+// before `end`, then zeros. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
                  const int c0, const int end) {
     for (int i = threadIdx.x; i < n * width; i += blockDim.x) {

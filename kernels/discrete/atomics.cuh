@@ -1,9 +1,10 @@
-// atomics.cuh -- contingency tables by an increment per observation and target, in shared memory, or in global memory where
-//   one table is larger than that (possible from n = 10,000 on). Rows of the tables: see contingency.cuh.
+// atomics.cuh -- contingency tables counted by one atomic increment per observation and target, in shared memory, or in
+//   global memory where a table does not fit (possible from n = 12,000 on). contingency.cuh describes the tables.
 #pragma once
 #include "discrete/bench.cuh"
 
-// Counts for the targets t0 <= t < t1, and of the configurations alone if `margin`, by an increment per observation.
+// Counts the tables of the targets t0 <= t < t1, and the configurations alone if `margin`. Whole block; a thread takes
+// four observations at a time.
 template <bool GLOBAL>
 DEVICE void count_by_atomics(const Bench& b, const Codes& d, unsigned* wide, const int t0, const int t1,
                              const bool margin) {

@@ -1,36 +1,36 @@
-// bench.cuh -- what a block knows while it counts contingency tables: one x, one set S, and the targets y.
-//   All threads of a block of THREADS take part in each call.
+// bench.cuh -- what a block of THREADS threads knows while it counts contingency tables: one x, one conditioning set S,
+//   and the targets y. All threads of the block take part in each call.
 #pragma once
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"
 
 constexpr int WARPS = THREADS / 32;
-constexpr int SLICE = THREADS;  // targets at a time
+constexpr int SLICE = THREADS;  // most targets at a time, one per thread
 
-// What a block knows about its set and its targets; first in shared memory.
+// What a block knows about its set and its targets, at the beginning of its dynamic shared memory.
 struct Bench {
-    u64 total[SLICE];         // sums of the targets' tables
-    u64 of_margin;            // sum of the configurations' own counts
-    int y[SLICE], at[SLICE];  // targets; their positions among the neighbours
-    int first[SLICE + 1];     // levels of the targets before this one
-    int empty[SLICE];         // empty cells
-    int live[SLICE];          // contingency_sets: positions of the item's targets, if there are no more than that
+    u64 total[SLICE];         // sum of f over each target's table, see sum_table; sum_tables
+    u64 of_margin;            // the same sum over the counts of the configurations alone; sum_tables
+    int y[SLICE], at[SLICE];  // targets; their positions in adj(x); collect
+    int first[SLICE + 1];     // levels of all targets before this one; collect
+    int empty[SLICE];         // empty cells of each target's table; sum_tables
+    int live[SLICE];          // positions of the item's targets, if there are at most SLICE; find_live
     unsigned partial[WARPS];
     int size, kx;     // members of S; levels of x
-    i64 q;            // configurations of S, n + 1 where there are more than n
+    i64 q;            // configurations of S, or n + 1 if there are more than n
     int V;            // kx q, where a test is made
-    int counted;      // where the row of configurations has been counted: 0 nowhere, 1 shared memory, 2 global memory
-    int masked;       // all masks are there
-    int alive;        // a neighbour may still be separated by this set or a later one
+    int counted;      // where the configurations alone have been counted: 0 nowhere, 1 shared memory, 2 global memory
+    int masked;       // 1: `mask` holds the masks of all observations
+    int alive;        // 1: some target may still be separated by this set or a later one
     int* variable;    // [size + 1] x, then S
-    int* offset;      // [MOST_OFFSETS] of the planes of configuration v: size + 1 each
-    uint4* mask;      // [room.mask_words / 4]
-    unsigned* table;  // [room.cells]
+    int* offset;      // [V, size + 1] offsets, in words, of the planes of each configuration; list_planes
+    uint4* mask;      // [room.mask_words / 4] masks of the configurations; fill_masks
+    unsigned* table;  // [room.cells] tables; count_by_planes, count_by_atomics
 };
 
 static_assert(sizeof(Bench) <= BENCH_BYTES, "");
 
-// The parts of the dynamic shared memory; shared_bytes() in pycupc/engines/gpu/discrete.py adds up the same.
+// Lays out the dynamic shared memory; shared_bytes() in pycupc/engines/gpu/discrete.py adds up the same.
 DEVICE Bench& lay_out(uint4* memory, const Room& room, const int level) {
     Bench& b = *(Bench*)memory;
     uint4* next = memory + BENCH_BYTES / 16;
@@ -45,7 +45,7 @@ DEVICE Bench& lay_out(uint4* memory, const Room& room, const int level) {
     return b;
 }
 
-// Readies the bench for b.variable; ends with a barrier.
+// Prepares the bench for the x and S in b.variable. Ends with a barrier.
 DEVICE void begin_set(Bench& b, const Codes& d) {
     if (threadIdx.x == 0) {
         i64 q = 1;
@@ -58,10 +58,11 @@ DEVICE void begin_set(Bench& b, const Codes& d) {
     __syncthreads();
 }
 
-// Collects the targets of the threads with `in`, at most one each; returns how many there are. Ends with a barrier.
+// Collects targets, one from each thread with `in`: variable y, position `at`, number of levels ky. Returns how many
+// there are. Ends with a barrier.
 DEVICE int collect(Bench& b, const bool in, const int y, const int at, const int ky) {
     const int warp = threadIdx.x >> 5;
-    const unsigned mine = in ? (1u << 16) + (unsigned)ky : 0;  // a target and its levels: at most 256 and 65,280
+    const unsigned mine = in ? (1u << 16) + (unsigned)ky : 0;  // one target and its levels; sums: up to 256 and 65,280
     const unsigned upto = scan_over_warp(mine);
     if ((threadIdx.x & 31) == 31) b.partial[warp] = upto;
     __syncthreads();

@@ -1,6 +1,6 @@
 // chi_square.cuh -- from the exact sum of a contingency table to a decision and a p-value.
-//   Compiles as CUDA and as plain C++ (tests/test_kernel_discrete.py). The twins of upper_tail and degrees_of_freedom are
-//   in pycupc/discrete/; decisions have their bits, p-values agree to the accuracy of the mathematical library.
+//   Compiles as CUDA and as plain C++ (tests/test_kernel_discrete.py). The twins of upper_tail and degrees_of_freedom
+//   are in pycupc/discrete/; decisions have their bits, p-values agree to the accuracy of the mathematical library.
 #pragma once
 #include "common/structures.cuh"
 #ifndef __CUDACC__
@@ -17,12 +17,12 @@ using std::sqrt;
 constexpr int LARGEST_SET_OF_DISCITEST = 4;  // as in pycupc/discrete/g_square.py
 constexpr int OBSERVATIONS_PER_DF = 10;
 
-constexpr double LEAST_TERM = 1e-14;  // of the series, relative to its sum
+constexpr double LEAST_TERM = 1e-14;  // smaller terms of the series, relative to its sum, are left out
 
 enum Outcome { DEPENDENT, INDEPENDENT, DOUBTFUL };
 
-// P(chi-square with df degrees of freedom > g2), by its finite series, from its largest term to both sides: see
-// pycupc.discrete.chi_square.upper_tail, which adds more terms. Both are right to 1e-9.
+// The probability that a chi-square variable with df degrees of freedom exceeds g2, by its finite series, from the
+// largest term to both sides: see pycupc.discrete.chi_square.upper_tail, which adds more terms. Both are right to 1e-9.
 HD double upper_tail(const double g2, const i64 df) {
     const double h = 0.5 * g2;
     if (!(h > 0.0)) return 1.0;
@@ -45,8 +45,8 @@ HD double upper_tail(const double g2, const i64 df) {
     return fmin(tail + total, 1.0);
 }
 
-// Whether upper_tail(g2, df) is surely not above p, by Chernoff's bound (h / a)^a e^(a - h), h = g2 / 2 > a = df / 2; the
-// margin of 1e-6 covers rounding. Where the bound is below the smallest double, the tail is 0.
+// Whether upper_tail(g2, df) is surely not above p, by Chernoff's bound (h / a)^a e^(a - h), h = g2 / 2 > a = df / 2.
+// The margin of 1e-6 covers rounding. Where the bound is below the smallest double, the tail is 0.
 HD bool tail_is_within(const double g2, const i64 df, const double p) {
     const double h = 0.5 * g2, a = 0.5 * (double)df;
     if (!(h > a)) return false;
@@ -54,13 +54,14 @@ HD bool tail_is_within(const double g2, const i64 df, const double p) {
     return exponent < -746.0 || exp(exponent) * (1.0 + 1e-6) <= p;
 }
 
-// Whether there are enough observations for a test given q configurations of a set of this size (q saturates above n).
+// Whether there are enough observations for a test of variables with kx and ky levels given a set of this size with q
+// configurations, where q is n + 1 if there are more than n.
 HD bool is_tested(const Codes& d, const int kx, const int ky, const int size, const i64 q) {
     if (d.quirks && size > LARGEST_SET_OF_DISCITEST) return false;
     return d.n >= OBSERVATIONS_PER_DF * ((i64)(kx - 1) * (ky - 1) * q);
 }
 
-// Degrees of freedom, lowered by the number of empty cells where that is asked for.
+// Degrees of freedom, lowered by the number of empty cells if d.adapt asks for it.
 HD i64 degrees_of_freedom(const Codes& d, const int kx, const int ky, const int size, const i64 q, i64 empty) {
     const i64 df = (i64)(kx - 1) * (ky - 1) * q;
     if (!d.adapt || size == 0) return df;
@@ -68,7 +69,7 @@ HD i64 degrees_of_freedom(const Codes& d, const int kx, const int ky, const int 
     return df - empty > 1 ? df - empty : 1;
 }
 
-// What G^2 says, where it can say it with certainty.
+// What G^2 says, or DOUBTFUL where rounding could decide.
 HD Outcome outcome_of(const Codes& d, const double g2, const i64 df) {
     if (df >= d.cutoffs || !(fabs(g2 - d.cutoff[df]) > d.band)) return DOUBTFUL;
     return g2 < d.cutoff[df] ? INDEPENDENT : DEPENDENT;

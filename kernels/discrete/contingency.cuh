@@ -1,16 +1,18 @@
 // contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block.
-//   The configuration of an observation is v = code of x * q + configuration of S, v < V = kx q. The tables of a group of
-//   targets lie one after the other, a row of V counts for each level of y; before them a row with the counts of the
-//   configurations alone. They are filled by bit planes (planes.cuh) or by atomics (atomics.cuh).
+//   The configuration of an observation is v = code of x * q + configuration of S, v < V = kx q. The tables of a group
+//   of targets lie one after the other, a row of V counts for each level of y; before them lies the margin, a row with
+//   the counts of the configurations alone. They are filled by bit planes (planes.cuh) or by atomics (atomics.cuh).
 //   All threads of a block of THREADS take part in each call.
 #pragma once
 #include "discrete/atomics.cuh"
 #include "discrete/planes.cuh"
 
-// Planes in all masks up to which bit planes are the faster way: for a set, and for each target more; see LOG.md.
+// Bit planes are taken up to so many planes in all masks together: a number per set, and one per target; see LOG.md.
 constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
-// Adds up f(n_ijk) - f(n_jk) over a table of ky rows, the cells i of thread r of `threads`: over (j, k), of all levels of x.
+// Adds up f over the cells of a table with ky rows, less f over the sums of cells that differ in x alone: the share of
+// thread r of `threads`, which takes every `threads`-th pair of a level j of y and a configuration k of S. Adds the
+// number of empty cells to `empty`.
 DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* table, const int ky, const int r,
                      const int threads, int& empty) {
     const int q = (int)b.q, kx = b.kx;
@@ -36,7 +38,7 @@ DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* table, cons
     return sum;
 }
 
-// The sums of the targets' tables, and that of the configurations if `margin`, to b.total, b.empty, b.of_margin.
+// Adds the sums of the targets' tables to b.total and b.empty, and that of the margin to b.of_margin if `margin`.
 DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const int t0, const int t1, const bool margin) {
     const int tables = t1 - t0 + margin;
     const bool whole = (i64)b.V * b.first[t1] - (i64)b.V * b.first[t0] > 4096 * (i64)tables;
@@ -44,7 +46,7 @@ DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const in
         whole ? THREADS : 32;  // for each table: as many as there are, at most 32, or the block for large ones
     while (!whole && threads > 1 && threads * tables > THREADS) threads /= 2;
     const int r = threadIdx.x & (threads - 1);
-    // all threads of a warp stay in the loop, since they add up together
+    // all threads of a warp stay in the loop to the end, since they exchange values
     for (int u0 = 0; u0 < tables; u0 += THREADS / threads) {
         const int u = u0 + threadIdx.x / threads;
         u64 sum = 0;
@@ -65,8 +67,8 @@ DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const in
     __syncthreads();
 }
 
-// Tests the T collected targets, all of which have enough observations. report(t, sum, empty) is called for each target by
-// one thread: sum is G^2 / 2 in fixed point. Ends with a barrier.
+// Tests the T collected targets, all of which have enough observations, as many at a time as have room. One thread
+// calls report(t, sum, empty) for each target; sum is G^2 / 2 in units of d.unit. Ends with a barrier.
 template <typename Report>
 DEVICE void test_targets(Bench& b, const Codes& d, const Room& room, const int T, const Report& report) {
     const i64 V = b.V;

@@ -1,9 +1,12 @@
 // data.cu -- from the host's codes to padded rows and bit planes; see Codes in common/structures.cuh.
 #include "common/warp.cuh"
 
-// Launch  grid (p, ceil(words / 8)), block 256: a warp takes 32 observations of a variable
-//   from   [p, n] codes as the host has them
-//   code, plane: Codes::code and ::plane, which are const there; plane may be null
+// Pads the codes and makes the bit planes.
+//   Work    one warp per 32 observations of a variable
+//   Launch  grid (p, ceil(words / 8)), block 256
+//   from    [p, n] uint8, codes as the host has them; read only
+//   code    [p, pitch], Codes::code; written here
+//   plane   [1 + sum of levels, words], Codes::plane, or null where bit planes are not used; written here
 extern "C" __global__ void pack_codes(const Codes d, const unsigned char* __restrict__ from, unsigned char* code,
                                       unsigned* plane) {
     const int lane = threadIdx.x & 31, w = blockIdx.y * 8 + (threadIdx.x >> 5), z = blockIdx.x;

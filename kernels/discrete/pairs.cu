@@ -1,12 +1,17 @@
 // pairs.cu -- level 0 of discrete data, and the first neighbour lists.
+//   contingency_pairs, settle_pairs (if there are doubtful tests), tally_pairs, count_neighbours of graph/neighbours.cu
+//   and list_pairs run one after the other.
 //   Arrays: see Graph, Codes, Room and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
-//   upper triangle receives the p-values of level 0.
+//   upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed` are those
+//   of level0 in graph/neighbours.cu.
 #include "discrete/verdict.cuh"
 
-// Tests all pairs x < y without a set. Writes g.G, which is zero before, the p-values, and the doubtful tests.
+// Tests all pairs x < y given the empty set.
 //   Work    a block takes one x and up to SLICE consecutive y at a time; see contingency.cuh
-//   Launch  any grid, block THREADS, dynamic shared memory as lay_out
-//   gaps, fixed  as of level0 in graph/neighbours.cu
+//   Launch  any grid, block THREADS, dynamic shared memory as for lay_out
+//   Reads   d, gaps, fixed
+//   Writes  g.G (zero before), largest, list
+//   room.wide  a table per block, where tables do not fit shared memory
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_pairs(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
                       double* largest, const unsigned char* __restrict__ gaps,
@@ -46,8 +51,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-// Counts what level 0 did: counters->tests and ->removed.
-//   Launch  grid p, block 128: one block per row
+// Counts the tests and removals of level 0.
+//   Work    one block per row
+//   Launch  grid p, block 128
+//   Reads   g.G, gaps, fixed
+//   Writes  lv.counters->tests, ->removed
 extern "C" __global__ void tally_pairs(const Graph g, const Level lv, const unsigned char* __restrict__ gaps,
                                        const unsigned char* __restrict__ fixed) {
     const i64 x = blockIdx.x, p = g.p;
@@ -67,9 +75,11 @@ extern "C" __global__ void tally_pairs(const Graph g, const Level lv, const unsi
     }
 }
 
-// Neighbour lists of the first graph, from G and the p-values; as list_neighbours in graph/neighbours.cu.
-//   Work    one warp per row; lanes are 32 consecutive cells of G
+// Neighbour lists of the first graph, as list_neighbours in graph/neighbours.cu.
+//   Work    one warp per row, one cell of G per lane and turn
 //   Launch  grid p, block 32
+//   Reads   g.G, g.C, g.start
+//   Writes  g.column, g.source, g.best, g.z
 extern "C" __global__ void list_pairs(const Graph g) {
     const int x = blockIdx.x, lane = threadIdx.x, p = (int)g.p;
     i64 e = g.start[x];
@@ -88,8 +98,11 @@ extern "C" __global__ void list_pairs(const Graph g) {
     }
 }
 
-// What the host found for doubtful pairs.
-//   Launch  any grid, block 256: one thread per entry of the list
+// Enters what the host has found for doubtful pairs.
+//   Work    one thread per entry of the list
+//   Launch  any grid, block 256
+//   independent, p_value  [entries] outcome of each test, from the host
+//   Writes  g.G, largest
 extern "C" __global__ void settle_pairs(const Graph g, const Doubtful list, const i64 entries, double* largest,
                                         const unsigned char* __restrict__ independent,
                                         const double* __restrict__ p_value) {

@@ -1,13 +1,15 @@
-// planes.cuh -- contingency tables by bit planes: an observation is a bit. A mask for each configuration, a plane for each
-//   level of each variable; a count is the number of common bits, which tensor cores count, 16 configurations x 8 planes x
-//   256 observations at a time. The last level of y follows from the others. Rows of the tables: see contingency.cuh.
+// planes.cuh -- contingency tables counted by bit planes. An observation is a bit; there is a mask for each
+//   configuration and a plane for each level of each variable. A count is the number of common bits of a mask and a
+//   plane, which tensor cores find for 16 configurations x 8 planes x 256 observations at a time. The counts of the
+//   last level of y follow from the others. contingency.cuh describes the tables. Functions are called by a whole block
+//   unless they say otherwise.
 #pragma once
 #include "discrete/bench.cuh"
 
 constexpr int TILES = 2;  // tiles of 16 configurations that a warp counts at a time
 
-// c += common bits of the rows of a (16 x 256) and the columns of b (256 x 8); compute capability 8.0 and above, the host
-// counts by atomics below.
+// c += number of common bits of each row of a (16 x 256) and each column of b (256 x 8), spread over a warp as the mma
+// instruction wants it. Needs compute capability 8.0; on older devices the host has everything counted by atomics.
 #ifndef COUNT_COMMON_BITS
 DEVICE void count_common_bits(int* c, const unsigned a0, const unsigned a1, const unsigned a2, const unsigned a3,
                               const unsigned b0, const unsigned b1) {
@@ -20,10 +22,10 @@ DEVICE void count_common_bits(int* c, const unsigned a0, const unsigned a1, cons
 }
 #endif
 
-// a / b for 0 <= a < 2^22, 0 < b.
+// The quotient a / b, rounded down, for 0 <= a < 2^22 and 0 < b. One thread.
 DEVICE int divided(const int a, const float one_over_b) { return (int)(((float)a + 0.5f) * one_over_b); }
 
-// Words w0 .. w0 + 16 blocks - 1 of the masks, `pitch` words apart.
+// Computes the words w0 .. w0 + 16 blocks - 1 of all masks, which lie `pitch` words apart.
 DEVICE void fill_masks(const Bench& b, const Codes& d, const int w0, const int blocks, const int pitch) {
     const int quads = 4 * blocks, members = b.size + 1;
     const float per_mask = 1.0f / (float)quads;
@@ -41,7 +43,7 @@ DEVICE void fill_masks(const Bench& b, const Codes& d, const int w0, const int b
     }
 }
 
-// Planes of each configuration, as offsets in words.
+// Lists the planes of each configuration in b.offset.
 DEVICE void list_planes(const Bench& b, const Codes& d) {
     const int members = b.size + 1;
     for (int i = threadIdx.x; i < b.V * members; i += THREADS) {
@@ -59,7 +61,8 @@ struct Column {
     unsigned plane;  // offset in words
 };
 
-// Column `c` of the targets t0 <= t < t1, whose last levels have none; column 0 is that of all observations if `margin`.
+// Column `c` of the targets t0 <= t < t1, whose last levels have no columns. With `margin`, column 0 is all
+// observations. One thread.
 DEVICE Column column_of(const Bench& b, const Codes& d, const int t0, const int t1, int c, const bool margin) {
     if (margin && c-- == 0) return {0, 0};
     const int first = b.first[t0];
@@ -73,8 +76,9 @@ DEVICE Column column_of(const Bench& b, const Codes& d, const int t0, const int 
     return {1 + b.first[lo] - first + level, (unsigned)(d.first[b.y[lo]] + level) * (unsigned)d.words};
 }
 
-// The product of a tile of 8 columns and N tiles of 16 configurations from `m` on, over the observations of the blocks k0
-// <= k < k1 of 512; one warp. It is added to the table, which other warps may add to at the same time if `shared`.
+// Adds to the tables the counts of a tile of 8 columns and of N tiles of 16 configurations, from number `m` on, over
+// the blocks k0 <= k < k1 of 512 observations. Other warps may add to the same cells at the same time if `shared`. One
+// warp.
 template <int N>
 DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int tile, const int columns, const int t0,
                        const int t1, const bool margin, const int w0, const int k0, const int k1, const int pitch,
@@ -109,12 +113,12 @@ DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int ti
     }
 }
 
-// Counts for the targets t0 <= t < t1, and of the configurations alone if `margin`.
+// Counts the tables of the targets t0 <= t < t1, and the configurations alone if `margin`.
 DEVICE void count_by_planes(Bench& b, const Codes& d, const Room& room, const int t0, const int t1, const bool margin) {
     const int V = b.V, tiles_m = (V + 15) / 16, most = room.mask_words / (256 * tiles_m);
     const int step =
-        min(d.words / 16, most - 1 + (most & 1));  // odd where it is the limit, so that the pitch below fits
-    const int pitch = 16 * (step | 1);             // rows of masks lie in different banks
+        min(d.words / 16, most - 1 + (most & 1));  // odd where room is the limit, so that the pitch below fits
+    const int pitch = 16 * (step | 1);             // so that neighbouring masks begin in different banks
     const int columns = b.first[t1] - b.first[t0] - (t1 - t0) + margin;
     const int groups_m = (tiles_m + TILES - 1) / TILES, tasks = groups_m * ((columns + 7) / 8);
     const int parts = max(1, min(WARPS / tasks, step));  // of the observations, where there are fewer tasks than warps

@@ -1,28 +1,34 @@
 // sets.cu -- levels from 1 on of discrete data: for each row the sets in lexicographic order, for each set all targets.
-//   Arrays: see Graph, Codes, Room, Doubtful and SetRange in common/structures.cuh. A level runs side A, then side B; a
-//   side runs in launches, each with four times the sets of all before, so that a row whose targets are all separated
-//   costs no more than it did until then, however many sets it has.
+//   A level runs side A, then side B: count_targets, then several times plan_sets and contingency_sets. Each of these
+//   launches tests four times as many sets of a row as all before it, so that a row costs little more once its targets
+//   are all separated, however many sets it has. After both sides: settle_sets (if there are doubtful tests), settle of
+//   graph/removals.cu, contingency_records, p_values.
+//   Arrays: see Graph, Codes, Room, Doubtful and SetRange in common/structures.cuh. A set is numbered by its rank.
 #include "discrete/verdict.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 #include "schur/work_queue.cuh"
 
-// Whether the pair is tested at this side. A pair of side A that a set has separated still is, by sets of lower rank.
+// Whether the side tests the pair. A pair of side A that a set has separated is still tested given sets of lower rank.
 DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side) {
     const unsigned char state = state_now(g, x, y);
     return side ? x > y && state == LIVE : x < y && state != FIXED;
 }
 
-// A set of this rank separates pair e; as report_separated, and counts the row's targets.
+// A set of this rank separates pair e: as report_separated; if it is the first, row x also has one target less in
+// `open`.
 DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
     if (atomicMin(&g.best[e], rank) != NOT_SEPARATED) return;
     if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
     if (open) atomicSub(&open[x], 1);
 }
 
-// Counts the targets of each row at the beginning of a side: range.open, counters->items (sets, for the progress).
-//   Launch  grid p, block 32: one warp per row
-//   again   1: the side runs once more, and separated pairs count too
+// Counts the targets of each row at the beginning of a side.
+//   Work    one warp per row
+//   Launch  grid p, block 32
+//   Reads   g.start, g.column, g.G, g.best
+//   Writes  range.open, lv.counters->items (sets of the side, to report progress)
+//   again   1: the side runs once more, since the list of doubtful tests was too short; separated pairs count too
 extern "C" __global__ void count_targets(const Graph g, const Level lv, const SetRange range, const int again) {
     const int x = blockIdx.x, lane = threadIdx.x;
     const i64 e0 = g.start[x], e1 = g.start[x + 1];
@@ -37,8 +43,11 @@ extern "C" __global__ void count_targets(const Graph g, const Level lv, const Se
     }
 }
 
-// Fills the queue of a launch: queue.offsets from the rows that still have targets. Tickets start from 0 again.
-//   Launch  one block of 1024; a thread takes every 1024th row
+// Fills the queue of a launch of contingency_sets with the sets of the rows that still have targets.
+//   Work    one block; a thread takes every 1024th row
+//   Launch  grid 1, block 1024
+//   Reads   g.start, lv.binom, range.open
+//   Writes  queue.offsets, lv.counters->handed_out[queue.index] (0: tickets start again)
 extern "C" __global__ void plan_sets(const Graph g, const Level lv, const Queue queue, const SetRange range) {
     __shared__ u64 partial[32];
     const int p = queue.p;
@@ -59,13 +68,14 @@ extern "C" __global__ void plan_sets(const Graph g, const Level lv, const Queue 
     }
 }
 
-// What a target of this row must be at the set of this number.
+// Whether y is a target of the set of this rank.
 DEVICE bool is_live(const Graph& g, const SetRange& range, const int x, const int y, const i64 e, const u64 number) {
     const u64 best = *(volatile u64*)&g.best[e];
     return best > number && is_of_side(g, x, y, range.side);
 }
 
-// Collects the positions of an item's targets in b.live; returns how many there are, or -1 if they do not fit.
+// Collects the positions of an item's targets in b.live; returns how many there are, or -1 if they do not fit. number:
+// rank of the item's first set. Whole block.
 DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int x, const i64 e0, const int degree,
                      const u64 number) {
     int live = 0;
@@ -81,9 +91,9 @@ DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int 
     return live;
 }
 
-// The targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all neighbours if
-// `all`. What has too few observations for a test is independent at once. members: positions of the set. Returns how many
-// there are.
+// Collects the targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all
+// neighbours if `all`; returns how many there are. A target with too few observations for a test is separated at once.
+// members: positions of the set. Whole block.
 DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& range, const i64 e0,
                       const int candidates, const bool all, const int a0, const int* members, const u64 number) {
     const int i = a0 + threadIdx.x, x = b.variable[0];
@@ -99,9 +109,12 @@ DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& 
     return collect(b, in, y, a, ky);
 }
 
-// Tests of the sets of a launch. Writes g.best, g.z, side A's removals in g.G, range.open, the doubtful tests.
-//   Work    a block takes items from the queue: consecutive sets of a row; see contingency.cuh
-//   Launch  persistent grid, block THREADS, dynamic shared memory as lay_out and level ints more
+// Tests the sets of a launch.
+//   Work    a block takes items from the queue, each some consecutive sets of a row, and goes through them one by one;
+//           see contingency.cuh
+//   Launch  persistent grid, block THREADS, dynamic shared memory as for lay_out, and level ints more
+//   Reads   g.start, g.column, d, lv.binom, queue
+//   Writes  g.best, g.z, g.G (GONE_A), range.open, list, lv.counters->handed_out
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_sets(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
                      const Queue queue, const SetRange range) {
@@ -149,8 +162,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-// What the host found for doubtful tests.
-//   Launch  any grid, block 256: one thread per entry of the list
+// Enters what the host has found for doubtful tests.
+//   Work    one thread per entry of the list
+//   Launch  any grid, block 256
+//   independent, p_value  [entries] outcome of each test, from the host
+//   Writes  g.best, g.z, g.G (GONE_A)
 extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const i64 entries,
                                        const unsigned char* __restrict__ independent,
                                        const double* __restrict__ p_value) {
@@ -161,11 +177,12 @@ extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const
     }
 }
 
-// From a record's rank to S, G^2 and degrees of freedom (0: no test was made); counters->tests as `finish` in
-// graph/removals.cu does.
-//   Work    a block takes every gridDim.x-th record
+// From the ranks of the records to their separating sets, G^2 and degrees of freedom.
+//   Work    one block per record at a time
 //   Launch  any grid, block THREADS, dynamic shared memory as contingency_sets
-//   df      [m] written here; G^2 goes to Found::r
+//   Reads   g.start, g.column, d, lv.binom, records.start, records.rank, Found::x, ::y
+//   Writes  Found::S, Found::r (G^2), df, lv.counters->tests
+//   df      [m] int64, degrees of freedom; 0: no test was made
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
     extern __shared__ uint4 records_memory[];
@@ -193,9 +210,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (threadIdx.x == 0 && tests) atomicAdd(&lv.counters->tests, tests);
 }
 
-// From G^2 and degrees of freedom to p-values: a thread per record, since one alone would keep its block waiting. Then the
-// counters go to the host.
+// From G^2 and degrees of freedom to p-values, in a kernel of its own: in contingency_records one thread would keep its
+// block waiting. The last block to finish sends the counters to the host.
+//   Work    one thread per record
 //   Launch  any grid, block 64
+//   df      [m] int64, read only
+//   Writes  Found::r, *host (page-locked memory of the host)
 extern "C" __global__ void p_values(const Graph g, const Level lv, const Records records, const i64* __restrict__ df,
                                     Counters* host) {
     const i64 total = records.start[g.p];

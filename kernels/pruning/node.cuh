@@ -1,7 +1,7 @@
 // node.cuh -- a node of the search for a separating set of one ordered pair (x, y): its conditioning sets, and the
 //   covariances given the members that all of them have. kernels/README.md explains the search.
-//   Positions are those of the d neighbours of x, ascending; position d stands for x itself. Functions marked TEAM are
-//   called by all lanes of a team with the same arguments.
+//   Positions are those of the d neighbours of x, ascending; position d stands for x itself. All lanes of a team take
+//   part in each call, except that single lanes may call the functions of Mask.
 #pragma once
 #include "canonical/partial_correlation.cuh"
 #include "pruning/team.cuh"
@@ -85,8 +85,8 @@ TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
     return true;
 }
 
-// Makes W hold the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False as
-// hold.
+// Makes W hold the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False if a
+// call of `hold` fails.
 TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
     const int before = w.held->count;
     int keep = 0;

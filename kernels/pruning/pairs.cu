@@ -13,11 +13,11 @@ constexpr u64 TRIAL = 20000;  // nodes after which the search is given up unless
 // State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
 
-// The block's present work item, in shared memory.
+// The block's present work item, in shared memory. there: whether there is one.
 struct Work {
-    int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1; any?
-    int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand; 1: locked
-    int most;                         // most nodes per target
+    int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
+    int next, waiting, busy, lock;      // next target; nodes on the stack; nodes that warps have in hand; 1: locked
+    int most;                           // most nodes per target
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
     u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
 };
@@ -138,8 +138,7 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
     team_sync();
 }
 
-// Examines h.node, then its first child, and so on until nothing is left of it; second children wait on the stack. One
-// warp.
+// Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
 DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
                    Hand& h, const int most_questions) {

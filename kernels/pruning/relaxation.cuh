@@ -4,7 +4,7 @@
 
 constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
-constexpr double ROUNDING = 5e-14;         // relative error of a sum of products over candidates and members taken
+constexpr double ROUNDING = 5e-14;         // error of a sum of products with z, over the sum of |z|
 constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, as a multiple of the margin
 
 // A node as a problem. Each array is spread over the team: slot i of lane t holds candidate t + i * LANES of the list.
@@ -161,8 +161,8 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
     team_sync();
 }
 
-// Computes the scores of the present z. Returns whether the node is hopeless: a lower bound of what any z can reach,
-// with any weights, is above the budget.
+// Computes the scores of the present z. Returns whether the node is hopeless: whether the present weights give a lower
+// bound of what any z can reach that is above the budget.
 template <int SLOTS>
 TEAM bool score(Problem<SLOTS>& pr) {
     double zEz = 0.0, reach = 0.0;

@@ -8,9 +8,8 @@ constexpr int ITERATIONS = 16, PROOFS = 30;  // of the power method; values of m
 
 // The block's shared memory besides A.
 struct RowMemory {
-    int ids[MOST_NEIGHBOURS + 1];  // variables of the neighbours
-    double b[MOST_NEIGHBOURS],
-        d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, where R are the neighbours' correlations
+    int ids[MOST_NEIGHBOURS + 1];                   // variables of the neighbours
+    double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, see bound_rows
     double sum;
 };
 

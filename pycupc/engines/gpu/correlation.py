@@ -17,7 +17,7 @@ SIDE = 64
 
 
 def correlation(dev: Device, X: Floats) -> Any:
-    """Correlation matrix of data, on the device; inside a `Session`.
+    """Compute the correlation matrix of data on the device; call it inside a `Session`.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def correlation(dev: Device, X: Floats) -> Any:
     Returns
     -------
     device array float64 (p, p)
-        With the bits of `pycupc.gaussian.correlation.correlation`.
+        The correlations, with the bits of `pycupc.gaussian.correlation.correlation`.
 
     Raises
     ------
     EngineError
-        If the data, twice, and the matrix do not fit the device.
+        If two copies of the data and the matrix do not fit the device.
     """
     cp, (n, p) = dev.cp, X.shape
     need = 8 * (2 * n * p + p * p)

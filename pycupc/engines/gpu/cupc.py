@@ -12,13 +12,13 @@ from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Shape
 
-#: Work space of the canonical formula, all threads together; fewer blocks run at once where a level needs more.
+#: Most bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.
 WORK_BYTES = 512 << 20
-#: Largest level: the pairs that a machine can bring to it have passed C(64, 32) = 1.8e18 tests each.
+#: Largest level. A pair that gets there has at least 64 candidates, hence C(64, 32) = 1.8e18 sets at level 32.
 MAX_LEVEL = 64
-#: Levels up to this one have kernels of their own, with unrolled loops.
+#: Each level up to this one has a kernel of its own, with unrolled loops.
 UNROLLED = 5
-#: Template arguments: the unrolled levels, then minus the size of the arrays.
+#: Template arguments: the unrolled levels, then minus the largest levels of the other kernels.
 TEMPLATES = (1, 2, 3, 4, UNROLLED, -8, -16, -32, -MAX_LEVEL)
 
 
@@ -29,15 +29,20 @@ class Geometry:
     Parameters
     ----------
     beta, gamma : int
-        cupc-e: edges per block and threads per edge, at most 512 threads in all. One thread per edge is beta=64,
-        gamma=1; one block per edge is beta=1, gamma=256.
+        cupc-e: edges per block and threads per edge, at most 512 threads per block. For example, beta=64 and gamma=1
+        give an edge one thread; beta=1 and gamma=256 give it a block.
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row.
 
+    Raises
+    ------
+    ValueError
+        If a number is not whole and positive, or a block would have too many threads.
+
     Notes
     -----
-    The paper's choice is E-2-32 and S-64-2. On an H200 S-256-2 is faster on every set of section 5 of
-    tests/benchmarks/BENCHMARKS.md; for E no configuration is.
+    The paper's choice is E-2-32 and S-64-2. On an H200, S-256-2 is faster on every data set of section 5 of
+    tests/benchmarks/BENCHMARKS.md; no other configuration of E is.
     """
 
     beta: int = 2
@@ -94,7 +99,7 @@ class CupcTests:
         bytes_per_block = 8 * canonical_doubles(level.level) * threads
         resident = run.blocks_per_processor(threads, shared)
         if not self._per_edge and level.level > UNROLLED:
-            resident = min(resident, 1)  # two rows with many sets on one multiprocessor slow each other down
+            resident = min(resident, 1)  # two rows with many sets would slow each other down on one multiprocessor
         grid = max(1, min(dev.processors * resident, blocks, WORK_BYTES // bytes_per_block))
         level.work = dev.scratch.take(grid * bytes_per_block)
         for side in (0, 1):

@@ -24,9 +24,9 @@ TICK = 0.2
 
 
 class Device:
-    """What one thread keeps on one card between runs. Use it inside a `Session`.
+    """What one thread keeps on one device between runs. Use it inside a `Session`.
 
-    Runs in two threads have nothing in common but the compiled kernels, so that they share the card side by side.
+    Runs in two threads have nothing in common but the compiled kernels, so they can use the device at the same time.
     """
 
     def __init__(self, index: int) -> None:
@@ -41,14 +41,14 @@ class Device:
             self.shared_block = int(properties["sharedMemPerBlockOptin"])
             self.stream = cp.cuda.Stream(non_blocking=True)
             self.side = [cp.cuda.Stream(non_blocking=True) for _ in range(6)]
-            self._signals = cp.cuda.Stream(non_blocking=True)  # for what must pass running kernels
+            self._signals = cp.cuda.Stream(non_blocking=True)  # for copies that must not wait for running kernels
             self._done = cp.cuda.Event(disable_timing=True)
-            self.copies = cp.cuda.Stream(non_blocking=True)  # of results, while the next level runs
+            self.copies = cp.cuda.Stream(non_blocking=True)  # for copies of results while the next level runs
             self._answer = cp.cuda.alloc_pinned_memory(4096)
             self._locked = cp.cuda.alloc_pinned_memory(4096)
             self._words = np.frombuffer(self._locked, dtype=np.int32, count=1024)
-            self._words[:2] = (0, 1)
-            self.stop = cp.zeros(1, dtype=np.int32)  # in device memory: kernels poll it at every item of work
+            self._words[:2] = (0, 1)  # the values of the stop flag, to copy from; `peek` uses what lies behind
+            self.stop = cp.zeros(1, dtype=np.int32)  # in device memory, since kernels poll it for every work item
             cp.cuda.runtime.deviceSynchronize()
         self.kernels = _kernels(index)
         self.transfers = Transfers(cp, index, self.stream)
@@ -58,8 +58,9 @@ class Device:
         self._tables: dict[int, Any] = {}
 
     def free_memory(self, enough: int = 1 << 62) -> int:
-        """Bytes that can be allocated. The driver, which takes a while to answer, is asked only if fewer than `enough`
-        are held already.
+        """Bytes that can be allocated, in CuPy's pool and beyond.
+
+        The driver, which takes a while to answer, is asked only if the pool has fewer than `enough`.
         """
         with self.cp.cuda.Device(self.index):
             held = int(self.cp.get_default_memory_pool().free_bytes())
@@ -80,7 +81,7 @@ class Device:
         return int(self._answer.ptr)
 
     def wait(self, tick: Callable[[], None] | None = None) -> None:
-        """Wait for the main stream without blocking Ctrl-C: running kernels are stopped, then the run ends."""
+        """Wait for the main stream, and call `tick` every `TICK` seconds. Ctrl-C works: it stops running kernels."""
         done = self._done
         done.record(self.stream)
         began = ticked = time.perf_counter()
@@ -97,14 +98,17 @@ class Device:
             raise
 
     def peek(self, address: int, nbytes: int) -> bytes:
-        """Device memory now, while kernels run; at most 4000 bytes."""
+        """Read at most 4000 bytes of device memory while kernels run."""
         target = int(self._locked.ptr) + 64
         self.cp.cuda.runtime.memcpyAsync(target, address, nbytes, 2, self._signals.ptr)
         self._signals.synchronize()
         return self._words[16:].tobytes()[:nbytes]
 
     def _stop_kernels(self) -> None:
-        """Set the stop flag, which kernels poll, then clear it. By a copy, since a kernel would wait for the others."""
+        """Set the stop flag, which kernels poll, and clear it once they have returned.
+
+        A copy does it, since a kernel would wait for the running ones.
+        """
         copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
         copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
         self.stream.synchronize()
@@ -112,7 +116,7 @@ class Device:
         self._signals.synchronize()
 
     def binomials(self, p: int, columns: int) -> Binomials:
-        """Table of C(n, k) for n <= p and, at least, k < columns."""
+        """Table of C(n, k) for n <= p and k < columns, at least."""
         if self._binom is None or self._binom.shape[1] < p + 1 or self._binom.shape[0] < columns:
             stride = max(p + 1, self._binom.shape[1] if self._binom is not None else 0)
             count = max(columns + 8, 24)
@@ -122,7 +126,10 @@ class Device:
         return Binomials(self._binom.data.ptr, self._binom.shape[1])
 
     def subsets(self, size: int, n: int) -> Any:
-        """Table of the `size`-subsets of range(n), colexicographic, one byte per member."""
+        """Table of the `size`-subsets of range(n) in colexicographic order, one byte per member: uint32 (C(n, size),).
+
+        `n` must be the same in every call with this `size`.
+        """
         if size not in self._tables:
             entries = comb(n, size)
             self._tables[size] = self.cp.empty(entries, dtype=np.uint32)
@@ -132,7 +139,7 @@ class Device:
 
 
 class Session:
-    """Makes a device and its stream current. CUDA's errors become an `EngineError`, after `release` has been called."""
+    """Makes a device and its stream current. An error calls `release`; CUDA's errors become an `EngineError`."""
 
     def __init__(self, dev: Device, release: Callable[[], None]) -> None:
         self._dev = dev
@@ -171,7 +178,7 @@ def _kernels(index: int) -> Kernels:
 
 
 class _Lent:
-    """A device that belongs to a thread until the thread ends; then the next one takes it over, memory and all."""
+    """A device that belongs to a thread until the thread ends; then another thread takes it over, with its memory."""
 
     free: ClassVar[dict[int, list[Device]]] = {}
 
@@ -180,7 +187,7 @@ class _Lent:
         self.device = waiting.pop() if waiting else Device(index)
 
     def __del__(self, free: dict[int, list[Device]] = free) -> None:
-        with contextlib.suppress(AttributeError):  # the device failed to start
+        with contextlib.suppress(AttributeError):  # there is no device if it failed to start
             free[self.device.index].append(self.device)
 
 
@@ -195,7 +202,7 @@ _of_thread = _OfThread()
 
 
 def open_device(index: int) -> Device:
-    """The one `Device` of a card in this thread.
+    """The `Device` of this thread for the CUDA device with this number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The G^2 tests of discrete data on the device: the data, level 0, and the tests of a level; the sibling of `schur`."""
+"""The G^2 tests of discrete data on the device: the data, level 0, the tests of a level, the graph between levels."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 #: As in kernels/common/structures.cuh.
 THREADS, MOST_OFFSETS = 256, 1536
 BENCH_BYTES = 30 * THREADS + 256
-#: Counter of the tickets of a launch; those of the sides count sets, for the progress.
+#: Index of the counter of the tickets of a launch; those of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
-#: Memory for bit planes, and for tables that do not fit shared memory, at most.
+#: Most bytes for bit planes, and for tables that do not fit shared memory.
 PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
 
 PACK = ("discrete/data", "pack_codes")
@@ -55,17 +55,17 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on.
 
     cells, mask_words : int
-        Counts, and words of masks, in the shared memory of a block.
+        Counts, and 32-bit words of masks, in the shared memory of a block.
     configurations : int
-        Up to so many are counted by bit planes, at most 16 for every 256 words of masks.
+        Sets with more configurations are counted by atomics; at most 16 for every 256 words of masks.
     first_sets : int
-        Fewest sets of each row that the first launch of a side tests.
+        Least number of sets per row in the first launch of a side.
     growth : int
-        How many times as many sets as all launches before it a launch tests.
+        A launch tests this many times as many sets as all launches of the side before it.
     sets_per_item : int
-        At most.
+        Most conditioning sets per work item.
     doubtful : int
-        Doubtful tests of a level that there is room for at first.
+        Entries of the first list of doubtful tests.
     """
 
     cells: int = 7168
@@ -81,13 +81,13 @@ TUNING = Tuning()
 
 
 def shared_bytes(level: int) -> int:
-    """Dynamic shared memory of a block, as lay_out in kernels/discrete/bench.cuh."""
+    """Dynamic shared memory per block, in bytes; as lay_out in kernels/discrete/bench.cuh."""
     words = TUNING.mask_words + TUNING.cells + MOST_OFFSETS
     return BENCH_BYTES + 4 * (words + 2 * level + 2)
 
 
 class DeviceCodes:
-    """The data of a run on the device.
+    """The data of a run on the device: codes, bit planes, and the tables of a test.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class DeviceCodes:
 
     @staticmethod
     def memory(p: int, n: int, levels: int) -> int:
-        """Bytes that the data take, and the p-values and flags of all pairs."""
+        """Bytes of the data, and of the p-values and states of all pairs; `levels` is summed over all variables."""
         return 9 * p * p + 2 * p * (n + 16) + min(PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
 
 
@@ -152,8 +152,8 @@ class ContingencyTests:
         return KERNELS
 
     def _room(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, Room]:
-        """Blocks of a persistent grid, and where they count."""
-        # n >= 10 (kx - 1)(ky - 1) q where a test is made: its table and a row of configurations take 6/10 n cells
+        """Number of blocks of a persistent grid, and where they count."""
+        # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
         wide = cells > TUNING.cells
@@ -171,14 +171,17 @@ class ContingencyTests:
         return self._list
 
     def test_pairs(self, dev: Device, graph: Graph, level: Level, gaps: Any, fixed: Any) -> None:
-        """Start the tests of level 0: they write graph.G, which is zero, and the upper triangle of graph.C."""
+        """Launch the tests of level 0: they write graph.G, which is zero before, and the upper triangle of graph.C."""
         grid, room = self._room(dev, PAIRS[0], 0)
         largest = ctypes.c_void_p(graph.C)
         args = (graph, level, self._codes.on_device, room, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
         dev.launch(*PAIRS[0], (grid,), (THREADS,), args, shared_bytes(0))
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, *, again: bool = False) -> None:
-        """Start the tests of a level >= 1, side A before side B; `again`: for the list of doubtful tests."""
+        """Launch the tests of a level >= 1, side A before side B.
+
+        `again`: once more, because the list of doubtful tests was too short.
+        """
         l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
         grid, room = self._room(dev, SETS[2], l)
         doubtful, rows = self._new_list(dev, l), max(1, sum(outlook.rows))
@@ -198,7 +201,7 @@ class ContingencyTests:
                 first, end = end, (1 + TUNING.growth) * end
 
     def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:
-        """Sets and p-values of at most `most` records."""
+        """Launch the kernels that find the sets and p-values of the records, at most `most`."""
         grid, room = self._room(dev, RECORDS[0], level.level)
         df = ctypes.c_void_p(dev.scratch.take(8 * most))
         args: tuple[Any, ...] = (graph, level, self._codes.on_device, room, records, df)
@@ -207,7 +210,7 @@ class ContingencyTests:
         dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
 
     def doubtful(self, dev: Device, tick: Tick | None) -> int:
-        """Doubtful tests of the tests that were started, once they have ended; none if none were started."""
+        """Wait for the tests that were launched; returns how many of them are doubtful."""
         if self._list is None:
             return 0
         (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))
@@ -215,7 +218,7 @@ class ContingencyTests:
         return int(count[0])
 
     def enlarge(self, count: int) -> bool:
-        """Whether the list had no room for `count` doubtful tests; the next list then has."""
+        """Whether the list was too short for `count` doubtful tests; if so, the next list has room for them."""
         assert self._list is not None
         if count <= self._list.room:
             return False
@@ -223,7 +226,7 @@ class ContingencyTests:
         return True
 
     def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
-        """Make the doubtful tests on the host, as the engine "cpu" does, and take over the outcome."""
+        """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter what they find."""
         if count == 0:
             return
         from pycupc.discrete import contingency  # loads Numba, which most runs do without
@@ -249,7 +252,7 @@ class ContingencyTests:
 
 
 class DiscreteGraph(DeviceGraph):
-    """The graph between levels of discrete data: z of a pair is minus its largest p-value.
+    """The graph between levels of discrete data; `Graph.z` is minus the largest p-value of each pair.
 
     Parameters
     ----------
@@ -260,7 +263,7 @@ class DiscreteGraph(DeviceGraph):
     """
 
     def __init__(self, dev: Device, codes: DeviceCodes, gaps: Mask | None, fixed: Mask | None) -> None:
-        # without degrees of freedom on the side of the correlations (n = 0), z goes from level to level as it is
+        # With n = 0 there are no degrees of freedom for a correlation, so that `settle` leaves z as it is.
         p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
         super().__init__(dev, p_values, 0, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
         self.tests = ContingencyTests(codes)
@@ -268,13 +271,13 @@ class DiscreteGraph(DeviceGraph):
 
     @staticmethod
     def kernels(level: int) -> list[KernelName]:
-        """Kernels that a level needs beside its tests."""
+        """Kernels that a level needs besides its tests."""
         if level == 0:
             return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table")]
         return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
-        """Launch level 0, once its doubtful tests are decided; there is no cutoff."""
+        """Make the tests of level 0, the doubtful ones on the host, and launch what follows; `cutoff` is not used."""
         self._dev.scratch.reset()
         return super().launch_level0(cutoff)
 
@@ -296,7 +299,7 @@ class DiscreteGraph(DeviceGraph):
         tests, count = self.tests, 0
         if any(self.outlook.rows):
             count = tests.doubtful(self._dev, tick)
-            if tests.enlarge(count):  # what was found stays; the second run meets the same doubtful tests or fewer
+            if tests.enlarge(count):  # removals stay; the second run meets the same doubtful tests, or fewer
                 tests.launch(self._dev, graph, level, self.outlook, again=True)
                 count = tests.doubtful(self._dev, tick)
             tests.settle(self._dev, graph, level.level, count)
@@ -312,12 +315,12 @@ class DiscreteGraph(DeviceGraph):
 
 
 def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:
-    """Take the problem to the device.
+    """Copy the problem to the device.
 
     Raises
     ------
     EngineError
-        If it does not fit there.
+        If it does not fit the device.
     """
     p, n = data.codes.shape
     need, free = DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory()

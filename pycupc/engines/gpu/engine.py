@@ -1,4 +1,4 @@
-"""The GPU engine: state on the device from the first level to the last, one small answer to the host per level."""
+"""The GPU engine: the state of a run stays on the device; each level sends counters and records to the host."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
 
-#: "schur" is the name that "gpu" has among the algorithms.
+#: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
-#: Scratch memory kept from run to run, in bytes.
+#: Most bytes of scratch memory that are kept from run to run.
 KEEP = 1 << 30
-#: Levels with more tests are not launched before they are asked for: these take a fraction of a second at most.
+#: A level with at most this many tests, which takes a fraction of a second, is launched before it is asked for.
 AHEAD = 1e9
-#: Memory that no pair of variables has a part in: counters, tables, scratch.
+#: Bytes of device memory whatever the number of variables: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
 INSPECT: KernelName = ("graph/inspect", "inspect")
 _NOTHING_FOUND = 2**64 - 1
 
 
 class LevelTests(Protocol):
-    """The tests of a level >= 1: a family of tests and the way they are run."""
+    """The tests of a level >= 1: a family of tests, and the algorithm that makes them."""
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         """Kernels that the level needs."""
@@ -46,7 +46,7 @@ class LevelTests(Protocol):
         """Kernels that a run may need."""
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
-        """Start the tests: they write graph.best, graph.least, side A's removals in graph.G, and the counters."""
+        """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters."""
 
 
 class GpuEngine(Engine):
@@ -57,16 +57,19 @@ class GpuEngine(Engine):
     algorithm : {"schur", "cupc-e", "cupc-s"}
         The Schur walk, or one of the two algorithms of Zarebavani et al. (2020); the answer is the same.
     device : int
-        CUDA device number.
+        Number of the CUDA device.
     beta, gamma : int
-        cupc-e: edges per block and threads per edge; at most 512 threads in all.
+        cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block.
     theta, delta : int
-        cupc-s: threads per block, at most 256, and blocks per row.
+        cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool
-        schur: whether pairs that provably no conditioning set separates are spared their tests; see
+        schur: whether a filter decides what pairs it can without testing all their conditioning sets; see
         `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same.
+
     Raises
     ------
+    ValueError
+        If an argument is out of its range.
     EngineError
         If there is no usable device; the message says why.
     """
@@ -100,7 +103,7 @@ class GpuEngine(Engine):
         )
         self._tests: LevelTests = self._gaussian
         self._C: Any = None
-        self._mirrored = False  # inspection has found C to equal its transpose to the last bits
+        self._mirrored = False  # True: inspection has found C to equal its transpose to the last bits
         self._C_host: Floats | None = None
         self._data: SuffStat | None = None
         self._cutoffs: Callable[[int], float | None] = _none_expected
@@ -111,7 +114,7 @@ class GpuEngine(Engine):
     def close(self) -> None:
         """Release the device memory of the run."""
         if self._graph is not None:
-            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # reported already
+            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # the user has heard of it
                 self._graph.wait()
         self._C = self._C_host = self._graph = self._data = self._ahead = None
         self._cutoffs, self._tests = _none_expected, self._gaussian
@@ -122,10 +125,7 @@ class GpuEngine(Engine):
         return Session(self.device, self.close)
 
     def compile(self, level: int | None = None) -> None:
-        """Compile what `level` needs and this machine has not compiled before; None: every kernel of the algorithm.
-
-        All kernels together take half a minute at most.
-        """
+        """Load the kernels of `level` (None: all of the algorithm), and compile those that CuPy's cache lacks."""
         if level is None:
             wanted = [INSPECT, *self._gaussian.all_kernels()]
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
@@ -143,12 +143,12 @@ class GpuEngine(Engine):
     # ---------------------------------------------------------------- the matrix
 
     def memory(self, p: int) -> tuple[int, int]:
-        """Bytes that a run with p variables needs at its start (C, flags), and bytes free on the device."""
+        """Bytes that a run with p variables needs at its start (C and G), and bytes free on the device."""
         need = 9 * p * p + 64 * p + FIXED_BYTES
         return need, self.device.free_memory(need)
 
     def _upload(self, C: Floats) -> None:
-        """C on the device; a matrix that `inspect` has just uploaded is not sent twice."""
+        """Copy C to the device, unless `inspect` has just done so."""
         if self._C is not None and self._C_host is C:
             return
         host = np.ascontiguousarray(C, dtype=np.float64)
@@ -181,7 +181,7 @@ class GpuEngine(Engine):
         return self._facts(found)
 
     def _launch_inspection(self) -> NDArray[np.uint64]:
-        """What the kernel finds, once the stream has got there: see kernels/graph/inspect.cu."""
+        """`facts` and `nan_count` of kernels/graph/inspect.cu, uint64 (4 + p,), complete once the stream gets there."""
         dev, p = self.device, len(self._C)
         dev.scratch.reset()
         facts = dev.scratch.take(32 + 8 * p)
@@ -194,7 +194,7 @@ class GpuEngine(Engine):
         return found
 
     def _facts(self, found: NDArray[np.uint64]) -> MatrixFacts:
-        """What `_launch_inspection` has found, for the host and for the device."""
+        """Decode what `_launch_inspection` has found."""
         self._mirrored = bool(found[3] == _NOTHING_FOUND)
         nan_count = found[4:].view(np.int64)
         first = [None if v == _NOTHING_FOUND else divmod(int(v), len(nan_count)) for v in found[:3]]
@@ -214,7 +214,7 @@ class GpuEngine(Engine):
         """Take the problem; see `Engine.start`."""
         with self._session():
             self._upload(C)
-            self._C_host = None  # the caller may change its array from now on, unless `unfinished_z` is to be called
+            self._C_host = None  # the caller may change its array, unless it calls `unfinished_z` later
             self._begin(SuffStat(C, n), gaps, fixed, progress)
 
     def take(
@@ -226,15 +226,15 @@ class GpuEngine(Engine):
         fixed: Mask | None = None,
         progress: ProgressHook | None = None,
     ) -> None:
-        """Take the problem; the correlations of data are computed on the device, and stay there.
+        """Take the problem; see `Engine.take`. The correlations of data are computed on the device, and stay there.
 
-        Where level 0 is expected (`expect`), it is launched at once: C is inspected and tested side by side.
+        If level 0 is expected (`expect`), it is launched right behind the inspection of C: one wait serves both.
         """
         found = None
         with self._session():
             if data.data is None:
                 self._upload(data.C)
-                self._C_host = None  # the caller may change its array from now on
+                self._C_host = None  # the caller may change its array
                 found = self._launch_inspection()
             else:
                 self._C, self._C_host, self._mirrored = None, None, True
@@ -299,7 +299,7 @@ class GpuEngine(Engine):
         return graph.settle(of_graph, of_level, tick)
 
     def _launch_ahead(self, level: int) -> Running | None:
-        """Launch a level that will be asked for next, if it is short: Python and the device then work side by side."""
+        """Launch the level that will be asked for next if it is short: Python and the device then work side by side."""
         cutoff, outlook = self._cutoffs(level), self._started().outlook
         if cutoff is None or outlook.tests_at_most > AHEAD or not outlook.pairs:
             return None
@@ -311,7 +311,7 @@ class GpuEngine(Engine):
         self._cutoffs = cutoffs
 
     def wait(self) -> None:
-        """Wait for what is still being copied to the host; see `Engine.wait`."""
+        """Wait for the records that are still being copied to the host; see `Engine.wait`."""
         if self._graph is not None:
             with self._session():
                 self._graph.wait()
@@ -327,7 +327,7 @@ class GpuEngine(Engine):
             return self._started().edges()
 
     def unfinished_z(self) -> Callable[[], Floats] | None:
-        """What computes the smallest |z| where pairs were spared their tests, on the CPU; see `Engine.unfinished_z`."""
+        """A function that finds the smallest |z|, on the CPU, if a filter spared tests; see `Engine.unfinished_z`."""
         pending = self._graph.pending if self._graph is not None else []
         if self._data is None or not pending:
             return None
@@ -339,7 +339,7 @@ def _none_expected(level: int) -> None:
 
 
 def _smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
-    """The smallest |z| of all tests of each edge; `z`: of those that were made."""
+    """The smallest |z| of all tests of each edge, where `z` holds that of the tests that were made."""
     from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
 
     C = data.C.view()

@@ -19,20 +19,20 @@ from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_r
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.gaussian.fisher_z import CUTOFF_BAND
 
-#: Share of doubtful tests at a level from which on the next level runs in kernels made for ill-conditioned data.
+#: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
 ILL_SHARE = 0.05
 #: Counts of conditioning sets saturate here (BINOM_MAX of kernels/common/subsets.cuh).
 MOST_SETS = 2.0**62
-#: Threads per block of settle, and pairs that are worth another block; work space of finish, at most.
+#: Threads per block of settle; pairs per block from which on it gets another one; most bytes of work space of finish.
 SETTLE_BLOCK, SETTLE_PAIRS, FINISH_BYTES = 512, 1024, 64 << 20
 
-#: Neighbour lists: what goes with each ordered pair.
+#: Neighbour lists: the arrays with an entry for each ordered pair, see `Graph` in kernels/common/structures.cuh.
 _LISTS = {"column": np.int32, "source": np.int32, "best": np.uint64, "least": np.uint64, "z": np.float64}
 
-#: The kernels of the end of a level.
+#: The kernels that end a level.
 SETTLE: KernelName = ("graph/removals", "settle")
 FINISH: KernelName = ("graph/removals", "finish")
-#: Entries of C and of its transpose that differ by less differ by rounding: numpy.corrcoef leaves such differences.
+#: Differences between C and its transpose up to this one are taken for rounding: numpy.corrcoef leaves such.
 LAST_BITS = 1e-15
 
 #: Called while the host waits for a level.
@@ -46,7 +46,7 @@ def canonical_doubles(level: int) -> int:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The next level, as far as the host plans it.
+    """What the host knows about the next level when it plans it.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class Outlook:
     rows : tuple of 6 int
         Rows with tests, in each class of degrees.
     sets, tests_at_most : float
-        Conditioning sets over all rows; tests, if none of them separates an edge.
+        Conditioning sets over all rows; number of tests if none of them separates an edge.
     ill_conditioned : bool
-        Many tests of the last level were doubtful.
+        Whether many tests of the level before were doubtful (`ILL_SHARE`).
     adjacent : device array uint32 (p, ceil(p/32)) or None
-        At level 1, the graph as bits.
+        Before level 1, the graph as bits.
     mirrored : bool
-        At level 1, whether C equals its transpose to `LAST_BITS`.
+        Before level 1, whether C equals its transpose to `LAST_BITS`.
     """
 
     pairs: int
@@ -83,18 +83,22 @@ class Outlook:
 
 
 class DeviceGraph:
-    """State of one run.
+    """The graph of one run, on the device, and what changes it between the tests of two levels.
+
+    The engine calls `begin`, launches the tests of the level, then calls `settle`, which launches what follows them,
+    `collect`, which waits, and `result`. For level 0 it calls `launch_level0` and `collect_level0`.
 
     Parameters
     ----------
     dev : Device
     C : device array float64 (p, p)
+        Correlations.
     n : float
         Number of observations.
     gaps, fixed : bool (p, p) or None
         Pairs without an edge; edges that are never tested.
     bounds : tuple of 5 int
-        Upper bounds of the first five classes of degrees.
+        Largest degrees of the first five classes of rows; the sixth class has all larger rows.
     """
 
     def __init__(
@@ -107,14 +111,14 @@ class DeviceGraph:
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
-        self._lists: list[dict[str, int]] = []  # from level 0 on: those of the graph, and those of the next, by address
-        self._room: Any = None  # where they lie
+        self._lists: list[dict[str, int]] = []  # addresses of two sets of lists, once level 0 has ended
+        self._room: Any = None  # the memory in which they lie
         self._graphs: list[Graph] = []
-        self._current = 0
+        self._current = 0  # which set of lists describes the graph
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
-        self._share = 0.0  # of the running level's work that has been handed out
+        self._share = 0.0  # share of the running level's work items that blocks have taken
         self._records = RecordCopies(dev)
         tests = float(p * (p - 1))
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
@@ -128,7 +132,7 @@ class DeviceGraph:
 
     @staticmethod
     def kernels(level: int) -> list[KernelName]:
-        """Kernels that a level needs beside its tests."""
+        """Kernels that a level needs besides its tests."""
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table")]
@@ -155,7 +159,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- level 0
 
     def launch_level0(self, cutoff: float) -> Running:
-        """Launch level 0, which drops the edges whose correlation is at most `cutoff`."""
+        """Launch level 0, which removes the edges with |r| <= `cutoff`."""
         dev, p = self._dev, self.p
         level, tiles = self._level(0, cutoff), -(-p // 32)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
@@ -165,9 +169,9 @@ class DeviceGraph:
         return Running(0, cutoff, p * (p - 1), None)
 
     def collect_level0(self, tick: Tick, mirrored: bool) -> LevelResult:
-        """Wait for level 0, and list the neighbours that are left.
+        """Wait for level 0, and launch the kernel that makes the first neighbour lists.
 
-        `mirrored`: C equals its transpose to `LAST_BITS`.
+        `mirrored`: whether C equals its transpose to `LAST_BITS`.
         """
         counters = self._read_counters(tick)
         self._allocate()
@@ -176,12 +180,12 @@ class DeviceGraph:
         return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
-        """The tests of level 0: G, and the counters."""
+        """Launch the tests of level 0, which write G and the counters."""
         tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
         self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
 
     def _list_pairs(self, mirrored: bool) -> None:
-        """The neighbour lists of the first graph."""
+        """Launch the kernel that makes the neighbour lists of the first graph."""
         dev, p = self._dev, self.p
         adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
         self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=mirrored)
@@ -189,7 +193,7 @@ class DeviceGraph:
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
 
     def _allocate(self) -> None:
-        """Neighbour lists, twice: a level reads one and writes the other."""
+        """Allocate two sets of neighbour lists: a level reads one and writes the other."""
         dev, pairs = self._dev, self.outlook.pairs
         need = 2 * 32 * pairs
         free = dev.free_memory() if need > 1 << 30 else need
@@ -221,12 +225,12 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """What the tests of a level work on.
+        """Prepare a level; returns what its tests work on.
 
         Raises
         ------
         EngineError
-            If no machine can enumerate the level.
+            If the level has `MOST_SETS` conditioning sets or more, which no machine can test.
         """
         if self.outlook.sets >= MOST_SETS:
             raise EngineError(
@@ -239,9 +243,9 @@ class DeviceGraph:
         return self._graph(self._current), self._level(level, cutoff)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
-        """Launch what follows the tests of a level: the next graph, and the records of what was removed.
+        """Launch what follows the tests of a level: the next graph, and the records of its separating sets.
 
-        `tick` is for graphs whose host has to wait for the tests first.
+        `tick` is for subclasses in which the host has to wait for the tests first.
         """
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
@@ -268,7 +272,7 @@ class DeviceGraph:
         self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
 
     def collect(self, running: Running, tick: Tick) -> Counters:
-        """Wait for a level that has been launched, and go on to the next graph."""
+        """Wait for a running level, and go on to the next graph."""
         c = self._read_counters(tick)
         if c.decided:
             column = self._dev.cp.empty(running.pairs, dtype=np.int32)
@@ -278,7 +282,7 @@ class DeviceGraph:
         return c
 
     def result(self, running: Running, c: Counters) -> LevelResult:
-        """What the level did; its records may still be on their way, see `wait`."""
+        """The result of a level; its records may still be on their way, see `wait`."""
         numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
         return LevelResult(running.level, *self._records.download(running.found, c.records, running.level), *numbers)
 
@@ -287,14 +291,14 @@ class DeviceGraph:
         self._records.wait()
 
     def _read_counters(self, tick: Tick) -> Counters:
-        """What the last kernel has reported."""
+        """Wait for the counters that the last kernel reports; sets `outlook`."""
         self._dev.wait(tick)
         counters = Counters.from_buffer_copy(Counters.from_address(self._dev.answer))
         self.outlook = Outlook.after(counters)
         return counters
 
     def tests_done(self) -> int:
-        """Tests of the running level so far, as its share of work items that have been handed out."""
+        """An estimate of the tests of the running level so far, from the share of work items that blocks have taken."""
         c = Counters.from_buffer_copy(self._dev.peek(self._counters.data.ptr, self._counters.nbytes))
         done = sum(min(n, items) for n, items in zip(c.handed_out, c.items, strict=True))
         share = done / items if (items := sum(c.items)) else 0.0
@@ -303,7 +307,7 @@ class DeviceGraph:
 
     @property
     def pending(self) -> list[PendingLevel]:
-        """Levels whose tests were not all made; `edges` gives the smallest |z| of those that were."""
+        """Levels at which a filter decided pairs; `edges` gives the smallest |z| of the tests that were made."""
         out = []
         for level, cutoff, start, column in self._pending:
             pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))

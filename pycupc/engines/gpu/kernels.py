@@ -15,13 +15,13 @@ from typing import Any
 from pycupc.engines.base import EngineError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-#: In a wheel the kernels lie in the package, in a checkout beside it.
+#: In a wheel the kernels lie inside the package, in a checkout beside it.
 KERNEL_DIR = next((d for d in (_PACKAGE / "kernels", _PACKAGE.parent / "kernels") if d.is_dir()), _PACKAGE / "kernels")
 
 #: A kernel: its file below `KERNEL_DIR`, without ".cu", and its name with template arguments.
 KernelName = tuple[str, str]
 
-#: Seconds of loading kernels after which they are certainly being compiled: from CuPy's cache they take milliseconds.
+#: Kernels that take more seconds than this to load are being compiled: from CuPy's cache they take milliseconds.
 NOTICE_AFTER = 0.5
 
 logger = logging.getLogger("pycupc")
@@ -42,7 +42,7 @@ class Kernel:
         self._raw = function  # keeps the module loaded
         self._address = function.kernel.ptr
         self._driver = driver
-        self._shared_limit = 48 * 1024 - int(function.shared_size_bytes)  # what needs no permission
+        self._shared_limit = 48 * 1024 - int(function.shared_size_bytes)  # dynamic bytes that need no permission
         self._blocks: dict[tuple[int, int], int] = {}
         self._lock = threading.Lock()
 
@@ -54,7 +54,7 @@ class Kernel:
                 self._shared_limit = nbytes
 
     def blocks_per_processor(self, block: int, shared: int) -> int:
-        """Blocks of this size, at least one, that fit one multiprocessor."""
+        """Blocks, at least 1, of `block` threads and `shared` bytes of dynamic memory that fit one multiprocessor."""
         key = (block, shared)
         if key not in self._blocks:
             self.allow_shared(shared)
@@ -72,9 +72,11 @@ class Kernel:
         shared: int = 0,
         cooperative: bool = False,
     ) -> None:
-        """Launch; `args` are ctypes values and structures in the order of the kernel's parameters.
+        """Launch the kernel.
 
-        `cooperative`: the blocks wait for each other, so all of them must be resident at once.
+        `args` are ctypes values and structures in the order of the kernel's parameters; `stream` is the address of a
+        stream; `shared` is the dynamic shared memory per block in bytes. With `cooperative`, blocks may wait for each
+        other, so all of them must be resident at once.
         """
         if shared:
             self.allow_shared(shared)
@@ -89,7 +91,7 @@ class Kernel:
 
 
 class Kernels:
-    """The kernels that this process has loaded on one device. CuPy caches each, compiled, on the machine."""
+    """The kernels that this process has loaded on one device. CuPy keeps compiled kernels on disk."""
 
     def __init__(self, cp: Any) -> None:
         self._cp = cp
@@ -115,7 +117,7 @@ class Kernels:
         return [name for name in wanted if name not in self.loaded]
 
     def load(self, wanted: Iterable[KernelName], notice: str) -> None:
-        """Load kernels; `notice` is logged if that turns out to mean compiling."""
+        """Load kernels; `notice` is logged if they have to be compiled."""
         with _notice(notice):
             for file, name in self.missing(wanted):
                 self.get(file, name)

@@ -1,7 +1,7 @@
-"""The filter before the tests of a level: pairs that it decides without testing all their conditioning sets.
+"""A filter before the tests of a long level from 5 on: a search for a separating set of each ordered pair.
 
-kernels/README.md explains it. Pairs that provably no set separates, and pairs whose first separating set it finds, are
-no targets of the tests; removals, separating sets and counts are those of the tests alone.
+kernels/README.md explains it. Pairs that provably no set separates, and pairs whose first separating set the search
+finds, are no targets of the tests. Removals, separating sets and counts are the same as without the filter.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 ROWS: KernelName = ("pruning/rows", "bound_rows")
 COUNT: KernelName = ("pruning/decided", "count_open")
 LIFT: KernelName = ("pruning/decided", "lift")
-#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. Wider rows are left to the tests.
+#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows.
 CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512), (256, 8, 512))
 #: Largest degree of a row whose covariances lie in shared memory; as in kernels/pruning/pairs.cu.
 MOST_SHARED = 150
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
-#: As in kernels/common/structures.cuh and kernels/pruning/.
+#: As in kernels/common/structures.cuh and kernels/pruning/: members taken, and two stacks of nodes, in doubles.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 9, 128 * 9
-#: Threads per block of `launch_on_rows`; static shared memory of any of the filters' kernels, at most.
+#: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 
 
@@ -32,12 +32,12 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     first_level: int = 5
-    least_tests: float = 2e9  # of a level: fewer take less time than the filter
-    tests_per_pair: float = 1.5e5  # of a level, on average: likewise
-    least_sets: float = 4000.0  # of a pair
+    least_tests: float = 2e9  # tests of a level: fewer take less time than the filter
+    tests_per_pair: float = 1.5e5  # average tests per pair of a level: likewise
+    least_sets: float = 4000.0  # conditioning sets of a pair: one with fewer is left to the tests
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
-    # of a pair: nodes to decide whether a set separates it, and to find its first set, by one warp. A long level has
-    # time for more, so these grow with its tests, between two limits.
+    # Most nodes per pair: to decide whether a set separates it, and to find its first set, by one warp. A long level
+    # has time for more, so they are its tests divided by a number, between two limits.
     nodes: tuple[int, int] = (4096, 1 << 20)
     tests_per_node: float = 1e5
     questions: tuple[int, int] = (512, 16384)
@@ -53,7 +53,7 @@ def bench_doubles(width: int, level: int) -> int:
 
 
 def pairs_shared(width: int, warps: int) -> int:
-    """Dynamic shared memory of prove_pairs in bytes; same layout as the kernel."""
+    """Dynamic shared memory per block of prove_pairs, in bytes; same layout as the kernel."""
     matrix = (width + 1) ** 2 if width <= MOST_SHARED else 0
     return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
 
@@ -69,13 +69,13 @@ def all_kernels() -> list[KernelName]:
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
-    """Whether the filter may pay at a level; prove_pairs gives up early where it then does not."""
+    """Whether the filter may pay at a level; prove_pairs gives up early if it does not."""
     enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs)
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 
 def new_filter(dev: Device, p: int, pairs: int) -> Filter:
-    """The arrays of a filter, which has decided nothing."""
+    """Allocate the arrays of a filter that has decided nothing."""
     take = dev.scratch.take
     decided = take(pairs)
     dev.cp.cuda.runtime.memsetAsync(decided, 0, pairs, dev.stream.ptr)
@@ -83,7 +83,7 @@ def new_filter(dev: Device, p: int, pairs: int) -> Filter:
 
 
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
-    """Decide pairs of the level; they are no targets until `lift`."""
+    """Launch the filter; the pairs that it decides are no targets of the tests until `lift`."""
     p = graph.p
     found = new_filter(dev, p, outlook.pairs)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
@@ -108,7 +108,7 @@ def _clamped(value: float, limits: tuple[int, int]) -> int:
 
 
 def lift(dev: Device, graph: Graph, level: Level, found: Filter, pairs: int) -> None:
-    """Give decided pairs their ranks, after the tests."""
+    """Launch the kernel that gives decided pairs their ranks, after the tests."""
     dev.launch(*LIFT, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 

@@ -1,4 +1,4 @@
-"""A level that runs, the records of levels that have ended, and a level to be gone over later."""
+"""A running level, the records of levels that have ended, and levels at which the smallest |z| is found later."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from pycupc.engines.gpu.device import Device
 
 @dataclass(frozen=True)
 class PendingLevel:
-    """A level at which pairs were decided without all their tests.
+    """A level at which a filter decided pairs without all their tests.
 
+    Attributes
+    ----------
     level : int
     cutoff : float
-        Largest |r| that was independent.
+        Largest |r| that a test of the level calls independent.
     offsets : int64 (p + 1,)
     neighbours : int32 (E,)
         The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
@@ -34,11 +36,14 @@ class PendingLevel:
 class Running:
     """A level that has been launched.
 
+    Attributes
+    ----------
     level : int
     cutoff : float
+        Largest |r| that a test of the level calls independent.
     pairs : int
         Ordered pairs of the graph that it tests.
-    found : device array uint8
+    found : device array uint8, or None at level 0
         Room for its records.
     """
 
@@ -49,12 +54,12 @@ class Running:
 
 
 def record_bytes(level: int) -> int:
-    """Bytes of a record: r, x, y, S; see `Found` in kernels/graph/removals.cu."""
+    """Bytes per record: r, x, y, S; see `Found` in kernels/graph/record.cuh."""
     return 16 + 4 * level
 
 
 def no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
-    """x, y, S, r of no records."""
+    """x, y, S and r of a level without records."""
     none = np.empty(0, np.int32)
     return none, none, np.empty((0, level), np.int32), np.empty(0)
 
@@ -64,10 +69,10 @@ class RecordCopies:
 
     def __init__(self, dev: Device) -> None:
         self._dev = dev
-        self._copying: list[tuple[Any, Any]] = []  # event, device array
+        self._copying: list[tuple[Any, Any]] = []  # event at the end of the copy, device array kept until then
 
     def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
-        """x, y, S, r of the m records in a device array; complete after `wait`."""
+        """Start copying the m records in a device array; returns x, y, S and r, which are complete after `wait`."""
         self._copying = [(event, array) for event, array in self._copying if not event.done]
         if not m:
             return no_records(level)

@@ -1,4 +1,7 @@
-"""The tests of a level by the Schur walk: classes of rows by degree, suffix sizes, shared memory, the queue."""
+"""The tests of a level by the Schur walk: how rows are grouped by degree, cut into work items and launched.
+
+kernels/schur/sweep.cuh describes the walk.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
 
-#: Rows are grouped by degree; the last class (wider than all bounds) goes through tiles.
+#: Largest degrees of the first five classes of rows; the sixth class, of all wider rows, goes through tiles.
 BOUNDS = (24, 32, 64, 96, 160)
-#: Threads per block of each class: one warp where a warp alone has enough lanes to fill, more where M is large.
+#: Threads per block of each class: one warp where a prefix has few suffixes, more where M is large.
 THREADS = (32, 32, 128, 256, 512, 256)
-#: Kernels of level 1; of every level above; and of its rows, by size of the suffix and whether they are made for
-#: ill-conditioned data.
+#: The kernel of level 1; the kernels that plan levels above; schur_sets by suffix size and by whether it is made for
+#: ill-conditioned data; schur_tiles by the latter.
 LEVEL1: KernelName = ("schur/level1", "level1")
 PLAN: list[KernelName] = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
 SETS = {
@@ -27,12 +30,13 @@ SETS = {
     for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
 }
 TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (False, True)}
-#: Suffix tables reach as far as the classes that use them: 4 members up to 64 columns.
+#: Columns of the table of suffixes by suffix size: as many as the widest row of a class that uses it has neighbours.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
+#: As in kernels/schur/tiles.cu.
 TILE, SLICE = 32, 128
-#: Smallest cutoff at which the last bits of C matter for doubtful tests alone (kernels/schur/level1.cu).
+#: From this cutoff on, the last bits of C matter for close tests only (`mirrored` in kernels/schur/level1.cu).
 LEAST_CUTOFF = 1e-4
-#: Work space of the canonical formula, all warps of a class together: fewer lanes of a warp at a time on deep levels.
+#: Bytes of work space of the canonical formula for all warps of a class; on deep levels fewer lanes share it at a time.
 WORK_BYTES = 128 << 20
 
 
@@ -40,12 +44,12 @@ WORK_BYTES = 128 << 20
 class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
-    sets_per_prefix: float = 40.0
-    sets_per_item: float = 512.0
-    wide_item: float = 4096.0
-    ptile: tuple[int, int] = (16, 32)  # columns of the last but one member: level 2, levels above
-    ill_ptile: int = 8
-    ill_part: float = 1 / 8  # of the sets per item, on ill-conditioned data
+    sets_per_prefix: float = 40.0  # conditioning sets per prefix that pay for conditioning on it
+    sets_per_item: float = 512.0  # conditioning sets per work item, for blocks of one warp
+    wide_item: float = 4096.0  # likewise for larger blocks
+    ptile: tuple[int, int] = (16, 32)  # columns per tile of the last but one member: at level 2, at levels above
+    ill_ptile: int = 8  # likewise on ill-conditioned data
+    ill_part: float = 1 / 8  # factor of the sets per item on ill-conditioned data
 
 
 TUNING = Tuning()
@@ -58,7 +62,10 @@ def w_pitch(q: int) -> int:
 
 
 def suffix_size(level: int, width: int, most: int) -> int:
-    """Members of S after the prefix, 2 to `most`: enough suffixes per prefix to pay for conditioning on it, no more."""
+    """Members of S after the prefix, from 2 to `most`: no more than it takes for the suffixes to pay for their prefix.
+
+    `width` is the largest degree of the class.
+    """
     degree = max(level + 1, 0.7 * width)
     for t in range(2, most):
         if t == level or (degree / level) ** t >= TUNING.sets_per_prefix:
@@ -67,7 +74,7 @@ def suffix_size(level: int, width: int, most: int) -> int:
 
 
 def sets_shared(level: int, suffix: int, width: int) -> int:
-    """Dynamic shared memory of schur_sets in bytes; same layout as the kernel."""
+    """Dynamic shared memory per block of schur_sets, in bytes; as lay_out in kernels/schur/sets.cu."""
     q = level - suffix
     doubles = width * (2 + 1 + 1 + 1 + 1) + w_pitch(q) * (width + 1) + (width + 1) * (width | 1)
     ints = (width + 1) + 4 * width + (width + 1) + (q + 1)
@@ -75,7 +82,7 @@ def sets_shared(level: int, suffix: int, width: int) -> int:
 
 
 def tiles_shared(level: int, ptile: int) -> int:
-    """Dynamic shared memory of schur_tiles in bytes."""
+    """Dynamic shared memory per block of schur_tiles, in bytes; as lay_out in kernels/schur/tiles.cu."""
     doubles = SLICE * (2 + 1 + 1 + 1) + SLICE * (ptile + TILE + 1)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
@@ -84,25 +91,26 @@ def tiles_shared(level: int, ptile: int) -> int:
 class Choice:
     """How one class of rows runs at a level >= 2."""
 
-    index: int
+    index: int  # of the class
     kernel: KernelName
-    block: int
-    shared: int
-    ptile: int  # 0: no tiles
-    suffix: int
-    low: int
+    block: int  # threads
+    shared: int  # dynamic shared memory per block, in bytes
+    ptile: int  # columns per tile of the last but one member; 0: no tiles
+    suffix: int  # members of S after the prefix
+    low: int  # the class has the rows with low < degree <= high
     high: int
-    items_at_most: int  # per row
-    sets_per_item: float  # where there are no tiles
+    items_at_most: int  # work items per row
+    sets_per_item: float  # conditioning sets per item, where there are no tiles
 
 
 @functools.lru_cache(maxsize=1024)
 def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bool, many: bool) -> Choice:
-    """Kernel and geometry for the rows of class `index`.
+    """Choose kernel and geometry for the rows of class `index`.
 
-    `ill`: many tests will take the canonical formula, which takes a hundred times longer. They run in kernels that
-    hold its matrices in registers, which costs the other tests a sixth of their speed, and in small items: two members
-    in the suffix, so that a prefix has few sets, unless there are so `many` sets that full warps matter more.
+    With `ill`, many tests will take the canonical formula, which takes a hundred times longer. They run in kernels that
+    hold its matrices in registers, which costs the other tests up to a sixth of their speed, and in small work items.
+    The suffix then has two members, so that a prefix has few sets, unless the level has so `many` sets that full warps
+    matter more.
     """
     low = bounds[index - 1] if index else 0
     if index == len(bounds):
@@ -125,13 +133,13 @@ class SchurTests:
         self._prune = prune
 
     def _filter(self, level: int, outlook: Outlook) -> Any:
-        """The module of the filter before the tests of a level >= 2, None where it would not pay."""
+        """The module of the filter before the tests of a level >= 2, or None where no filter would pay."""
         filters = (screening, pruning) if self._prune else ()
         return next((f for f in filters if f.worthwhile(level, outlook)), None)
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """What runs at a level >= 2: one launch for each class that has rows."""
-        many = outlook.sets > 1000.0 * 64 * self._processors  # a thousand sets and more for each resident warp
+        many = outlook.sets > 1000.0 * 64 * self._processors  # more than a thousand sets per resident warp
         ill, widest = outlook.ill_conditioned, outlook.widest
         return [choose(level, i, BOUNDS, widest, ill, many) for i, rows in enumerate(outlook.rows) if rows]
 
@@ -163,7 +171,7 @@ class SchurTests:
 
 
 def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:
-    """Launch the classes of rows side by side."""
+    """Launch the classes of rows on streams of their own, so that they run side by side."""
     if len(plans) == 1:
         plans[0](stream=dev.stream.ptr)
         return
@@ -177,9 +185,9 @@ def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:
 def plan(
     dev: Device, graph: Graph, level: Level, choices: list[Choice], sets: float, open_pairs: int | None
 ) -> list[Callable[..., None]]:
-    """Fill the queues of the classes of rows; returns their launches, by stream.
+    """Launch the kernel that fills the queues of the classes; returns the launches of their tests, which take a stream.
 
-    `sets`: those of all rows at this level; `open_pairs`: address of RowClass.open.
+    `sets`: conditioning sets of all rows at this level; `open_pairs`: address of RowClass.open, or None.
     """
     planned, launches = Plan(), []
     for i, choice in enumerate(choices):
@@ -200,7 +208,7 @@ def _plan_class(
     kernel = dev.kernels.get(*choice.kernel)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
     sets_per_item = choice.sets_per_item
-    if choice.block == 32:  # small levels: fewer sets per item, so that all processors have some
+    if choice.block == 32:  # on small levels fewer sets per item, so that all multiprocessors get some
         sets_per_item = min(sets_per_item, sets / (2.0 * grid))
     phases = min(62, max(1, choice.items_at_most.bit_length()))
     queue = Queue(take(8 * phases * (p + 1)), take(8 * p), phases, p, choice.index)

@@ -1,7 +1,8 @@
-"""The filter before the tests of a level from 2 to 5: a walk over the conditioning sets of a row with bounds.
+"""A filter before the tests of a long level 3 or 4: a walk over the conditioning sets of each row, with bounds.
 
-See kernels/pruning/screen.cuh. A row's prefixes, all members of a set but two, are looked at one by one; a bound that
-all targets of the row share skips most pairs of last members, and what is not skipped is tested.
+See kernels/pruning/screen.cuh. The walk goes through the prefixes of a row, all members of a set but the last two. For
+each target and each last but one member, a bound nearly always shows that no last member separates the pair; otherwise
+every last member is tested. The kernels serve levels 2 to 5; `Tuning` says where the walk is worth its time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PLAN: KernelName = ("schur/plan", "plan_phases")
 LEVELS = range(2, 6)
 TRY: dict[int, KernelName] = {l: ("pruning/screen", f"try_screen<{l - 2}>") for l in LEVELS}
 ROWS: dict[int, KernelName] = {l: ("pruning/screen", f"screen_rows<{l - 2}>") for l in LEVELS}
-#: As in kernels/pruning/screen.cu: largest degree of a row; warps per block at most. Counter of the work items.
+#: As in kernels/pruning/screen.cu: largest degree of a row, most warps per block. Index of the counters of work items.
 MOST_SCREENED, WARPS, ITEMS = 1024, 16, 6
 
 
@@ -31,9 +32,9 @@ class Tuning:
 
     first_level: int = 3
     last_level: int = 4
-    least_tests: float = 2e10  # of a level: fewer are made in 0.1 s, and then p-values need no search
-    most_left: float = 0.4  # share of the tests that may be left
-    prefixes_per_warp: float = 2.0  # of an item
+    least_tests: float = 2e10  # tests of a level: fewer take 0.1 s, and making them all yields the largest p-values
+    most_left: float = 0.4  # largest share of the tests that the bounds may leave in the trial
+    prefixes_per_warp: float = 2.0  # prefixes per work item, for each warp of the block
 
 
 TUNING = Tuning()
@@ -50,23 +51,23 @@ def all_kernels() -> list[KernelName]:
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
-    """Whether the filter may pay at a level; a trial on the device gives up early where it then does not."""
+    """Whether the filter may pay at a level; a trial on the device gives up early if it does not."""
     in_range = TUNING.first_level <= level <= TUNING.last_level
     return in_range and outlook.tests_at_most >= TUNING.least_tests and not outlook.ill_conditioned
 
 
 def shared_of_block(width: int) -> int:
-    """Dynamic shared memory of a block besides that of its warps, in bytes; as lay_out in the kernel."""
+    """Dynamic shared memory per block besides that of its warps, in bytes; as lay_out in kernels/pruning/screen.cu."""
     return 8 * ((width + 1) // 2 + 1 + (width + 7) // 8)
 
 
 def shared_of_warp(width: int, q: int) -> int:
-    """Dynamic shared memory of each warp, in bytes; as lay_out in the kernel."""
+    """Dynamic shared memory per warp, in bytes; as lay_out in kernels/pruning/screen.cu."""
     return 8 * ((q + 5) * width + (width + 1) // 2)
 
 
 def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
-    """Decide pairs of the level; they are no targets of the tests until `pruning.lift`."""
+    """Launch the filter; the pairs that it decides are no targets of the tests until `pruning.lift`."""
     l, q, p, pairs = level.level, level.level - 2, graph.p, outlook.pairs
     width, warps = _fitting(dev.shared_block - pruning.STATIC_SHARED, min(outlook.widest, MOST_SCREENED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps

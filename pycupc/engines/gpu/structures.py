@@ -60,7 +60,7 @@ class Classes(ctypes.Structure):
 
 
 class Filter(ctypes.Structure):
-    """The filter before the tests of a level."""
+    """The filter before the tests of a level: what it decides, its work space and its limits."""
 
     _fields_ = [
         *_pointers("delta", "margin", "open", "decided", "rank", "spares", "work"),
@@ -74,7 +74,7 @@ class Filter(ctypes.Structure):
 
 
 class RowClass(ctypes.Structure):
-    """How the rows of one class are cut into work items."""
+    """How the rows of one class of degrees are cut into work items."""
 
     _fields_ = [
         *_pointers("open"),
@@ -84,7 +84,7 @@ class RowClass(ctypes.Structure):
 
 
 class Queue(ctypes.Structure):
-    """Work items of a class, in phases."""
+    """Work items of a class of rows, in phases."""
 
     _fields_ = [*_pointers("offsets", "chunk"), *((name, c_int) for name in ("phases", "p", "index"))]
 
@@ -137,7 +137,7 @@ class Room(ctypes.Structure):
 
 
 class Doubtful(ctypes.Structure):
-    """Discrete tests that the host makes."""
+    """Doubtful discrete tests, which the host makes."""
 
     _fields_ = [*_pointers("count", "pair", "rank", "x", "y", "S"), ("room", c_longlong)]
 

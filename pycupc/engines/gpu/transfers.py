@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Staging memory for copies from the host, page-locked and kept between runs; bytes that a thread copies at a time.
+#: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time.
 STAGING, CHUNK = 64 << 20, 2 << 20
 #: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
 DIRECT = 4 << 20
-#: Threads that copy, the calling one included.
+#: Threads that copy, including the calling one.
 THREADS = max(1, min(6, os.cpu_count() or 1))
-#: Larger results are not page-locked.
+#: Results of more bytes than this go to ordinary memory, not to page-locked memory.
 MOST_LOCKED = 2 << 30
 
 #: Device memory to copy to the host: address, dtype, shape.
@@ -36,7 +36,7 @@ class Transfers:
         self._staging: Any = None
 
     def upload(self, array: NDArray[Any], out: Any) -> None:
-        """Copy a C-contiguous host array to device memory through page-locked staging, several threads copying."""
+        """Copy a C-contiguous host array to a device array; several threads stage a large one in page-locked memory."""
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
         if total <= DIRECT:
             self._copy(target, source, total, 1, self._stream.ptr)
@@ -44,7 +44,7 @@ class Transfers:
         if self._staging is None:
             self._staging = self._cp.cuda.alloc_pinned_memory(STAGING)
         for start in range(0, total, STAGING):
-            self._stream.synchronize()  # staging of an earlier copy is free now
+            self._stream.synchronize()  # an earlier copy may still read the staging memory
             self._upload_staged(source + start, target + start, min(STAGING, total - start))
 
     def _upload_staged(self, source: int, target: int, total: int) -> None:
@@ -54,7 +54,7 @@ class Transfers:
             self._cp.cuda.runtime.setDevice(self._index)
             for at in range(thread * CHUNK, total, threads * CHUNK):
                 size = min(CHUNK, total - at)
-                ctypes.memmove(staging + at, source + at, size)  # without the interpreter's lock
+                ctypes.memmove(staging + at, source + at, size)  # releases the interpreter's lock
                 self._copy(target + at, staging + at, size, 1, self._stream.ptr)
 
         others = [copiers().submit(work, thread) for thread in range(1, threads)]
@@ -66,13 +66,14 @@ class Transfers:
             other.result()
 
     def duplicate(self, source: int, out: Any) -> None:
-        """Copy from an address of device memory to a device array."""
+        """Copy from an address in device memory to a device array."""
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
     def download(self, *pieces: Piece, stream: Any = None) -> list[NDArray[Any]]:
-        """Start copying device memory to the host; wait for the stream before reading.
+        """Start copying device memory to the host; wait for the stream before reading the arrays.
 
-        The arrays share one page-locked block of CuPy's pool, which takes it back when the last of them is gone.
+        The arrays share one block of memory. Up to `MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool,
+        which takes it back when the last of the arrays is gone.
         """
         through = (stream or self._stream).ptr
         sizes = [-(-math.prod(shape) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
@@ -100,7 +101,7 @@ def copiers() -> ThreadPoolExecutor:
 
 
 class Scratch:
-    """Device memory for one level, handed out by address and taken back all at once."""
+    """Device memory for the length of a level, handed out by address and taken back all at once."""
 
     def __init__(self, cp: Any) -> None:
         self._cp = cp
@@ -108,7 +109,7 @@ class Scratch:
         self._used = self._peak = 0
 
     def reset(self) -> None:
-        """Take everything back; one block then holds what the largest level needed."""
+        """Take everything back. If one block was not enough, it is replaced by one that would have been."""
         if len(self._blocks) > 1:
             self._blocks = []
             self._blocks = [self._cp.empty(self._peak + self._peak // 4, dtype=np.uint8)]

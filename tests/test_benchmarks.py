@@ -224,11 +224,26 @@ def test_parts_run_side_by_side_are_merged(tiny):
     assert menu.main(["merge", "--out", str(one), "--add", str(two)]) == 0
     both = record.read(one, "scaling")
     assert len(both["calls"]) == 2
-    assert both["rows"] == [r for r in rows if (r["p"], r["seed"]) != (30, 1)] + new
+    assert both["rows"] == [new[0] if (r["p"], r["seed"]) == (30, 1) else r for r in rows] + new[1:]
     assert menu.main(["merge", "--out", str(three), "--add", str(one), str(two)]) == 0
     assert record.read(three, "scaling") == both
     with pytest.raises(SystemExit, match="no point of these sweeps has 7 variables"):
         menu.main([*words, "--out", str(three), "--variables", "7"])
+
+
+def test_engines_of_one_graph_are_merged(tiny):
+    words = ["scaling", "--quick", "--data", str(tiny), "--generators", "standardised", "--graphs", "1"]
+    one, two = tiny / "one", tiny / "two"
+    assert menu.main([*words, "--out", str(one), "--engines", "gpu", "cupc-e"]) == 0
+    assert menu.main([*words, "--out", str(two), "--engines", "gpu-plain", "gpu"]) == 0
+    assert menu.main(["merge", "--out", str(one), "--add", str(two)]) == 0
+    row, new = record.read(one, "scaling")["rows"][0], record.read(two, "scaling")["rows"][0]
+    assert row["seconds"].keys() == {"gpu", "gpu-plain", "cupc-e"}
+    assert row["seconds"]["gpu"] == new["seconds"]["gpu"]
+    new["answers"]["gpu"] = "another"
+    record.write({**record.read(two, "scaling"), "rows": [new]}, two)
+    with pytest.raises(SystemExit, match="gpu gives the answer another, not"):
+        menu.main(["merge", "--out", str(one), "--add", str(two)])
 
 
 def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):

@@ -146,9 +146,33 @@ def merge(out: Path, folder: Path) -> None:
         if _kind(old["machine"]) != _kind(new["machine"]):
             raise SystemExit(f"merge: {path} was recorded on {_kind(new['machine'])}, not on {_kind(old['machine'])}")
         old["calls"] += [call for call in new["calls"] if call not in old["calls"]]
-        replaced = {_identity(row) for row in new["rows"]}
-        old["rows"] = [row for row in old["rows"] if _identity(row) not in replaced] + new["rows"]
+        before = {_identity(row): row for row in old["rows"]}
+        for row in new["rows"]:
+            before[_identity(row)] = _with_other_engines(row, before.get(_identity(row)))
+        old["rows"] = list(before.values())
         write(old, out)
+
+
+def _with_other_engines(row: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+    """A row of the experiment "scaling" keeps the engines of the old row that did not run again; others are replaced.
+
+    Raises
+    ------
+    SystemExit
+        If an engine gives another answer to the same problem than before: one of the two is wrong.
+    """
+    if old is None or "stopped_at" not in row:
+        return row
+    for engine, answer in row["answers"].items():
+        if (others := {*old["answers"].values()} - {answer}) and old["largest_r"] == row["largest_r"]:
+            where = {key: row[key] for key in ("kind", "p", "density", "n", "seed")}
+            raise SystemExit(f"merge: on {where} {engine} gives the answer {answer}, not {others.pop()} as before")
+    kept = {key: {e: v for e, v in old[key].items() if e not in row["seconds"]} for key in _PER_ENGINE}
+    return {**old, **row, **{key: {**kept[key], **row[key]} for key in _PER_ENGINE}}
+
+
+#: The fields of a row of the experiment "scaling" that have an entry per engine.
+_PER_ENGINE = ("seconds", "stopped_at", "careful", "answers")
 
 
 def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -157,8 +181,9 @@ def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:
-    """The facts that must agree for times to be comparable."""
-    return facts["cpu"], facts["cores"], facts.get("gpu", {}).get("name")
+    """The facts that must agree for times to be comparable. With a GPU, other cores of the host wait."""
+    gpu = facts.get("gpu", {}).get("name")
+    return facts["cpu"], None if gpu else facts["cores"], gpu
 
 
 def write(result: dict[str, Any], out: Path) -> Path:

@@ -32,7 +32,9 @@ class TooSlow(Exception):
 
 
 def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
-    """An engine by name; EngineError if it cannot run on this machine."""
+    """An engine by name, "gpu-plain" being "gpu" without pruning; EngineError if it cannot run on this machine."""
+    if name == "gpu-plain":
+        name, options = "gpu", {"pruning": False, **options}
     return choose_engine(name, 10**6, numCores=threads, options=options or None)[0]
 
 

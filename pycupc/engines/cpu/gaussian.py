@@ -5,7 +5,7 @@ A second family of tests is a sibling with the same methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import pairwise
 from math import comb
 
@@ -19,7 +19,7 @@ from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.check import contradicted
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, split
+from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide, load
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
@@ -84,19 +84,32 @@ class GaussianTests:
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 pruned, targets = split(graph, targets, rows)
-                bound = np.full(len(graph.neighbours), certain.high)
-                side = PrunedSide(self._C, graph, pruned, level, way, certain, findings, bound)
-                yield side.tasks(), subsets.level_tests(graph.degrees(), pruned.per_row, level)
-                side.give_up_left()
-                self._pruned_sides.append((side, pruned))
-                if self._pruning.mode == "checked":
-                    yield from self._check(graph, side, level, certain, findings)
-                targets = graph.with_targets(targets, side.left)
+                left = yield from self._pruned(graph, pruned, level, way, certain, findings)
+                targets = graph.with_targets(targets, left)
         if level > 1:
             tasks = self._walks(graph, targets, level, certain, findings)
         else:
             tasks = self._level1_tasks(graph, targets, certain, findings)
         yield tasks, subsets.level_tests(graph.degrees(), targets.per_row, level)
+
+    def _pruned(
+        self, graph: Graph, pruned: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings
+    ) -> Generator[tuple[Iterator[Task], int], None, Mask]:
+        """Rounds that prune targets one way: a trial, and the others if that pays. Returns what is left to the walk."""
+        bound, left = np.full(len(graph.neighbours), cutoff.high), pruned.chosen.copy()
+        trial = self._pruning.on_trial(graph, pruned, level, way)
+        for chosen in filter(np.any, (trial, pruned.chosen & ~trial)):
+            targets = graph.targets_at(chosen)
+            side = PrunedSide(self._C, graph, targets, level, way, cutoff, findings, bound)
+            yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
+            side.give_up_left()
+            self._pruned_sides.append((side, targets))
+            if self._pruning.mode == "checked":
+                yield from self._check(graph, side, level, cutoff, findings)
+            left &= ~chosen | side.left
+            if not side.pays():
+                break
+        return left
 
     def _check(
         self, graph: Graph, side: PrunedSide, level: int, cutoff: Cutoff, findings: Findings
@@ -105,7 +118,7 @@ class GaussianTests:
         few, many = side.sample(graph.rows())
         chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()
         chosen[few] = True
-        sample = Targets(chosen, np.bincount(graph.rows()[few], minlength=len(graph.offsets) - 1), more=False)
+        sample = graph.targets_at(chosen)
         tests = subsets.level_tests(graph.degrees(), sample.per_row, level)
         yield self._walks(graph, sample, level, cutoff, again), tests
         wrong = few[again.rank[few] != findings.rank[few]].tolist()

@@ -158,6 +158,10 @@ class Graph:
         more = _choose_targets(self._lists, findings.rank, level, side_b, chosen, per_row)
         return Targets(chosen, per_row, more)
 
+    def targets_at(self, chosen: Mask) -> Targets:
+        """The entries `chosen` as targets; whether there are more candidates is not looked at."""
+        return Targets(chosen, np.bincount(self.rows()[chosen], minlength=len(self.offsets) - 1), more=False)
+
     def with_targets(self, targets: Targets, others: Mask) -> Targets:
         """Targets and the entries `others` as well."""
         more = np.bincount(self.rows()[others], minlength=len(self.offsets) - 1)

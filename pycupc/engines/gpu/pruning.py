@@ -34,6 +34,8 @@ class Tuning:
     first_level: int = 5
     least_tests: float = 2e9  # tests of a level: fewer take less time than the filter
     tests_per_pair: float = 1.5e5  # average tests per pair of a level: likewise
+    # At each level above this one, both numbers are multiplied by the factor once more, since tests take longer there.
+    falling: tuple[int, float] = (10, 0.75)
     least_sets: float = 4000.0  # conditioning sets of a pair: one with fewer is left to the tests
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
     # Most nodes per pair: to decide whether a set separates it, and to find its first set, by one warp. A long level
@@ -70,7 +72,9 @@ def all_kernels() -> list[KernelName]:
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
     """Whether the filter may pay at a level; prove_pairs gives up early if it does not."""
-    enough = outlook.tests_at_most >= max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs)
+    above, factor = TUNING.falling
+    least = max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs) * factor ** max(level - above, 0)
+    enough = outlook.tests_at_most >= least
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 

@@ -50,7 +50,7 @@ def sharing(result: dict[str, Any], folder: Path) -> str:
 def scaling(result: dict[str, Any], folder: Path) -> str:
     """Box plots over the random graphs: three sweeps, two generators."""
     sweeps = [("p", "p", "variables"), ("n", "n", "samples"), ("d", "density", "density of the DAG")]
-    engines = list(dict.fromkeys(e for r in result["rows"] for e in r["seconds"]))
+    engines = names.engines_in(result["rows"])
     few = len({r["seed"] for r in result["rows"]}) < 3  # a box would be a line
     fig, axes = figure(2, 3, figsize=(10, 6.2), squeeze=False)
     for ax_row, kind in zip(axes, GENERATORS, strict=True):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 LABELS = {
     "cpu": "pycupc cpu",
     "cpu, quirks": "pycupc cpu, quirks",
     "reference": "pycupc reference",
     "gpu": "pycupc gpu",
+    "gpu-plain": "pycupc gpu, no pruning",
     "cupc-e": "pycupc cupc-e",
     "cupc-s": "pycupc cupc-s",
     "stable": "pcalg stable",
@@ -32,6 +36,12 @@ IN_SECONDS = (
     "causal-learn",
     "pgmpy",
 )
+
+
+def engines_in(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """The engines of the experiment "scaling", in the order of `LABELS`."""
+    found = {e for r in rows for e in r["seconds"]}
+    return [e for e in LABELS if e in found]
 
 
 def label(who: str) -> str:

@@ -37,7 +37,7 @@ def scaling(raw: dict[str, Any], folder: Path) -> str:
     result = raw.get("scaling")
     if result is None:
         return ""
-    engines = list(dict.fromkeys(e for r in result["rows"] for e in r["seconds"]))
+    engines = names.engines_in(result["rows"])
     parts = ["## 7. Scaling with p, n and density\n", prose.SCALING, "", caption(result, True), ""]
     parts += [_points(result, engines).write(folder, "scaling"), ""]
     if exponents := _exponents(result, engines):

@@ -15,7 +15,7 @@ import numpy as np
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.certainty import Cutoff
-from pycupc.engines.cpu.graph import Graph, Indices, Targets
+from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
 from pycupc.gaussian import fisher_z
@@ -112,7 +112,7 @@ class SmallestZ:
         chosen[entry] = True
         bound = np.zeros(len(graph.neighbours))
         bound[entry] = np.maximum(np.tanh(z[at] / np.sqrt(self.n - level - 3)) ** 2, tests.cutoff.high)
-        targets = Targets(chosen, np.bincount(x[at], minlength=len(graph.offsets) - 1), more=False)
+        targets = graph.targets_at(chosen)
         findings = graph.no_findings()
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)

@@ -137,6 +137,8 @@ class Frame(NamedTuple):
         Candidates that stay.
     bound, smallest, margin : float64 (1,)
         Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
+    spent : float64 (2,)
+        Nanoseconds that the searches about the pair have taken, computed from what they did; and about all pairs.
     sets_per_pair : float64 (1,)
         `SETS_PER_PAIR`.
     nodes, elimination : int64 (level + 2,), `canonical_space` of the level
@@ -163,6 +165,7 @@ class Frame(NamedTuple):
     bound: Floats
     smallest: Floats
     margin: Floats
+    spent: Floats
     sets_per_pair: Floats
     nodes: Indices
     elimination: Floats
@@ -212,6 +215,7 @@ def pair_work(level: int, d: int) -> tuple[Row, Base, Nodes, Leaf, Frame]:
         bound=floats(1),
         smallest=floats(1),
         margin=floats(1),
+        spent=floats(2),
         sets_per_pair=np.full(1, SETS_PER_PAIR),
         nodes=integers(level + 2),
         elimination=canonical_space(level),

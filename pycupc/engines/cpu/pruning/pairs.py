@@ -199,6 +199,9 @@ def open_row(side, x, w):
 def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: PLR0913
     """Decide pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
 
+    `allowance` is how many nanoseconds, in f.spent, the searches about a pair may take: the time that their steps take
+    on the machine on which they were measured, so that what is decided is the same on every machine.
+
     The first question about a pair is whether any set separates it. If one does, the members of the first such set
     follow one by one: the smallest candidate that some separating set has after the members known so far.
     """
@@ -210,7 +213,7 @@ def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, s
             o += 1
             if o == targets.shape[0]:
                 break
-            f.bound[0], f.smallest[0] = side.bound[start + targets[o]], math.inf
+            f.bound[0], f.smallest[0], f.spent[0] = side.bound[start + targets[o]], math.inf, 0.0
             f.nodes[level], f.nodes[level + 1] = x, side.neighbours[start + targets[o]]
             q = d - 1
             _open_pair(w, base, targets[o], d)
@@ -229,6 +232,7 @@ def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, s
                 base.known[u] = leaf.set[u]
         if found == UNDECIDED or (first < 0 and (found == NONE or t == level - 1)):
             outcomes.found[o], outcomes.smallest[o] = found, f.smallest[0]
+            f.spent[1] += f.spent[0]
             if found == SEPARATED:
                 _write_without(base.known, targets[o], outcomes.members[o])
             t, first = 0, -1

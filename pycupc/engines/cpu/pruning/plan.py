@@ -36,6 +36,8 @@ MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 LEAST_EIGENVALUE = 1e-4
 #: What the walk takes per set of all but the last member, and per test.
 PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
+#: Searches of a level are tried on one in so many groups of so many ordered pairs.
+TRIAL, TRIAL_PAIRS = 24, 4
 #: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
 
@@ -59,6 +61,13 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
     kinds, row = np.unique(degrees, return_inverse=True)
     prefixes, sets = (np.array([subsets.about(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
     seconds: Floats = PREFIX_SECONDS * prefixes[row] + TEST_SECONDS * sets[row] * targets
+    return seconds
+
+
+def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
+    """About what the walk takes per target of such rows; of their neighbours, half are targets of one side."""
+    per_side = np.maximum(degrees // 2, 1)
+    seconds: Floats = walk_seconds(degrees, per_side, level) / per_side
     return seconds
 
 
@@ -99,6 +108,15 @@ class Pruning:
                 return np.zeros_like(rows)
         _loaded.add(way)
         return self.sound(graph, rows) if way == "rows" else rows
+
+    def on_trial(self, graph: Graph, pruned: Targets, level: int, way: Way) -> Mask:
+        """The targets that are searched before the others, to see whether that pays, bool (E,); all if it must."""
+        if way == "rows" or not self._by_cost:
+            return pruned.chosen
+        chosen = np.flatnonzero(pruned.chosen)
+        trial = np.zeros_like(pruned.chosen)
+        trial[chosen[np.arange(len(chosen)) // TRIAL_PAIRS % TRIAL == 0]] = True
+        return trial | pruned.chosen & np.repeat(subsets.are_too_many(graph.degrees(), level), graph.degrees())
 
     def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
         """Raise EngineError if a row can neither be tried set by set nor be pruned."""

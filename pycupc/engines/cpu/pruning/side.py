@@ -18,19 +18,20 @@ from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Targets
 from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
 from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
-from pycupc.engines.cpu.pruning.plan import Way, walk_seconds
+from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
 from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, RowSide, row_work
 from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
-#: The arithmetic of one second. What a search may spend: this share of the time of the tests that it replaces (with
-#: less, dense graphs take longer, with more, graphs with hubs, whose searches rarely succeed), or so many seconds where
-#: the tests are too many to be made.
-SPEED, SHARE, PATIENCE = 1e10, 0.2, 60.0
+#: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
+#: as the tests.
+PATIENCE = 60.0
+#: Searches pay if they take less than this share of the time of the tests that they replace.
+WORTHWHILE = 0.5
 #: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
-ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.01
+ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
 #: A check takes about so many pairs; in rows of up to so many conditioning sets it makes all tests.
 CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
@@ -86,6 +87,11 @@ class PrunedSide:
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.unsure = np.zeros_like(self.left)
         self.made = self.bounds = 0
+        self._spent = self._replaced = 0  # nanoseconds: of the searches, of the tests that they replace
+
+    def pays(self) -> bool:
+        """Whether the searches took clearly less time than the tests that they replace."""
+        return self._spent < WORTHWHILE * self._replaced
 
     def sample(self, row: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
@@ -152,15 +158,15 @@ class PrunedSide:
                 yield self._pair_task(x, part)
 
     def _pair_task(self, x: int, positions: NDArray[np.int64]) -> Task:
-        sets, targets = comb(int(self._degree[x]) - 1, self._level), self._targets.per_row[x : x + 1]
-        walk = float(walk_seconds(self._degree[x : x + 1], targets, self._level)[0] / targets[0])
-        allowance = SPEED * self._patience(x, walk)
+        sets = comb(int(self._degree[x]) - 1, self._level)
+        walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
+        allowance = 1e9 * self._patience(x, walk)
         entries = self._side.offsets[x] + positions
 
         def decide(state: State) -> int:
             work = self._take_space()
             row, base, nodes, leaf, frame = work
-            frame.counts[:] = 0
+            frame.counts[:], frame.spent[:] = 0, 0.0
             frame.minimum[:] = self._side.minimum
             n = len(positions)
             outcomes = PairOutcomes(np.full(n, UNDECIDED), np.empty((n, self._level), np.int64), np.full(n, np.inf))
@@ -172,7 +178,13 @@ class PrunedSide:
                 self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and undecided.any() and not state[STOP]:
                 raise self._undecided(x, int(entries[undecided.argmax()]))
-            self._merge(entries, self._ranks(x, entries, outcomes), outcomes.smallest, frame.counts)
+            rank = self._ranks(x, entries, outcomes)
+            replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / sets
+            self._merge(entries, rank, outcomes.smallest, frame.counts)
+            if not self._too_many[x]:
+                with self._lock:
+                    self._spent += int(frame.spent[1])
+                    self._replaced += int(1e9 * walk * replaced)
             self._spaces.append(work)
             return sets * int((~undecided).sum())
 
@@ -182,7 +194,7 @@ class PrunedSide:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
         if self._side.minimum:
             return np.inf if walk < ENDLESS else PATIENCE_FOR_MINIMUM
-        return PATIENCE if self._too_many[x] else SHARE * walk
+        return PATIENCE if self._too_many[x] else walk
 
     def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
         """Ranks of the sets found, -1 or `LEFT`; what is `FAR` is added to the findings."""

@@ -170,7 +170,7 @@ struct Room {
     i64 wide_cells;
     int cells;           // counts in the block's shared memory
     int mask_words;      // 32-bit words of masks in the block's shared memory
-    int configurations;  // sets with more are counted by atomics; at most 16 for every 256 words of masks
+    int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
 };
 
 // Discrete tests whose outcome rounding could change; contingency_pairs, contingency_sets. The host makes them as the

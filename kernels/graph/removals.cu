@@ -123,7 +123,7 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
 // counts per row, their sums, then the next graph and the records.
 //   Work    step 1: a thread per pair; steps 2 and 4: a warp per row; step 3: block 0
 //   Launch  cooperative, any grid that is resident at once, block 512
-//   Reads   g (all of it)
+//   Reads   g (all but C)
 //   Writes  g.G, next (all lists), rows, records.start, ->rank, Found::x, ::y, lv.counters->tests, ->more, and what
 //           scan_of_rows writes
 //   pairs   E of the graph that the level tested

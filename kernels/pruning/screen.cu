@@ -103,7 +103,7 @@ DEVICE void add_up(Counters& total, const Tally& tally, const bool trial) {
 // Estimates the share of the tests that the bounds would leave, from evenly spaced prefixes of every SAMPLE-th row.
 //   Work    one row at a time per block, one prefix per warp
 //   Launch  any grid, block at most 512; dynamic shared memory as for lay_out
-//   Reads   g (all but z and least), lv.binom, f.margin, f.decided
+//   Reads   g.C, g.G, g.start, g.column, g.best, lv.binom, f.margin, f.decided
 //   Writes  lv.counters->turns (tests left [0], all tests [1]), ->bounds
 //   f.work  [width + 1, width + 1] per block: R
 //   width   largest degree
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level 
 // Walks over every prefix of the rows that can be screened; Q, width and f.work as in try_screen.
 //   Work    item = consecutive prefixes of a row, see Queue; one warp per prefix
 //   Launch  persistent grid; block and dynamic shared memory as try_screen
-//   Reads   g (all but z and least), lv.binom, f.margin, f.decided, queue, lv.counters->turns
+//   Reads   g.C, g.G, g.start, g.column, g.best, lv.binom, f.margin, f.decided, queue, lv.counters->turns
 //   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_TESTS), lv.counters->bounds, ->spared, ->handed_out
 template <int Q>
 __global__ void __launch_bounds__(512, 1)

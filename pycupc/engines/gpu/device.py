@@ -139,7 +139,7 @@ class Device:
 
 
 class Session:
-    """Makes a device and its stream current. An error calls `release`; CUDA's errors become an `EngineError`."""
+    """Makes a device and its stream current. Any error but Ctrl-C calls `release`; CUDA's become an `EngineError`."""
 
     def __init__(self, dev: Device, release: Callable[[], None]) -> None:
         self._dev = dev

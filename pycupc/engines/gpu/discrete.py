@@ -57,7 +57,7 @@ class Tuning:
     cells, mask_words : int
         Counts, and 32-bit words of masks, in the shared memory of a block.
     configurations : int
-        Sets with more configurations are counted by atomics; at most 16 for every 256 words of masks.
+        Configurations of x and S up to which bit planes are used; at most 16 for every 256 words of masks.
     first_sets : int
         Least number of sets per row in the first launch of a side.
     growth : int
@@ -210,7 +210,7 @@ class ContingencyTests:
         dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
 
     def doubtful(self, dev: Device, tick: Tick | None) -> int:
-        """Wait for the tests that were launched; returns how many of them are doubtful."""
+        """Wait for the tests that were launched, if any; returns how many of them are doubtful."""
         if self._list is None:
             return 0
         (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))

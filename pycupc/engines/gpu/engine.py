@@ -114,7 +114,7 @@ class GpuEngine(Engine):
     def close(self) -> None:
         """Release the device memory of the run."""
         if self._graph is not None:
-            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # the user has heard of it
+            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
                 self._graph.wait()
         self._C = self._C_host = self._graph = self._data = self._ahead = None
         self._cutoffs, self._tests = _none_expected, self._gaussian

@@ -316,7 +316,7 @@ class DeviceGraph:
             out.append(PendingLevel(level, cutoff, offsets, neighbours))
         return out
 
-    # ---------------------------------------------------------------- the graph now
+    # ---------------------------------------------------------------- the present graph
 
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each variable, int64 (p,)."""

@@ -1,13 +1,13 @@
 // screen.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
 //   skips most of them; see screen.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
 //   at levels 3 and 4.
-//   sound_rows, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a few prefixes
-//   of every SAMPLE-th row; where too many tests would be left, the kernels after it do nothing.
+//   sound_rows, plan_phases, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a
+//   few prefixes of every SAMPLE-th row; if too many tests would be left, the kernels after it do nothing.
 #include "pruning/definite.cuh"
 #include "pruning/screen.cuh"
 #include "schur/work_queue.cuh"
 
-// Whether try_screen has found too many tests that the bounds leave.
+// Whether try_screen has found that the bounds leave too many tests.
 DEVICE bool gave_up(const Counters& total, const Filter& f) {
     return (double)total.turns[0] > f.most_left * (double)total.turns[1];
 }

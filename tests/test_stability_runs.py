@@ -412,6 +412,19 @@ def test_parts_of_killed_runs_are_removed(data, kept):
     assert new.exists()
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_nothing_is_left_of_a_checkpoint_that_could_not_be_begun(data, expected, tmp_path, monkeypatch, error):
+    def fails(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails)
+        with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else ValueError):
+            pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL)
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL) == expected
+
+
 # -- saved results ----------------------------------------------------------------------------------------------------
 
 

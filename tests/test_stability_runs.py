@@ -23,7 +23,7 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
-from pycupc.stability.run import _checked_study, _Plan
+from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent
@@ -98,7 +98,7 @@ def test_threads(data, expected):
 
 def test_side_by_side_in_this_process(data):
     """Two resamples at a time, as an engine with a device may want them."""
-    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study = checked_study(data, Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     one_by_one = {o.index: o for o in processes.outcomes_here(study, range(8))}
     both = {o.index: o for o in processes.outcomes_here(study, range(8), at_once=2)}
     assert both.keys() == one_by_one.keys()
@@ -506,7 +506,7 @@ def test_resamples_side_by_side_stop_early(data, monkeypatch):
             stopped.append(i)
             raise
 
-    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study = checked_study(data, Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     monkeypatch.setattr(Study, "outcome", endless)
     outcomes = processes.outcomes_here(study, range(8), at_once=2)
     assert next(outcomes) == "outcome 0"

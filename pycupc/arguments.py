@@ -6,8 +6,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,15 +15,13 @@ from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
 from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
-from pycupc.engines.base import Engine, Floats, Mask, ProgressHook
+from pycupc.engines.base import Engine, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.kinds import Custom, Kind, kind_of
 from pycupc.progress import LevelBar
-
-if TYPE_CHECKING:
-    from pycupc.discrete.contingency import Data
 
 Method = Literal["stable", "stable.fast"]
 
@@ -105,23 +102,12 @@ class EngineChoice:
 
 
 @dataclass(frozen=True)
-class CustomTest:
-    """A user's own conditional-independence test, and the `suffStat` that is passed to it."""
-
-    indep_test: IndepTest
-    suff_stat: Any
-
-
-@dataclass(frozen=True)
 class Problem:
-    """The checked arguments of one run. One of `suff_stat` (the Gaussian test), `discrete` and `custom` is not None.
-
-    On the reference engine the G^2 test is in `custom` as well.
-    """
+    """The checked arguments of one run."""
 
     labels: tuple[str, ...]
-    suff_stat: SuffStat | None
-    custom: CustomTest | None
+    n: float | None
+    test: Kind
     options: Options
     gaps: Mask | None
     fixed: Mask | None
@@ -129,28 +115,6 @@ class Problem:
     engine_note: str
     call: str
     progress: ProgressHook | None
-    discrete: DiscreteTest | None = None
-
-    @property
-    def C(self) -> Floats:
-        """Correlations, float64 (p, p); for a custom test, which needs none, NaN in an array that takes no memory."""
-        p = len(self.labels)
-        return self.suff_stat.C if self.suff_stat is not None else np.broadcast_to(np.nan, (p, p))
-
-    @cached_property
-    def discrete_data(self) -> Data:
-        """The discrete data in the form that the engines take."""
-        from pycupc.discrete.contingency import prepare  # loads Numba
-
-        assert self.discrete is not None
-        quirks = self.discrete.quirks and not self.discrete.binary
-        return prepare(self.discrete.suff_stat, self.options.alpha, quirks=quirks)
-
-    @property
-    def n(self) -> float:
-        """Number of observations; 0 with a custom test."""
-        data = self.suff_stat or (None if self.discrete is None else self.discrete.suff_stat)
-        return 0 if data is None else data.n
 
 
 def check_arguments(
@@ -174,29 +138,32 @@ def check_arguments(
     if test is not None and not callable(test):
         raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
     discrete = _discrete_test(variables)
-    if discrete is not None and engine == "reference":
-        custom: CustomTest | None = CustomTest(discrete.p_value, None)
+    suff_stat: SuffStat | DiscreteSuffStat | None = None
+    if discrete is None and test is not None and test is not gaussCItest:
+        kind: Kind = Custom(test, variables.suffStat, options.alpha)
+        if engine not in ("auto", "reference"):
+            raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
     else:
-        custom = None if test is None or test is gaussCItest or discrete else CustomTest(test, variables.suffStat)
-    if custom is not None and engine not in ("auto", "reference"):
-        raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
-    if custom is not None and choice.options:
+        correlations = progress.correlations if isinstance(progress, LevelBar) else None
+        data = discrete or as_suff_stat(variables.suffStat, correlations)
+        kind = kind_of(data, options.alpha, literal=engine == "reference")
+        suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
+    if isinstance(kind, Custom) and choice.options:
         names = ", ".join(choice.options)
         raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
-    correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    suff_stat = as_suff_stat(variables.suffStat, correlations) if custom is None and discrete is None else None
-    labels = _checked_labels(variables, suff_stat or (None if discrete is None else discrete.suff_stat))
+    labels = _checked_labels(variables, suff_stat)
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
-    if custom is None:
+    if isinstance(kind, Custom):
+        chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
+        note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
+    else:
         chosen, note = make_engine(
             engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
         )
-    else:
-        chosen = ReferenceEngine(custom.indep_test, custom.suff_stat, float(options.alpha), bool(options.NAdelete))
-        note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
     call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
-    return Problem(labels, suff_stat, custom, options, gaps, fixed, chosen, note, call, progress, discrete)
+    n = None if suff_stat is None else suff_stat.n
+    return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
 
 
 def _discrete_test(variables: Variables) -> DiscreteTest | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pycupc.discrete.g_square import DiscreteTest
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
-from pycupc.gaussian import fisher_z
+from pycupc.kinds import kind_of
 
 if TYPE_CHECKING:
     from pycupc.discrete import DiscreteSuffStat
@@ -149,13 +149,13 @@ def run_stages(
     EngineError
         If the engine cannot run, for example for lack of memory.
     """
-    discrete = isinstance(data, DiscreteTest)
     suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
+    test = kind_of(data, alpha, literal=isinstance(engine, ReferenceEngine))
     labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
     needed, free = engine.memory(p)
     held, removed = _bytes_of(data), 0
     try:
-        _start(data, alpha, engine, {"gaps": gaps, "fixed": fixed, "progress": progress})
+        test.start(engine, labels, gaps=gaps, fixed=fixed, progress=progress)
         degrees = targets = engine.degrees()
         if fixed is not None:
             untested = fixed & ~np.eye(p, dtype=np.bool_)
@@ -166,7 +166,7 @@ def run_stages(
                 break
             engine.compile(level)
             start = time.perf_counter()
-            result = engine.run_level(level, math.nan if discrete else fisher_z.cutoff(alpha, n, level))
+            result = engine.run_level(level, test.cutoff(level))
             seconds = time.perf_counter() - start
             degrees = targets = engine.degrees()
             if fixed is not None:
@@ -177,21 +177,8 @@ def run_stages(
             stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, m_max, (held, removed)))
     finally:
         engine.close()
-    kind = "discrete" if discrete else "gaussian"
+    kind = "gaussian" if data is suff_stat else "discrete"
     return Estimate(p, n, alpha, engine.name, kind, needed, free, tuple(stages))
-
-
-def _start(data: SuffStat | DiscreteTest, alpha: float, engine: Engine, how: dict[str, Any]) -> None:
-    """Give the engine its problem; `how` are the keyword arguments of `Engine.start`."""
-    if not isinstance(data, DiscreteTest):
-        engine.take(data, labels_of(data), **how)
-    elif isinstance(engine, ReferenceEngine):
-        p = data.suff_stat.p
-        engine.start(np.broadcast_to(np.nan, (p, p)), data.suff_stat.n, **how)
-    else:
-        from pycupc.discrete.contingency import prepare  # loads Numba
-
-        engine.start_discrete(prepare(data.suff_stat, alpha, quirks=data.quirks and not data.binary), **how)
 
 
 def _bytes_of(data: SuffStat | DiscreteTest) -> int:

@@ -14,7 +14,6 @@ from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, 
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
-from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
 from pycupc.progress import progress_hook
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log
@@ -117,16 +116,9 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
 
 def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
-    test: TripleTest
-    if problem.custom is not None:
-        test = CallableTest(problem.custom.indep_test, problem.custom.suff_stat, problem.options.alpha)
-    elif problem.discrete is not None:
-        from pycupc.discrete.contingency import SingleTests  # loads Numba
-
-        test = CallableTest(SingleTests(problem.discrete_data).p_value, None, problem.options.alpha)
-    else:
-        test = GaussianTest(problem.C, problem.n, problem.options.alpha, problem.options.numCores)
-    check = check_triples(fit.sparse_graph, fit.sepset, test, maj_rule=maj_rule)
+    check = check_triples(
+        fit.sparse_graph, fit.sepset, problem.test.triple_test(problem.options.numCores), maj_rule=maj_rule
+    )
     changed = fit.sepset.changed(check.cells)
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided

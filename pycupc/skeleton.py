@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -14,12 +14,11 @@ import numpy as np
 
 from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
-from pycupc.engines.reference import IndepTest, ReferenceEngine
-from pycupc.gaussian import fisher_z
+from pycupc.engines.reference import IndepTest
+from pycupc.kinds import Gaussian
 from pycupc.log import lines_to, logger
 from pycupc.progress import progress_hook
-from pycupc.results.discrete_evidence import DiscretePValues
-from pycupc.results.evidence import GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
+from pycupc.results.evidence import LevelSummary, Removals
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
@@ -156,7 +155,8 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
         )
         engine.expect(partial(_cutoff, problem))
-        _start(problem)
+        masks = {"gaps": problem.gaps, "fixed": problem.fixed}
+        problem.test.start(engine, problem.labels, **masks, progress=problem.progress)
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
@@ -189,16 +189,6 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         engine.close()
 
 
-def _start(problem: Problem) -> None:
-    masks = {"gaps": problem.gaps, "fixed": problem.fixed}
-    if problem.suff_stat is not None:
-        problem.engine.take(problem.suff_stat, problem.labels, **masks, progress=problem.progress)
-    elif problem.custom is not None:
-        problem.engine.start(problem.C, problem.n, **masks, progress=problem.progress)
-    else:
-        problem.engine.start_discrete(problem.discrete_data, **masks, progress=problem.progress)
-
-
 def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
     """Run a level; returns its result, and the seconds that the tests took, without those for compiling."""
     problem.engine.compile(level)
@@ -210,10 +200,8 @@ def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
 
 
 def _cutoff(problem: Problem, level: int) -> float | None:
-    """Largest |r| that is independent at a level, NaN with a custom test; None beyond m_max."""
-    if level > problem.options.m_max:
-        return None
-    return math.nan if problem.suff_stat is None else fisher_z.cutoff(problem.options.alpha, problem.n, level)
+    """What the test compares |r| with at a level; None beyond m_max."""
+    return None if level > problem.options.m_max else problem.test.cutoff(level)
 
 
 def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
@@ -222,29 +210,26 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     x, y, z = problem.engine.edges() if results else _no_edges()
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
-    gaussian = problem.suff_stat is not None
-    removals = Removals([(r.x, r.y, r.level, r.r if gaussian else np.full(len(r.x), np.nan)) for r in later])
+    found = Removals([(r.x, r.y, r.level, r.r) for r in later])
+    gaussian = isinstance(problem.test, Gaussian)
+    removals = found if gaussian else Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
+    note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
         sepset=sepset,
-        p_values=_p_values(problem, graph, z, later, removals, sepset),
+        p_values=problem.test.p_values(problem.engine, graph, z, found, sepset),
         n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
         max_ord=len(summaries) - 1,
         call=problem.call,
-        n=problem.n or None,
+        n=problem.n,
         alpha=problem.options.alpha,
         engine=problem.engine_note,
         levels=tuple(summaries),
         removals=removals,
-        notes=_notes(problem, [s.n_tests for s in summaries]),
+        notes={"quirks": note} if note else {},
     )
-
-
-def _notes(problem: Problem, n_edgetests: list[int]) -> dict[str, Any]:
-    note = "" if problem.discrete is None else problem.discrete.note(n_edgetests)
-    return {"quirks": note} if note else {}
 
 
 def _no_edges() -> tuple[Any, Any, Any]:
@@ -253,33 +238,6 @@ def _no_edges() -> tuple[Any, Any, Any]:
 
 def _gap_keys(problem: Problem) -> Any:
     return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
-
-
-def _p_values(
-    problem: Problem, graph: SparseGraph, z: Any, later: list[LevelResult], removals: Removals, sepset: SepSets
-) -> PValues:
-    if problem.custom is not None:
-        assert isinstance(problem.engine, ReferenceEngine)  # the only one that runs a custom test
-        return RecordedPValues(problem.engine.largest_p_values())
-    if problem.discrete is not None:
-        from pycupc.discrete.contingency import SingleTests  # loads Numba
-
-        p_of_removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
-        return DiscretePValues(graph, -z, p_of_removals, sepset.gaps(), SingleTests(problem.discrete_data).pairs)
-    assert problem.suff_stat is not None
-    unfinished = problem.engine.unfinished_z()
-    largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
-    C = partial(getattr, problem.suff_stat, "C")  # computed only if a p-value is requested that needs it
-    return GaussianPValues(graph, largest, problem.n, removals, sepset.gaps(), C, problem.suff_stat.correlations)
-
-
-def _largest_p(z: Any) -> Any:
-    """Largest p-value of edges, from the smallest |z| of their tests; -inf where |z| is inf: no test was made."""
-    return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
-
-
-def _largest_p_of(unfinished: Callable[[], Any]) -> Any:
-    return _largest_p(unfinished())
 
 
 def _check_memory(problem: Problem) -> None:

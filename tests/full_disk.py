@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import output
+from pycupc.cli import writing
 from pycupc.cli.files import Request
 from pycupc.data import load_example
 
@@ -33,7 +33,7 @@ def main(disk: Path, elsewhere: Path) -> None:
 
     pycupc.pc = pc_on_a_full_disk
     whole = kept = 0
-    output.available_cores = lambda: 1  # no second process, whose start takes long
+    writing.available_cores = lambda: 1  # no second process, whose start takes long
     names = {kind.name for kind in cli.run.FILES if kind.wanted(Request())} | {"manifest.json"}
     for room in range(0, 24 * STEP, STEP):
         code = cli.main(["run", "--example", "--out", "out", "--quiet", "--plot", "none"])

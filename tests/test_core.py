@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -192,6 +193,23 @@ def test_save_and_load(tmp_path, options):
     assert back.sepset == fit.sepset
     assert back.why(0, 1) == fit.why(0, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
+def test_an_older_file_stays_if_the_new_one_cannot_be_written(tmp_path, monkeypatch, error):
+    def fails(*_, **__):
+        raise error
+
+    _, fit = small_fit()
+    fit.save(tmp_path / "fit.npz")
+    before = (tmp_path / "fit.npz").read_bytes()
+    for writes, name in ((np.lib.format, "write_array"), (os, "replace")):
+        with monkeypatch.context() as patch:
+            patch.setattr(writes, name, fails)
+            with pytest.raises(type(error)):
+                fit.save(tmp_path / "fit.npz")
+        assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
+        assert (tmp_path / "fit.npz").read_bytes() == before
 
 
 def test_load_refuses_other_files(tmp_path):

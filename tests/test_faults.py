@@ -21,7 +21,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files, output
+from pycupc.cli import files, keeping, writing
 from pycupc.data import load_example
 
 HERE = Path(__file__).resolve().parent
@@ -73,25 +73,25 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
     """The results are kept in the folder for temporary files, which the message names."""
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if name == "manifest.json":
-        write_manifest = output.write_manifest
+        write_manifest = keeping.write_manifest
 
         def fail(folder, *args):
             if folder.is_relative_to(here):
                 raise full
             write_manifest(folder, *args)
 
-        monkeypatch.setattr(output, "write_manifest", fail)
+        monkeypatch.setattr(keeping, "write_manifest", fail)
     else:
         broken = [failing(kind, full) if kind.name == name else kind for kind in files.FILES]
-        write = output.Writer.write
+        write = writing.Writer.write
 
         def write_here(self, fit, folder, progress=None):
             with monkeypatch.context() as patch:
                 if folder.is_relative_to(here):
-                    patch.setattr(output, "FILES", broken)
+                    patch.setattr(writing, "FILES", broken)
                 return write(self, fit, folder, progress)
 
-        monkeypatch.setattr(output.Writer, "write", write_here)
+        monkeypatch.setattr(writing.Writer, "write", write_here)
     (here / "mine.txt").write_text("mine")
     plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
     assert run("--out", "out", "--plot", plot) == cli.DEVICE
@@ -105,7 +105,7 @@ def test_no_place_anywhere(here, capsys, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(output, "write_manifest", fail)
+    monkeypatch.setattr(keeping, "write_manifest", fail)
     monkeypatch.setenv("HOME", str(here))
     assert run("--out", "out", "--plot", "none") == cli.DATA
     assert "No space left on device" in capsys.readouterr().err
@@ -166,8 +166,8 @@ def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit)
     error = ZeroDivisionError("no layout")
     broken = {kind.name: kind for kind in files.FILES}
     broken["graph.png"] = replace(failing(broken["graph.png"], error), rehearse=dict)
-    monkeypatch.setattr(output, "FILES", tuple(broken.values()))
-    monkeypatch.setattr(output, "available_cores", lambda: 1)
+    monkeypatch.setattr(writing, "FILES", tuple(broken.values()))
+    monkeypatch.setattr(writing, "available_cores", lambda: 1)
     assert run("--out", "out") == cli.OK
     assert "graph.png could not be made (ZeroDivisionError: no layout)" in capsys.readouterr().err
     assert is_whole(here / "out", fit)

@@ -46,7 +46,7 @@ def remembered(monkeypatch):
 def find_once(problem):
     """What `find_skeleton` returns, which is read-only: found anew only if something in the problem is new."""
     masks = tuple(None if mask is None else mask.tobytes() for mask in (problem.gaps, problem.fixed))
-    key = (problem.labels, problem.C.tobytes(), problem.n, problem.options, masks, problem.engine_note)
+    key = (problem.labels, problem.test.data.C.tobytes(), problem.n, problem.options, masks, problem.engine_note)
     if key not in FOUND:
         FOUND.clear()  # tests of one problem follow one another
         FOUND[key] = find_skeleton(problem)

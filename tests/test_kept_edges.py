@@ -97,7 +97,7 @@ def test_what_the_page_says(fit, suff_stat, monkeypatch):
     assert content.edge_tests[without.index(None)] == content.edge_tests.max()
     monkeypatch.setattr(explored, "MAX_TESTS", content.edge_tests.max())
     assert explored.content(fit).weakest == []
-    monkeypatch.setattr(kept, "MOST_TESTS", 1)
+    monkeypatch.setattr("pycupc.results.why.MOST_TESTS", 1)
     why = fit.why(*pairs(fit)[0])
     assert why.S is None
     assert why.n_tests > 1

@@ -16,6 +16,7 @@ import pytest
 import pycupc
 from pycupc import plotting
 from pycupc.data import load_example
+from pycupc.data.pairs import read_pairs
 from pycupc.results import arrays, exports
 from pycupc.sparse_graph import SparseGraph
 
@@ -73,6 +74,20 @@ def test_sepset_by_label(fit, tmp_path):
         with pytest.raises(KeyError, match="there is no variable 'nobody'"):
             result.sepset["nobody", fit.labels[0]]
         assert result.sepset[0][4] == fit.sepset.get(0, 4)
+
+
+def test_every_message_about_an_unknown_name_lists_similar_ones(fit, data, tmp_path):
+    (tmp_path / "pairs.csv").write_text("radius_mean,area_mean\nRadius_mean,area_mean\n")
+    calls = (
+        lambda: fit.index("Radius_mean"),
+        lambda: fit.sepset["Radius_mean", "area_mean"],
+        lambda: fit.plot(around="Radius_mean"),
+        lambda: pycupc.pc(data, fixedGaps=[("Radius_mean", "area_mean")]),
+        lambda: read_pairs(tmp_path / "pairs.csv", fit.labels),
+    )
+    for call in calls:
+        with pytest.raises((ValueError, KeyError), match=r"no variable .*'Radius_mean'; similar: radius_mean, "):
+            call()
 
 
 def test_subgraph_by_names(fit):

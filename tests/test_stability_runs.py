@@ -23,7 +23,7 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
-from pycupc.stability.run import _checked_study, _Plan
+from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent
@@ -98,7 +98,7 @@ def test_threads(data, expected):
 
 def test_side_by_side_in_this_process(data):
     """Two resamples at a time, as an engine with a device may want them."""
-    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study = checked_study(data, Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     one_by_one = {o.index: o for o in processes.outcomes_here(study, range(8))}
     both = {o.index: o for o in processes.outcomes_here(study, range(8), at_once=2)}
     assert both.keys() == one_by_one.keys()
@@ -412,6 +412,19 @@ def test_parts_of_killed_runs_are_removed(data, kept):
     assert new.exists()
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_nothing_is_left_of_a_checkpoint_that_could_not_be_begun(data, expected, tmp_path, monkeypatch, error):
+    def fails(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails)
+        with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else ValueError):
+            pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL)
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL) == expected
+
+
 # -- saved results ----------------------------------------------------------------------------------------------------
 
 
@@ -493,7 +506,7 @@ def test_resamples_side_by_side_stop_early(data, monkeypatch):
             stopped.append(i)
             raise
 
-    study, _ = _checked_study(data, _Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
+    study = checked_study(data, Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
     monkeypatch.setattr(Study, "outcome", endless)
     outcomes = processes.outcomes_here(study, range(8), at_once=2)
     assert next(outcomes) == "outcome 0"

@@ -37,6 +37,12 @@ class Request:
     evidence: bool = False
 
 
+def sizes(p: int, request: Request) -> tuple[float, float]:
+    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
+    least = 1e6 + 300.0 * p
+    return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
+
+
 @dataclass(frozen=True)
 class FileKind:
     """One file of the folder of results.

@@ -10,10 +10,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pycupc
-from pycupc.cli import inputs, output
+from pycupc.cli import inputs, keeping, manifest, output, writing
 from pycupc.cli.command import INTERRUPTED, add_command
-from pycupc.cli.files import FILES, Request
-from pycupc.cli.folder import FolderError, OutputFolder
+from pycupc.cli.files import FILES, Request, sizes
+from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder
 from pycupc.cli.interrupts import only_once
 from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
@@ -74,36 +74,36 @@ def main(args: argparse.Namespace) -> int:
     target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-pycupc")
     force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
     request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
-    names = (*(kind.name for kind in FILES), output.MANIFEST)
+    names = (*(kind.name for kind in FILES), MANIFEST)
     answer = "the results are being written; please wait"
     with (
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
         shown_warnings() as messages,
         OutputFolder(target, force=force, names=names) as folder,
-        output.writer(request) as writer,
+        writing.writer(request) as writer,
     ):
         inputs.begin_gpu(args)
-        record = output.Run(output.recorded(args), messages)
-        with output.timed(record.seconds, "read"), level_bar(wanted=output.progress_wanted(args)) as bar:
+        record = manifest.Run(manifest.recorded(args), messages)
+        with record.timed("read"), level_bar(wanted=output.progress_wanted(args)) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
-        with output.timed(record.seconds, "pc"):
+        with record.timed("pc"):
             fit, interruption = _fit(args, suff_stat)
         if fit.p_values.deferred:
-            with output.timed(record.seconds, "p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
+            with record.timed("p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
                 if bar is not None:
                     bar.notice("largest p-values of the edges, of the tests that bounds have answered")
                 fit.p_values.of_edges(fit.sparse_graph)
         no_more_interrupts()
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             progress = None if bar is None else bar.writing
-            kept = output.keep(lambda new: writer.write(fit, new, progress), output.facts_of(fit), folder, record)
+            kept = keeping.keep(lambda new: writer.write(fit, new, progress), manifest.facts_of(fit), folder, record)
     return _report(args, fit, kept, interruption)
 
 
-def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: output.Kept, interruption: str | None) -> int:
+def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: keeping.Kept, interruption: str | None) -> int:
     """Print the summary and where the results are; returns the exit code."""
-    code = output.report(kept, None if args.quiet or interruption is not None else fit.summary())
+    code = keeping.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
     print(f"pycupc: {interruption}; the skeleton after them is in {kept.place}{os.sep}", file=sys.stderr)
@@ -112,7 +112,7 @@ def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: output.Kept, int
 
 def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
     """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
-    least, most = output.sizes(p, request)
+    least, most = sizes(p, request)
     free = folder.free()
     if free < least:
         raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.cli import inputs, output
+from pycupc.cli import inputs, keeping, manifest, output
 from pycupc.cli.command import add_command
 from pycupc.cli.files import MAX_MATRIX
-from pycupc.cli.folder import OutputFolder
+from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.messages import shown_warnings
 from pycupc.engines.base import EngineError
 from pycupc.results import exports
@@ -97,30 +97,30 @@ def main(args: argparse.Namespace) -> int:
     target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-stability")
     force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
     pictures = output.picture_formats(args.plot)
-    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "stability.npz", output.MANIFEST)
+    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "stability.npz", MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
-        record = output.Run(output.recorded(args), messages)
+        record = manifest.Run(manifest.recorded(args), messages)
         result = _result(args, record, checkpoint)
         consensus = result.consensus(args.threshold)
 
-        def write(new: Path) -> output.Written:
+        def write(new: Path) -> manifest.Written:
             return _write(args, result, consensus, new, pictures)
 
-        kept = output.keep(write, _facts(result, consensus), folder, record)
+        kept = keeping.keep(write, _facts(result, consensus), folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return output.report(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
+    return keeping.report(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
 
 
-def _result(args: argparse.Namespace, record: output.Run, checkpoint: Path) -> Stability:
+def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> Stability:
     from pycupc.stability import stability
 
-    with output.timed(record.seconds, "read"):
+    with record.timed("read"):
         suff_stat, record.source = inputs.read(args)
-    with output.timed(record.seconds, "stability"), _executor(args.scheduler) as executor:
+    with record.timed("stability"), _executor(args.scheduler) as executor:
         return stability(
             suff_stat,
             n_resamples=args.resamples,
@@ -180,9 +180,9 @@ _PICTURES = ("graph.png", "graph.svg", "graph.pdf")
 
 def _write(
     args: argparse.Namespace, result: Stability, consensus: Consensus, new: Path, pictures: tuple[str, ...]
-) -> output.Written:
+) -> manifest.Written:
     """Write every file but the manifest."""
-    written = output.Written()
+    written = manifest.Written()
     for name, description, text in _TEXTS:
         if name == "amat.csv" and result.p > MAX_MATRIX and not args.amat:
             written.left_out[name] = f"{result.p:,} variables; --amat writes it"

@@ -1,4 +1,4 @@
-"""Checks of the names of variables, and lists of names for messages."""
+"""Names of variables: checks, looking them up, and lists of names for messages."""
 
 from __future__ import annotations
 
@@ -48,3 +48,35 @@ def check_labels(labels: Any, p: int) -> tuple[str, ...]:
         twice = sorted(label for label, times in Counter(labels).items() if times > 1)
         raise ValueError(f"labels must be distinct, but these occur more than once: {listed(twice)}")
     return tuple(labels)
+
+
+def position(variable: str | int, labels: Sequence[str]) -> int:
+    """Position of a variable that is given by its label or its position.
+
+    Raises
+    ------
+    ValueError, IndexError
+        There is no variable of this label (the message lists similar ones), or at this position.
+    """
+    if isinstance(variable, str):
+        return label_position(variable, labels)
+    if not 0 <= variable < len(labels):
+        raise IndexError(f"variables are 0 to {len(labels) - 1}, got {variable}")
+    return int(variable)
+
+
+def label_position(label: str, labels: Sequence[str]) -> int:
+    """Position of a label; a ValueError lists similar ones if it is not there."""
+    if label not in labels:
+        raise ValueError(f"there is no variable {label!r}{similar(label, labels)}")
+    return labels.index(label)
+
+
+def similar(label: str, labels: Sequence[str]) -> str:
+    """The end of a message about a label that does not exist: similar ones, or the first."""
+    import difflib
+
+    wanted, lower = str(label).lower(), {name.lower(): name for name in reversed(labels)}
+    close = [lower[name] for name in difflib.get_close_matches(wanted, list(lower), n=5, cutoff=0.6)]
+    close += [name for name in labels if wanted in name.lower() and name not in close][: 5 - len(close)]
+    return f"; similar: {', '.join(close)}" if close else f"; labels are {listed(labels, most=5)}"

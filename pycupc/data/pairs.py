@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.errors import DataError
+from pycupc.data.names import similar
 from pycupc.data.source import open_text, read_source
 from pycupc.data.text_layout import find_delimiter, rows
 
@@ -27,21 +28,20 @@ def read_pairs(path: str | PurePath, labels: Sequence[str]) -> NDArray[np.bool_]
         If the file cannot be read, or a line does not hold two different names from `labels`.
     """
     source = read_source(path)
-    known, pairs = frozenset(labels), []
+    at = {label: i for i, label in enumerate(labels)}
+    out = np.zeros((len(at), len(at)), dtype=np.bool_)
     with open_text(source) as text:
         for line, row in rows(source.name, text, find_delimiter(source.ending, text.readline())):
             names = [cell.strip() for cell in row]
-            if line == 1 and len(names) >= 2 and not known.intersection(names[:2]):
+            if line == 1 and len(names) >= 2 and at.keys().isdisjoint(names[:2]):
                 continue  # a header such as from,to
             if len(names) < 2:
                 raise DataError(f"{source.name}, line {line}: expected two names, got {names}")
-            for name in names[:2]:
-                if name not in known:
-                    raise DataError(f"{source.name}, line {line}: no variable is named {name!r}")
-            if names[0] == names[1]:
-                raise DataError(f"{source.name}, line {line}: {names[0]!r} is paired with itself")
-            pairs.append((names[0], names[1]))
-    return pairs_mask(pairs, labels)
+            try:
+                _set(out, names[:2], at)
+            except ValueError as error:
+                raise DataError(f"{source.name}, line {line}: {error}") from None
+    return out
 
 
 def pairs_mask(pairs: Iterable[tuple[str, str]], labels: Sequence[str]) -> NDArray[np.bool_]:
@@ -54,11 +54,17 @@ def pairs_mask(pairs: Iterable[tuple[str, str]], labels: Sequence[str]) -> NDArr
     """
     at = {label: i for i, label in enumerate(labels)}
     out = np.zeros((len(at), len(at)), dtype=np.bool_)
-    for a, b in pairs:
-        for name in (a, b):
-            if name not in at:
-                raise ValueError(f"no variable is named {name!r}")
-        if a == b:
-            raise ValueError(f"{a!r} is paired with itself")
-        out[at[a], at[b]] = out[at[b], at[a]] = True
+    for pair in pairs:
+        _set(out, pair, at)
     return out
+
+
+def _set(mask: NDArray[np.bool_], pair: Iterable[str], at: Mapping[str, int]) -> None:
+    """Set both cells of a pair of names."""
+    a, b = pair
+    for name in (a, b):
+        if name not in at:
+            raise ValueError(f"no variable is named {name!r}{similar(name, list(at))}")
+    if a == b:
+        raise ValueError(f"{a!r} is paired with itself")
+    mask[at[a], at[b]] = mask[at[b], at[a]] = True

@@ -6,7 +6,7 @@ many of the subsets that separate a and c contain b. All triples over the same a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -51,7 +51,7 @@ class GaussianTest:
 class CallableTest:
     """A user's own test ``(a, c, S, suff_stat) -> p``, its `suff_stat`, and the significance level of each test."""
 
-    indep_test: Callable[[int, int, tuple[int, ...], Any], float]
+    indep_test: Callable[[int, int, Sequence[int], Any], float]
     suff_stat: Any
     alpha: float
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.names import position
 from pycupc.sparse_graph import SparseGraph
 
 #: A variable or several, each given by its label or its position.
@@ -25,26 +26,10 @@ def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
     wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
     if not wanted:
         raise ValueError("around must name a variable, got an empty list")
-    found = []
-    for variable in wanted:
-        if isinstance(variable, str) and variable in labels:
-            found.append(labels.index(variable))
-        elif isinstance(variable, str):
-            raise ValueError(f"around: there is no variable {variable!r}{_similar(variable, labels)}")
-        elif not 0 <= variable < len(labels):
-            raise ValueError(f"around: variables are 0 to {len(labels) - 1}, got {variable}")
-        else:
-            found.append(int(variable))
-    return found
-
-
-def _similar(label: str, labels: Sequence[str]) -> str:
-    import difflib
-
-    lower = {name.lower(): name for name in reversed(labels)}
-    close = [lower[name] for name in difflib.get_close_matches(label.lower(), list(lower), n=5, cutoff=0.6)]
-    close += [name for name in labels if label.lower() in name.lower() and name not in close][: 5 - len(close)]
-    return f"; similar: {', '.join(close)}" if close else f"; labels are {', '.join(labels[:5])}, ..."
+    try:
+        return [position(variable, labels) for variable in wanted]
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"around: {error}") from None
 
 
 def neighbourhood(

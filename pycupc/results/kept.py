@@ -8,7 +8,6 @@ those that were removed at this level or a later one. So nothing needs to be rec
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import Any, NamedTuple, Protocol
@@ -16,16 +15,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z
 from pycupc.results.evidence import GaussianPValues, PValues, Removals
 from pycupc.results.sepset import SepSets
-from pycupc.results.why import Why
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
-
-#: Largest number of tests of one edge that are made again to find the weakest; each takes some microseconds.
-MOST_TESTS = 100_000
 
 
 class TestedResult(Protocol):
@@ -157,17 +151,3 @@ def weakest_tests(fit: TestedResult, kept: KeptEdges, low: NDArray[Any], high: N
         return []
     C, n = fit.p_values.C, fit.n
     return [kept.weakest(C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-
-
-def why_kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
-    """The answer of `PcAlgo.why` for a kept edge whose largest p-value is p."""
-    kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
-    tests = kept.n_tests_of(i, j)
-    why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
-    if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
-        return why
-    for S, r in weakest_tests(fit, kept, low, high):
-        z, cutoff = float(fisher_z.z_score(r, fit.n, len(S))), fisher_z.cutoff(fit.alpha, fit.n, len(S))
-        names = tuple(fit.labels[v] for v in S)
-        why = replace(why, level=len(S), S=names, r=r, z=math.copysign(z, r), cutoff=cutoff, margin=cutoff - abs(r))
-    return why

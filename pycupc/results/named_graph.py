@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc import plotting
+from pycupc.data.names import position
 from pycupc.results import exports
 from pycupc.sparse_graph import SparseGraph, read_only
 
@@ -92,13 +93,7 @@ class NamedGraph:
         ValueError, IndexError
             If there is no such variable.
         """
-        if isinstance(v, str):
-            if v not in self.labels:
-                raise ValueError(f"there is no variable {v!r}; labels are {', '.join(self.labels[:5])}, ...")
-            return self.labels.index(v)
-        if not 0 <= v < self.p:
-            raise IndexError(f"variables are 0 to {self.p - 1}, got {v}")
-        return int(v)
+        return position(v, self.labels)
 
     def subgraph(self, variables: Sequence[int | str]) -> NamedGraph:
         """The graph on some variables, in this order, with all edges between them and the attributes of these edges.

@@ -12,17 +12,16 @@ import io
 import json
 import math
 import os
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.machine import free_memory
+from pycupc.whole_file import whole_file
 
 
 @dataclass(frozen=True)
@@ -56,20 +55,12 @@ def write(
 ) -> None:
     """Write a file, which appears only when it is complete."""
     text = json.dumps({"format": kind.format, "arrays": sorted(arrays), **meta}, default=_plain)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
-            for name, values in {"meta": np.array(text), **arrays}.items():
-                as_it_is = values.dtype.kind == "f"
-                member = zipfile.ZipInfo(f"{name}.npy") if as_it_is else f"{name}.npy"  # a ZipInfo is not compressed
-                with out.open(member, "w", force_zip64=True) as stream:
-                    np.lib.format.write_array(stream, values if as_it_is else _smallest(values), allow_pickle=False)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)  # an interrupt may have come after the exchange
-        raise
+    with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
+        for name, values in {"meta": np.array(text), **arrays}.items():
+            as_it_is = values.dtype.kind == "f"
+            member = zipfile.ZipInfo(f"{name}.npy") if as_it_is else f"{name}.npy"  # a ZipInfo is not compressed
+            with out.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, values if as_it_is else _smallest(values), allow_pickle=False)
 
 
 def _smallest(values: NDArray[Any]) -> NDArray[Any]:

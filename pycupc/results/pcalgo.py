@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -13,16 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
-from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, Removals
-from pycupc.results.kept import why_kept
+from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
-from pycupc.results.why import Why
+from pycupc.results.why import Why, why_pair
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,46 +155,7 @@ class PcAlgo(NamedGraph):
         i, j = self.index(x), self.index(y)
         if i == j:
             raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
-        name = self.labels.__getitem__
-        edge = int(self.sparse_graph.edge_number(i, j))
-        if edge >= 0:
-            p = float(self.p_values.of_edges(self.sparse_graph)[edge])
-            reason = self.trace.get((i, j)) or self.trace.get((j, i))
-            arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
-            if p == -math.inf:
-                return Why(name(i), name(j), "fixed", arrow=arrow)
-            return why_kept(self, i, j, p, arrow)
-        low, high = min(i, j), max(i, j)
-        S = self.found_sepset.of_pair(i, j)
-        if S is None:
-            return Why(name(low), name(high), "gap")
-        if self.found_sepset.get(low, high) is None:
-            return self._removed(high, low, S)
-        return self._removed(low, high, S)
-
-    def _removed(self, i: int, j: int, S: tuple[int, ...]) -> Why:
-        """The pair in the order of its separating test, given S."""
-        name = self.labels.__getitem__
-        x, y, given, side = name(i), name(j), tuple(map(name, S)), "A" if i < j else "B"
-        r = self._separating_r(i, j, len(S))
-        if r is None or self.n is None or self.alpha is None:
-            return Why(x, y, "removed", len(S), side, given, p=self.p_values.at(i, j))
-        r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
-        z = float(fisher_z.z_score(r, self.n, len(S)))
-        cutoff = fisher_z.cutoff(self.alpha, self.n, len(S))
-        p = float(fisher_z.z_to_p(z))
-        return Why(x, y, "removed", len(S), side, given, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
-
-    def _separating_r(self, i: int, j: int, level: int) -> float | None:
-        """Partial correlation of the separating test, None where only its p-value is known."""
-        match self.p_values:
-            case GaussianPValues() if level:
-                found = self.removals.find(i, j)
-                return None if found is None else self.removals.r_at(found)
-            case GaussianPValues(C=C):
-                return None if C is None else float(C[i, j])
-            case _:
-                return None
+        return why_pair(self, i, j)
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""

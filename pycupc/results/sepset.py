@@ -8,6 +8,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pycupc.data.names import label_position
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Cell = tuple[int, int]
@@ -162,9 +163,10 @@ class SepSets:
         return SepSetRow(self, x % self.p)
 
     def _index(self, name: str) -> int:
-        if name not in self.labels:
-            raise KeyError(f"there is no variable {name!r}; sepset[0][1] takes numbers, sepset['a', 'b'] labels")
-        return self.labels.index(name)
+        try:
+            return label_position(name, self.labels)
+        except ValueError as error:
+            raise KeyError(f"{error}; sepset[0][1] takes numbers, sepset['a', 'b'] labels") from None
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
         for block in self.blocks:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycupc.gaussian import fisher_z
+from pycupc.results.evidence import GaussianPValues
+from pycupc.results.kept import kept_edges, weakest_tests
+
+if TYPE_CHECKING:
+    from pycupc.results.pcalgo import PcAlgo
+
+#: Largest number of tests of one edge that are made again to find the weakest; each takes some microseconds.
+MOST_TESTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,3 +80,59 @@ class Why:
         kind, *nodes = self.arrow
         rule = "the collider" if kind == "collider" else kind
         return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
+
+
+def why_pair(fit: PcAlgo, i: int, j: int) -> Why:
+    """The answer of `PcAlgo.why` for two different variables."""
+    name = fit.labels.__getitem__
+    edge = int(fit.sparse_graph.edge_number(i, j))
+    if edge >= 0:
+        p = float(fit.p_values.of_edges(fit.sparse_graph)[edge])
+        reason = fit.trace.get((i, j)) or fit.trace.get((j, i))
+        arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
+        return Why(name(i), name(j), "fixed", arrow=arrow) if p == -math.inf else _kept(fit, i, j, p, arrow)
+    low, high = min(i, j), max(i, j)
+    S = fit.found_sepset.of_pair(i, j)
+    if S is None:
+        return Why(name(low), name(high), "gap")
+    return _removed(fit, high, low, S) if fit.found_sepset.get(low, high) is None else _removed(fit, low, high, S)
+
+
+def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
+    """For a kept edge whose largest p-value is p."""
+    kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
+    tests = kept.n_tests_of(i, j)
+    why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
+    if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
+        return why
+    for S, r in weakest_tests(fit, kept, low, high):
+        z, cutoff = float(fisher_z.z_score(r, fit.n, len(S))), fisher_z.cutoff(fit.alpha, fit.n, len(S))
+        names = tuple(fit.labels[v] for v in S)
+        why = replace(why, level=len(S), S=names, r=r, z=math.copysign(z, r), cutoff=cutoff, margin=cutoff - abs(r))
+    return why
+
+
+def _removed(fit: PcAlgo, i: int, j: int, S: tuple[int, ...]) -> Why:
+    """For a removed pair, in the order of its separating test, given S."""
+    name = fit.labels.__getitem__
+    x, y, given, side = name(i), name(j), tuple(map(name, S)), "A" if i < j else "B"
+    r = _separating_r(fit, i, j, len(S))
+    if r is None or fit.n is None or fit.alpha is None:
+        return Why(x, y, "removed", len(S), side, given, p=fit.p_values.at(i, j))
+    r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
+    z = float(fisher_z.z_score(r, fit.n, len(S)))
+    cutoff = fisher_z.cutoff(fit.alpha, fit.n, len(S))
+    p = float(fisher_z.z_to_p(z))
+    return Why(x, y, "removed", len(S), side, given, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
+
+
+def _separating_r(fit: PcAlgo, i: int, j: int, level: int) -> float | None:
+    """Partial correlation of the separating test, None where only its p-value is known."""
+    match fit.p_values:
+        case GaussianPValues() if level:
+            found = fit.removals.find(i, j)
+            return None if found is None else fit.removals.r_at(found)
+        case GaussianPValues(C=C):
+            return None if C is None else float(C[i, j])
+        case _:
+            return None

@@ -6,6 +6,7 @@
     tally.py          how often each edge was found
     processes.py      resamples in this process, or on an executor
     checkpoint.py     finished resamples in a folder
+    arguments.py      the arguments of `stability`, checked; gathered.py what has been counted so far
     run.py            `stability`, which puts these together
     result.py         `Stability`, which it returns; summary.py its text, saved.py its file
     consensus.py      the graph of the stable edges

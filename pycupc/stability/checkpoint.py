@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 from pycupc.results import npz
 from pycupc.stability.study import Outcome
 from pycupc.stability.tally import BIDIRECTED, Edges
+from pycupc.whole_file import whole_file
 
 FORMAT = "pycupc-checkpoint-1"
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
@@ -63,7 +62,8 @@ class Checkpoint:
             text = json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n"
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                _write_text(self.folder / _STUDY, text)
+                with whole_file(self.folder / _STUDY) as file:
+                    file.write(text.encode())
             except OSError as error:
                 raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
         elif found != identity:
@@ -191,12 +191,3 @@ def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
         hashes = any(isinstance(value, str) and len(value) == 64 for value in (before, now))
         texts.append(f"{name} differ" if hashes else f"{name} was {before!r}, now {now!r}")
     return "; ".join(texts[:5]) + ("; ..." if len(texts) > 5 else "")
-
-
-def _write_text(path: Path, text: str) -> None:
-    """Write a file, which appears only when it is complete."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)

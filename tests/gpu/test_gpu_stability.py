@@ -13,7 +13,7 @@ import pytest
 
 import pycupc
 from pycupc.machine import gpu_works
-from pycupc.stability import run
+from pycupc.stability import study
 
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
@@ -43,7 +43,7 @@ def test_as_on_the_cpu(data, scheme):
 
 
 def test_side_by_side(data, expected, monkeypatch):
-    monkeypatch.setattr(run, "SIDE_BY_SIDE_FROM", 1)
+    monkeypatch.setattr(study, "SIDE_BY_SIDE_FROM", 1)
     assert frequencies(data, engine="gpu") == expected
 
 

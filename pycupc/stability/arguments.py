@@ -1,0 +1,118 @@
+"""The arguments of `stability`, checked before anything is computed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pycupc.arguments import EngineChoice, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.engines.base import Engine, EngineError
+from pycupc.pc import pc
+from pycupc.stability.checkpoint import seed_in
+from pycupc.stability.resampling import Resampling, Scheme, seed_of
+from pycupc.stability.rows import Rows, as_rows
+from pycupc.stability.study import Study
+
+#: The arguments of `pc` that `stability` passes on, with their defaults.
+PC_ARGUMENTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(pc).parameters.items()
+    if name not in ("suffStat", "alpha", "progress", "random_state")
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The arguments about resampling, checked on construction."""
+
+    n_resamples: int
+    scheme: Scheme
+    fraction: float
+    random_state: int | np.random.Generator | None
+    executor: Executor | None
+    checkpoint: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        n, executor, checkpoint = self.n_resamples, self.executor, self.checkpoint
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise TypeError(f"n_resamples must be a whole number, got {n!r}")
+        if n < 1:
+            raise ValueError(f"n_resamples must be at least 1, got {n}")
+        if self.scheme == "complementary" and n % 2:
+            raise ValueError(f"n_resamples must be even for scheme='complementary', which draws pairs, got {n}")
+        if executor is not None and not isinstance(executor, Executor):
+            raise TypeError(
+                "executor must be a concurrent.futures.Executor, e.g. of dask Client.get_executor(), got "
+                f"{type(executor).__name__}"
+            )
+        if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
+            raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
+
+    def seed(self) -> int:
+        """The seed: the one that was given, else that of the checkpoint if there is one."""
+        kept = seed_in(self.checkpoint) if self.random_state is None and self.checkpoint is not None else None
+        return seed_of(self.random_state) if kept is None else kept
+
+
+def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) -> Study:
+    """The study; its arguments of `pc` are checked as `pc` checks them."""
+    if unknown := sorted(arguments.keys() - PC_ARGUMENTS.keys()):
+        raise TypeError(f"{unknown[0]} is no argument of stability or pc; those of pc are {', '.join(PC_ARGUMENTS)}")
+    given = {**PC_ARGUMENTS, **arguments}
+    if isinstance(given["engine"], Engine):
+        raise TypeError(
+            f"engine must be the name of an engine, since each resample makes its own, got {given['engine']!r}"
+        )
+    if plan.executor is not None and given["numCores"] is None:
+        given["numCores"] = 1
+    alphas = _checked_alphas(alpha)
+    check_orientation(**{name: given[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")})
+    for level in alphas:
+        _options(level, given)
+    rows = as_rows(data, given["indepTest"], given["labels"])
+    resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
+    problem = _problem(rows, alphas[0], given, away=plan.executor is not None)
+    del given["p"]
+    flags = {name: bool(given[name]) for name, default in PC_ARGUMENTS.items() if isinstance(default, bool)}
+    given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
+    given |= {**flags, "m_max": float(given["m_max"])}  # in one form, as they are part of the study's identity
+    return Study(rows, resampling, alphas, given)
+
+
+def _checked_alphas(alpha: Any) -> tuple[float, ...]:
+    if isinstance(alpha, (str, bytes)) or not (isinstance(alpha, Iterable) or np.isscalar(alpha)):
+        raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
+    alphas = tuple(alpha) if isinstance(alpha, Iterable) else (alpha,)
+    if not alphas:
+        raise ValueError("alpha must be a number in [0, 1] or a sequence of them, got an empty sequence")
+    for level in alphas:
+        if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
+            raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
+    if len(set(alphas)) < len(alphas):
+        raise ValueError(f"alpha must not name a level twice, got {alpha!r}")
+    return tuple(map(float, alphas))
+
+
+def _options(alpha: float, given: dict[str, Any]) -> Options:
+    return Options(alpha, given["m_max"], given["skel_method"], given["NAdelete"], given["numCores"])
+
+
+def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
+    """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
+    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "quirks")
+    variables = Variables(rows.whole(), **{name: given[name] for name in names})
+    options = _options(alpha, given)
+    try:
+        problem = check_arguments("pc", variables, options, EngineChoice(given["engine"], given["engine_options"]))
+    except EngineError:
+        if not away:
+            raise
+        problem = check_arguments("pc", variables, options, EngineChoice("cpu"))
+    problem.engine.close()
+    return problem

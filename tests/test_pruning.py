@@ -13,13 +13,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import assert_same
+from scipy.special import ndtr, ndtri
 
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.cpu.pruning import bound, pair_work, plan, side
+from pycupc.engines.cpu.pruning import bound, minimum, pair_work, plan, side
 from pycupc.gaussian import fisher_z
 
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))
@@ -179,6 +180,27 @@ def test_p_values_are_found_when_somebody_asks(everywhere):
     again = pickle.loads(pickle.dumps(pruned))
     np.testing.assert_allclose(again.pMax, plain.pMax, rtol=1e-6)
     np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6)
+
+
+def test_p_values_where_any_test_may_have_been_spared(everywhere):
+    """As an engine asks that does not record which tests it spared; some rows have too few neighbours for a level."""
+    C, n = dense_problem()
+    C = np.block([[C, np.zeros((len(C), 3))], [np.zeros((3, len(C))), np.where(np.eye(3), 1.0, 0.3)]])
+    plain = run(C, n, 0.05, False, m_max=5)
+    x, y = plain.sparse_graph.low, plain.sparse_graph.high
+    levels = []
+    for level in range(2, len(plain.n_edgetests)):
+        graph = run(C, n, 0.05, False, m_max=level - 1).skeleton
+        offsets = np.append(0, np.cumsum(graph.sum(axis=1)))
+        neighbours = np.nonzero(graph)[1].astype(np.int32)
+        levels.append(minimum.PrunedTests.whole(level, fisher_z.cutoff(0.05, n, level), offsets, neighbours))
+    assert len(levels) == 4
+    assert np.diff(levels[-1].graph.offsets).min() == 2
+    C.flags.writeable = False
+    first = run(C, n, 0.05, False, m_max=1).pMax[x, y]
+    z = -ndtri(first / 2)
+    found = minimum.SmallestZ.on_all_cores(C, n, levels, x, y, z)()
+    np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 
 def test_levels_say_what_was_done(everywhere):

@@ -442,6 +442,23 @@ def test_help_of_every_command(capsys):
         assert len(printed(capsys)[0].splitlines()) > 5
 
 
+def test_linear_algebra_starts_no_threads():
+    """The command says so before NumPy is loaded, which is when OpenBLAS starts its threads."""
+    code = """
+import os, sys
+from pycupc.__main__ import main
+assert "numpy" not in sys.modules
+sys.argv = ["pycupc", "--version"]
+main()
+print(os.environ["OPENBLAS_NUM_THREADS"])
+"""
+    for given, expected in ((None, "1"), ("3", "3")):
+        env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+        env |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert run.stdout.split()[-1] == expected
+
+
 def test_version(capsys):
     assert run("--version") == cli.OK
     assert printed(capsys)[0] == f"pycupc {__version__}\n"

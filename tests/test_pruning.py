@@ -34,6 +34,7 @@ def everywhere(request, monkeypatch):
     monkeypatch.setattr(plan, "ROW_DEGREE", 0)
     monkeypatch.setattr(plan, "WIDE_ROW", 0)
     monkeypatch.setattr(pair_work, "SETS_PER_PAIR", 0.05)
+    monkeypatch.setattr(side, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3))  # time for deep trees
     monkeypatch.setattr(plan, "ROW_LEVEL", 4 if request.param == "rows" else 0)
     return request.param
 

@@ -26,8 +26,8 @@ from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
-#: as the tests, and the second number of seconds in any case.
-PATIENCE, LEAST_PATIENCE = 60.0, 1e-4
+#: as the tests.
+PATIENCE = 60.0
 #: Searches pay if they take less than this share of the time of the tests that they replace.
 WORTHWHILE = 0.5
 #: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
@@ -194,7 +194,7 @@ class PrunedSide:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
         if self._side.minimum:
             return np.inf if walk < ENDLESS else PATIENCE_FOR_MINIMUM
-        return PATIENCE if self._too_many[x] else max(walk, LEAST_PATIENCE)
+        return PATIENCE if self._too_many[x] else walk
 
     def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
         """Ranks of the sets found, -1 or `LEFT`; what is `FAR` is added to the findings."""

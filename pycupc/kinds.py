@@ -5,7 +5,6 @@ cutoff        largest |r| that is independent at a level; NaN if the test does n
 triple_test   the test of the conservative and the majority rule
 p_values      of a run that left the edges of `graph`: `z` as of `Engine.edges`, `removals` with the engine's r
 note          after a run: how pcalg's answer may differ; empty if it cannot
-n             number of observations; 0 if it is not known
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ cutoff        largest |r| that is independent at a level; NaN if the test does n
 triple_test   the test of the conservative and the majority rule
 p_values      of a run that left the edges of `graph`: `z` as of `Engine.edges`, `removals` with the engine's r
 note          after a run: how pcalg's answer may differ; empty if it cannot
+has_r         whether the r of `LevelResult` are partial correlations
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Gaussian:
 
     data: SuffStat
     alpha: float
+    has_r: ClassVar[bool] = True
 
     def start(self, engine: Engine, names: Sequence[str], **how: Any) -> None:
         engine.take(self.data, names, **how)
@@ -73,6 +75,7 @@ class Discrete:
 
     test: DiscreteTest
     alpha: float
+    has_r: ClassVar[bool] = False
 
     @cached_property
     def _data(self) -> Data:
@@ -106,6 +109,7 @@ class Custom(CallableTest):
     """A function that the reference engine calls: a user's test with its `suffStat`, or the literal G^2 test."""
 
     discrete: DiscreteTest | None = None
+    has_r: ClassVar[bool] = False
 
     def start(self, engine: Engine, names: Sequence[str], **how: Any) -> None:
         engine.start(np.broadcast_to(np.nan, (len(names), len(names))), 0, **how)  # of C, only the shape is used

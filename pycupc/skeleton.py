@@ -15,7 +15,6 @@ import numpy as np
 from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest
-from pycupc.kinds import Gaussian
 from pycupc.log import lines_to, logger
 from pycupc.progress import progress_hook
 from pycupc.results.evidence import LevelSummary, Removals
@@ -211,8 +210,7 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
     found = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    gaussian = isinstance(problem.test, Gaussian)
-    removals = found if gaussian else Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
+    no_r = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
@@ -227,7 +225,7 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         alpha=problem.options.alpha,
         engine=problem.engine_note,
         levels=tuple(summaries),
-        removals=removals,
+        removals=found if problem.test.has_r else no_r,
         notes={"quirks": note} if note else {},
     )
 

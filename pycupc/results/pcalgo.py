@@ -19,7 +19,7 @@ from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.sepset import SepSets
-from pycupc.results.why import Why, why_pair
+from pycupc.results.why import Why, reason_of_arrow, why_pair
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -160,10 +160,9 @@ class PcAlgo(NamedGraph):
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
         tail, head, _ = self.sparse_graph.edge_list()
-        reasons, trace = [], dict(self.trace)  # a look-up in a dict is quicker
-        for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-            kind = trace.get((a, b)) or trace.get((b, a))
-            reasons.append("" if kind is None else " ".join([kind[0], *(self.labels[v] for v in kind[1:])]))
+        trace = dict(self.trace)  # a look-up in a dict is quicker
+        ends = zip(tail.tolist(), head.tolist(), strict=True)
+        reasons = [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
     def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,14 +83,21 @@ class Why:
         return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
 
 
+def reason_of_arrow(
+    trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
+) -> tuple[str, ...] | None:
+    """What set the arrowhead at j of an edge, or else that at i, in labels; None if it has no arrowhead."""
+    reason = trace.get((i, j)) or trace.get((j, i))
+    return None if reason is None else (reason[0], *(labels[v] for v in reason[1:]))
+
+
 def why_pair(fit: PcAlgo, i: int, j: int) -> Why:
     """The answer of `PcAlgo.why` for two different variables."""
     name = fit.labels.__getitem__
     edge = int(fit.sparse_graph.edge_number(i, j))
     if edge >= 0:
         p = float(fit.p_values.of_edges(fit.sparse_graph)[edge])
-        reason = fit.trace.get((i, j)) or fit.trace.get((j, i))
-        arrow = None if reason is None else (reason[0], *(name(v) for v in reason[1:]))
+        arrow = reason_of_arrow(fit.trace, fit.labels, i, j)
         return Why(name(i), name(j), "fixed", arrow=arrow) if p == -math.inf else _kept(fit, i, j, p, arrow)
     low, high = min(i, j), max(i, j)
     S = fit.found_sepset.of_pair(i, j)

@@ -196,7 +196,7 @@ def test_fixed_pairs_by_name():
         assert_same(pc(frame, **{name: pd.DataFrame(mask)}), want)  # without names: by position
         assert_same(pc(frame, **{name: []}), pc(frame))
     for given, words in {
-        "unknown": ([("a", "q")], "fixedGaps: no variable is named 'q'"),
+        "unknown": ([("a", "q")], "fixedGaps: there is no variable 'q'"),
         "itself": ([("a", "a")], "fixedGaps: 'a' is paired with itself"),
         "other names": (matrix.rename(columns={"a": "q"}), "not variables: q; not in fixedGaps: a"),
         "other rows": (matrix.rename(index={"a": "q"}), "same names for rows and columns"),

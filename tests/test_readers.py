@@ -176,7 +176,7 @@ def test_pairs(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         read_pairs(write(tmp_path / "p.csv.gz", "from,to\na,b\n"), labels)
     for content, message in {
-        "a,b\na,q\n": "line 2: no variable is named 'q'",
+        "a,b\na,q\n": "line 2: there is no variable 'q'",
         "a\n": "line 1: expected two names",
         "a,a\n": "line 1: 'a' is paired with itself",
     }.items():

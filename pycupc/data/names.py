@@ -68,15 +68,16 @@ def position(variable: str | int, labels: Sequence[str]) -> int:
 def label_position(label: str, labels: Sequence[str]) -> int:
     """Position of a label; a ValueError lists similar ones if it is not there."""
     if label not in labels:
-        raise ValueError(f"there is no variable {label!r}{similar(label, labels)}")
+        raise unknown(label, labels)
     return labels.index(label)
 
 
-def similar(label: str, labels: Sequence[str]) -> str:
-    """The end of a message about a label that does not exist: similar ones, or the first."""
+def unknown(label: str, labels: Sequence[str]) -> ValueError:
+    """The error about a label that does not exist; it lists similar ones, or the first."""
     import difflib
 
-    wanted, lower = str(label).lower(), {name.lower(): name for name in reversed(labels)}
+    wanted, lower = label.lower(), {name.lower(): name for name in reversed(labels)}
     close = [lower[name] for name in difflib.get_close_matches(wanted, list(lower), n=5, cutoff=0.6)]
     close += [name for name in labels if wanted in name.lower() and name not in close][: 5 - len(close)]
-    return f"; similar: {', '.join(close)}" if close else f"; labels are {listed(labels, most=5)}"
+    others = f"similar: {', '.join(close)}" if close else f"labels are {listed(labels, most=5)}"
+    return ValueError(f"there is no variable {label!r}; {others}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.errors import DataError
-from pycupc.data.names import similar
+from pycupc.data.names import unknown
 from pycupc.data.source import open_text, read_source
 from pycupc.data.text_layout import find_delimiter, rows
 
@@ -64,7 +64,7 @@ def _set(mask: NDArray[np.bool_], pair: Iterable[str], at: Mapping[str, int]) ->
     a, b = pair
     for name in (a, b):
         if name not in at:
-            raise ValueError(f"no variable is named {name!r}{similar(name, list(at))}")
+            raise unknown(name, list(at))
     if a == b:
         raise ValueError(f"{a!r} is paired with itself")
     mask[at[a], at[b]] = mask[at[b], at[a]] = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.data.names import check_labels, listed
+from pycupc.data.names import check_labels, default_labels, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -208,14 +207,8 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
         raise ValueError("either labels or p must be given with a custom indepTest")
     number = suff_stat.p if suff_stat is not None else p
     if labels is None:
-        return _numbers(number or 0)
+        return default_labels(number or 0)
     return check_labels(labels, len(labels) if number is None else number)
-
-
-@functools.lru_cache(maxsize=8)
-def _numbers(p: int) -> tuple[str, ...]:
-    """Names for variables without names: "1", "2", ... ."""
-    return tuple(str(i + 1) for i in range(p))
 
 
 def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:

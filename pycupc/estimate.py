@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.names import default_labels
 from pycupc.discrete.g_square import DiscreteTest
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
@@ -190,7 +191,7 @@ def _bytes_of(data: SuffStat | DiscreteTest) -> int:
 
 def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
     """Names of the variables; without names "1", "2", ..., as in `pc`."""
-    return suff_stat.labels if suff_stat.labels is not None else [str(i + 1) for i in range(suff_stat.p)]
+    return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
 
 
 def _stage(

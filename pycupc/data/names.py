@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,6 +33,12 @@ def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     """The first `most` names, and the number of the others, as text."""
     shown = separator.join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+@functools.lru_cache(maxsize=8)
+def default_labels(p: int) -> tuple[str, ...]:
+    """Names for variables without names: "1", "2", ..."""
+    return tuple(map(str, range(1, p + 1)))
 
 
 def check_labels(labels: Any, p: int) -> tuple[str, ...]:

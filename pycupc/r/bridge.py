@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.data.names import default_labels
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
 from pycupc.results.pcalgo import PcAlgo
@@ -205,7 +206,7 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
         if "m_max" in values:
             values["m_max"] = float(values["m_max"])
         args = {"alpha": float(alpha)} | {names[key]: value for key, value in values.items()}
-        args["labels"] = robjects.StrVector(list(labels or data.labels or map(str, range(1, data.p + 1))))
+        args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
         out = converter.pcalgo_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"

@@ -19,6 +19,8 @@ from .processes import peak_memory
 from .workloads import Answer, Workload
 
 GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
+#: The engine "gpu" without pruning.
+GPU_PLAIN = "gpu-plain"
 #: Steps of an engine that take the problem, and those that return results to the host.
 STEPS_IN, STEPS_OUT = ("take", "inspect", "start"), ("degrees", "wait", "edges")
 
@@ -32,8 +34,8 @@ class TooSlow(Exception):
 
 
 def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
-    """An engine by name, "gpu-plain" being "gpu" without pruning; EngineError if it cannot run on this machine."""
-    if name == "gpu-plain":
+    """An engine by name, or `GPU_PLAIN`; EngineError if it cannot run on this machine."""
+    if name == GPU_PLAIN:
         name, options = "gpu", {"pruning": False, **options}
     return choose_engine(name, 10**6, numCores=threads, options=options or None)[0]
 

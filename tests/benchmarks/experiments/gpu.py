@@ -37,8 +37,8 @@ class Deadline:
 
 
 def engines_of(args: Any) -> list[str]:
-    """The engines that were asked for, of those that these experiments run; "gpu-plain" only if it was asked for."""
-    return [e for e in (args.engines or runs.GPU_ENGINES) if e in (*runs.GPU_ENGINES, "gpu-plain", "cpu")]
+    """The engines that were asked for, of those that these experiments run; `GPU_PLAIN` only if it was asked for."""
+    return [e for e in (args.engines or runs.GPU_ENGINES) if e in (*runs.GPU_ENGINES, runs.GPU_PLAIN, "cpu")]
 
 
 def table(args: Any, deadline: Deadline) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..runs import GPU_PLAIN
+
 LABELS = {
     "cpu": "pycupc cpu",
     "cpu, quirks": "pycupc cpu, quirks",
     "reference": "pycupc reference",
     "gpu": "pycupc gpu",
-    "gpu-plain": "pycupc gpu, no pruning",
+    GPU_PLAIN: "pycupc gpu, no pruning",
     "cupc-e": "pycupc cupc-e",
     "cupc-s": "pycupc cupc-s",
     "stable": "pcalg stable",

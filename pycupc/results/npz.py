@@ -13,6 +13,8 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -41,6 +43,19 @@ class Kind:
     format: str
     name: str
     older: tuple[str, ...] = ()
+
+    @contextmanager
+    def expected_at(
+        self,
+        path: str | PathLike[str],
+        errors: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, OverflowError),
+    ) -> Iterator[None]:
+        """Where a file's content is read: say of these errors that the file is not of this kind, or is damaged."""
+        try:
+            yield
+        except errors as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+            raise ValueError(f"{path} is not {self.name}, or is damaged: {what}") from error
 
 
 #: Format 2, of versions before 0.2.0 was released, differs only in the types of its integers and in being compressed.
@@ -80,16 +95,13 @@ def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any]
     ValueError
         The file is not of this kind, is in a format that this version cannot read, or is damaged.
     """
-    with open(path, "rb") as file:
-        try:
-            with zipfile.ZipFile(file) as members:
-                _check_sizes(members, os.fstat(file.fileno()).st_size)
-                arrays = {info.filename.removesuffix(".npy"): _array(members.read(info)) for info in members.infolist()}
-            meta = _meta(arrays, kind)
-            return meta, {name: _vector(name, values) for name, values in arrays.items()}
-        except Exception as error:  # zipfile, zlib, struct and NumPy have many for damaged files
-            text = str(error) or type(error).__name__
-            raise ValueError(f"{path} is not {kind.name}, or is damaged: {text}") from error
+    # zipfile, zlib, struct and NumPy have errors of many types for damaged files
+    with open(path, "rb") as file, kind.expected_at(path, (Exception,)):
+        with zipfile.ZipFile(file) as members:
+            _check_sizes(members, os.fstat(file.fileno()).st_size)
+            arrays = {info.filename.removesuffix(".npy"): _array(members.read(info)) for info in members.infolist()}
+        meta = _meta(arrays, kind)
+        return meta, {name: _vector(name, values) for name, values in arrays.items()}
 
 
 def _check_sizes(members: zipfile.ZipFile, size: int) -> None:

@@ -279,7 +279,7 @@ class PcAlgo(NamedGraph):
             If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
         """
         meta, arrays = npz.read(path)
-        try:
+        with npz.RESULT.expected_at(path):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
             C = None if suffStat is None else _correlations(suffStat, meta)
@@ -287,9 +287,6 @@ class PcAlgo(NamedGraph):
             levels = tuple(LevelSummary(**level) for level in meta["levels"])
             trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}
             return cls.from_arrays(arrays, C=C, levels=levels, trace=trace, **facts)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"{path} is not a result that PcAlgo.save wrote, or is damaged: {what}") from error
 
 
 def _correlations(suffStat: Any, meta: Mapping[str, Any]) -> Floats:

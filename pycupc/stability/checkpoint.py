@@ -24,7 +24,7 @@ from pycupc.stability.study import Outcome
 from pycupc.stability.tally import BIDIRECTED, Edges
 from pycupc.whole_file import whole_file
 
-FORMAT = "pycupc-checkpoint-1"
+STUDY = npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
 _STUDY = "study.json"
 #: Seconds after which an unfinished file is regarded as left by a run that was killed.
@@ -59,7 +59,7 @@ class Checkpoint:
         self.folder, self._key, self._p, self._n_alphas = Path(folder), key, p, n_alphas
         found = _read_study(self.folder)
         if found is None:
-            text = json.dumps({"format": FORMAT, "study": dict(identity)}, indent=1) + "\n"
+            text = json.dumps({"format": STUDY.format, "study": dict(identity)}, indent=1) + "\n"
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with whole_file(self.folder / _STUDY) as file:
@@ -106,18 +106,14 @@ class Checkpoint:
         return self.folder / f"resample-{i:06}.npz"
 
     def _read(self, path: Path, i: int) -> Outcome:
-        remedy = "delete the file, and the resample is computed again"
         try:
             meta, arrays = npz.read(path, KIND)
+            with KIND.expected_at(path):
+                if (meta["study"], meta["index"]) != (self._key, i):
+                    raise ValueError("it is a resample of another study, or another resample")
+                return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
         except ValueError as error:
-            raise ValueError(f"{error}; {remedy}") from error
-        try:
-            if (meta["study"], meta["index"]) != (self._key, i):
-                raise ValueError("it is a resample of another study, or another resample")
-            return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
-        except (KeyError, TypeError, ValueError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}; {remedy}") from error
+            raise ValueError(f"{error}; delete the file, and the resample is computed again") from error
 
     def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int, note: str) -> Outcome:
         n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
@@ -171,15 +167,13 @@ def _read_study(folder: Path) -> dict[str, Any] | None:
                 f"checkpoint {folder} holds other files and no {_STUDY}; name an empty folder or a new one"
             )
         return None
-    try:
+    with STUDY.expected_at(path):  # JSON and UTF-8 errors are ValueErrors
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}, this version reads {FORMAT!r}")
+        if content["format"] != STUDY.format:
+            raise ValueError(f"its format is {content['format']!r}, this version reads {STUDY.format!r}")
         if not isinstance(content["study"], dict):
             raise ValueError("it names no study")
-    except (KeyError, TypeError, ValueError) as error:  # JSON and UTF-8 errors are ValueErrors
-        raise ValueError(f"{path} is not a checkpoint of pycupc.stability, or is damaged: {error}") from error
-    return dict(content["study"])
+        return dict(content["study"])
 
 
 def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

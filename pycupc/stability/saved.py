@@ -71,11 +71,8 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         The file is not of this kind, or is damaged.
     """
     about, values = npz.read(path, KIND)
-    try:
+    with KIND.expected_at(path):
         return _attributes(about, values)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} is not {KIND.name}, or is damaged: {what}") from error
 
 
 def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
     mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
     colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
-    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and what to do if none does trace.py
-    the reason of every arrow conservative.py    conservative and majority rule: which triples are decided
+    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and what to do if none does
+    trace.py           the reason of every arrow
+    conservative.py    conservative and majority rule: which triples are decided
     all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset
 
 Time and memory are proportional to the number of edges and stored separating sets, not to p^2. What is compiled (all

@@ -14,6 +14,22 @@ from pycupc.orientation.trace import COLLIDER
 from pycupc.results.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
+#: The decisions on a triple, in the order of their codes.
+DECISIONS = ("collider", "non-collider", "ambiguous", "unseparated")
+
+
+def flat_cells(cells: dict[tuple[int, int], tuple[int, ...]]) -> FlatCells:
+    """The cells of a dict as the package passes them on."""
+    x, y = np.array(list(cells), dtype=np.int32).reshape(-1, 2).T
+    length = np.array([len(S) for S in cells.values()], dtype=np.int32)
+    return FlatCells(x, y, length, np.array([s for S in cells.values() for s in S], dtype=np.int32))
+
+
+def sets_of(cells: FlatCells) -> list[tuple[int, ...]]:
+    """The sets of flat cells, one after the other."""
+    ends = np.cumsum(cells.length).tolist()
+    return [tuple(cells.members[end - n : end].tolist()) for n, end in zip(cells.length.tolist(), ends, strict=True)]
+
 
 class Cells:
     """Separating sets as a plain dict {(x, y): members}."""
@@ -35,10 +51,7 @@ class Cells:
 
     def sepsets(self, skeleton: SparseGraph) -> SepSets:
         """As the package stores them."""
-        x, y = (np.array([cell[i] for cell in self.cells], dtype=np.int32) for i in (0, 1))
-        length = np.array([len(S) for S in self.cells.values()], dtype=np.int32)
-        members = np.array([b for S in self.cells.values() for b in S], dtype=np.int32)
-        return SepSets.from_flat(skeleton, FlatCells(x, y, length, members))
+        return SepSets.from_flat(skeleton, flat_cells(self.cells))
 
     def changed(self, cells: dict[tuple[int, int], tuple[int, ...]]) -> Cells:
         return Cells(self.cells | cells)
@@ -49,10 +62,11 @@ def sparse(skeleton) -> SparseGraph:
     return SparseGraph.from_dense(np.asarray(skeleton) != 0)
 
 
-def orient_dense(skeleton, sepset, **options) -> SimpleNamespace:
-    """`orient` on a dense skeleton, with a dense graph in the answer."""
+def orient_dense(skeleton, sepset, ambiguous=None, **options) -> SimpleNamespace:
+    """`orient` on a dense skeleton, with a set of ambiguous triples, and a dense graph in the answer."""
     graph = sparse(skeleton)
-    got = orient(graph, sepset.sepsets(graph), **options)
+    triples = None if ambiguous is None else np.array(list(ambiguous), dtype=np.int64).reshape(-1, 3)
+    got = orient(graph, sepset.sepsets(graph), ambiguous=triples, **options)
     return SimpleNamespace(graph=got.graph.dense(), trace=got.trace, status=got.status, n_tries=got.n_tries)
 
 
@@ -69,9 +83,16 @@ def dense(graph: MixedGraph, skeleton) -> np.ndarray:
 
 
 def check_dense(skeleton, sepset, C, n, alpha, *, maj_rule, indep_test=None, suff_stat=None, n_threads=None):
-    """`check_triples` on a dense skeleton, with the built-in test or with `indep_test`."""
+    """`check_triples` on a dense skeleton, with the built-in test or with `indep_test`: decisions, changes of sets."""
     test = GaussianTest(C, n, alpha, n_threads) if indep_test is None else CallableTest(indep_test, suff_stat, alpha)
-    return check_triples(sparse(skeleton), sepset, test, maj_rule=maj_rule)
+    check = check_triples(sparse(skeleton), sepset, test, maj_rule=maj_rule)
+    cells = zip(check.cells.x.tolist(), check.cells.y.tolist(), strict=True)
+    words = (DECISIONS[d] for d in check.decision)
+    return SimpleNamespace(
+        decisions=dict(zip(map(tuple, check.triples.tolist()), words, strict=True)),
+        ambiguous=frozenset(map(tuple, check.undecided.tolist())),
+        sepset_changes=dict(zip(cells, sets_of(check.cells), strict=True)),
+    )
 
 
 def random_case(rng: np.random.Generator, p_max: int = 12):

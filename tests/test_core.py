@@ -21,6 +21,8 @@ from pycupc.gaussian import fisher_z
 from pycupc.results.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
+from orientation_cases import flat_cells  # isort: skip
+
 
 @pytest.mark.parametrize("n", [9, 47, 1000, 10**6])
 @pytest.mark.parametrize("alpha", [1e-300, 1e-8, 0.01, 0.05, 0.5, 1.0])
@@ -118,7 +120,7 @@ def test_sepset_rows_cells_and_pairs():
 def test_changed_cells_leave_the_original_alone():
     none = np.zeros(0, dtype=np.int32)
     sets = SepSets.from_flat(SparseGraph.undirected(3, none, none), FlatCells([2], [0], [1], [1]))
-    other = sets.changed({(2, 0): (), (0, 1): (2,)})
+    other = sets.changed(flat_cells({(2, 0): (), (0, 1): (2,)}))
     assert (sets[2][0], sets[0][1], sets[0][2]) == ((1,), (), None)
     assert (other[2][0], other[0][1]) == ((), (2,))
     assert (sets[2][0], sets[0][1], sets[0][2]) == ((1,), (), None)  # as before

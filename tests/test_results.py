@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 import pycupc
 from pycupc.results.arrays import only_stored_cells
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
+
+from orientation_cases import flat_cells, sets_of  # isort: skip
 
 HERE = Path(__file__).resolve().parent
 seeds = st.integers(0, 2**32 - 1)
@@ -116,7 +118,7 @@ def test_changed_sets_equal_a_dict_of_cells(seed):
     stored = [(pair if rng.random() < 0.5 else pair[::-1]) for pair in pairs if rng.random() < 0.4]
     sets = {cell: tuple(rng.permutation(p)[: rng.integers(1, p)].tolist()) for cell in stored}
     gaps = [x * p + y for x, y in pairs if not {(x, y), (y, x)} & sets.keys() and rng.random() < 0.3]
-    sepset = SepSets.from_flat(empty, flat(sets), np.array(gaps, dtype=np.int64))
+    sepset = SepSets.from_flat(empty, flat_cells(sets), np.array(gaps, dtype=np.int64))
     cells = dict(sets)
     for x, y in pairs:
         if not {(x, y), (y, x)} & sets.keys() and x * p + y not in gaps:
@@ -128,27 +130,20 @@ def test_changed_sets_equal_a_dict_of_cells(seed):
         for y in range(p)
         if x != y and rng.random() < 0.2
     }
-    changed = sepset.changed(changes)
+    changed = sepset.changed(flat_cells(changes))
     assert changed.cells() == cells | changes
     for x, y in {*cells, *changes}:
         assert changed.get(x, y) == (cells | changes)[x, y]
     left = [x * p + y for x, y in np.array(changed.gaps(), dtype=int).reshape(-1, 2).tolist()]
     assert left == [g for g in gaps if not {divmod(g, p), divmod(g, p)[::-1]} & changes.keys()]
     everywhere = [(x, y) for x in range(p) for y in range(p)]
-    assert changed.get_many(everywhere) == [(cells | changes).get(cell) for cell in everywhere]
+    there, found = changed.of_cells(*np.array(everywhere).reshape(-1, 2).T)
+    held = [S if t else None for t, S in zip(there, sets_of(found), strict=True)]
+    assert held == [(cells | changes).get(cell) for cell in everywhere]
     for b in range(p):
         want = [b in (cells | changes).get(cell, ()) for cell in everywhere]
         assert [changed.contains(x, y, b) for x, y in everywhere] == want
-    assert changed.get_many([]) == []
-
-
-def flat(cells: dict[tuple[int, int], tuple[int, ...]]) -> FlatCells:
-    return FlatCells(
-        np.array([x for x, _ in cells], dtype=np.int32),
-        np.array([y for _, y in cells], dtype=np.int32),
-        np.array([len(s) for s in cells.values()], dtype=np.int32),
-        np.array([m for s in cells.values() for m in s], dtype=np.int32),
-    )
+    assert not len(changed.of_cells(np.zeros(0, dtype=int), np.zeros(0, dtype=int))[0])
 
 
 def test_dense_views_cannot_be_written_to():

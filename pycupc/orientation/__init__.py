@@ -14,14 +14,14 @@ but trace.py and conservative.py) is imported when it is needed, because Numba t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.orientation.conservative import Triple, TripleCheck, check_triples
+from pycupc.orientation.conservative import TripleCheck, check_triples
 from pycupc.orientation.trace import Reason
 from pycupc.results.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
@@ -63,7 +63,7 @@ def orient(
     *,
     u2pd: U2pd = "relaxed",
     solve_confl: bool = False,
-    ambiguous: Collection[Triple] | NDArray[np.int64] | None = None,
+    ambiguous: NDArray[np.int64] | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Orientation:
     """Orient the edges of a skeleton: colliders, then the rules that follow from them.
@@ -79,8 +79,8 @@ def orient(
         adds colliders, and draws a DAG only if the arrows still form a cycle.
     solve_confl : bool, default False
         Edges on which colliders or rules disagree become bidirected, instead of taking the last direction.
-    ambiguous : collection of (a, b, c), or int64 (k, 3), optional
-        Triples that must not be oriented, from `check_triples`.
+    ambiguous : int64 (k, 3), optional
+        Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
     random_state : int, numpy.random.Generator or None
         For the random DAG of "rand" and "retry"; an int makes it reproducible. pcalg draws with R's generator, so it
         returns a different graph for the same skeleton.
@@ -109,7 +109,7 @@ def orient(
         raise ValueError(f"u2pd must be one of {', '.join(map(repr, get_args(U2pd)))}, got {u2pd!r}")
     if u2pd != "relaxed" and solve_confl:
         raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    triples = np.array([] if ambiguous is None else list(ambiguous), dtype=np.int64).reshape(-1, 3)
+    triples = np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous
     if u2pd != "relaxed" and len(triples):
         raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
     from pycupc.compiled import announced, plain_if_small  # loads Numba

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,13 +24,10 @@ MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
 
-Pair = tuple[int, int]
-Triple = tuple[int, int, int]
 Indices = NDArray[np.int64]
 
-#: The decisions; their positions are the codes in `TripleCheck.decision`.
+#: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
-DECISIONS = ("collider", "non-collider", "ambiguous", "unseparated")
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class TripleCheck:
     triples : int64 (k, 3)
         The unshielded triples a - b - c, a < c, sorted by (a, c, b).
     decision : int64 (k,)
-        The decision on each triple, a position in `DECISIONS`; "unseparated": no subset separates a and c.
+        The decision on each triple: `COLLIDER`, `NON_COLLIDER`, `AMBIGUOUS` or `UNSEPARATED`.
     cells : FlatCells
         Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
         collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
@@ -89,22 +85,6 @@ class TripleCheck:
     def undecided(self) -> Indices:
         """Triples that must not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
         return self.triples[self.decision >= AMBIGUOUS]
-
-    @property
-    def ambiguous(self) -> frozenset[Triple]:
-        """`undecided` as a set."""
-        return frozenset(map(tuple, self.undecided.tolist()))
-
-    @cached_property
-    def decisions(self) -> dict[Triple, str]:
-        """The decision of each triple in words."""
-        words = (DECISIONS[d] for d in self.decision.tolist())
-        return dict(zip(map(tuple, self.triples.tolist()), words, strict=True))
-
-    @cached_property
-    def sepset_changes(self) -> dict[Pair, tuple[int, ...]]:
-        """`cells` as a dict."""
-        return self.cells.as_dict()
 
 
 class Triples(NamedTuple):
@@ -127,6 +107,7 @@ class Triples(NamedTuple):
 
     @classmethod
     def of(cls, skeleton: SparseGraph) -> Triples:
+        """Those of a skeleton."""
         p = max(skeleton.p, 1)
         start, neighbours = skeleton.neighbour_lists()
         owner = np.repeat(np.arange(skeleton.p), np.diff(start))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -61,17 +61,6 @@ class FlatCells(NamedTuple):
     y: Ints
     length: Ints
     members: Ints
-
-    @classmethod
-    def from_dict(cls, cells: Mapping[Cell, Sequence[int]]) -> FlatCells:
-        x, y = np.array(list(cells), dtype=np.int32).reshape(-1, 2).T
-        length = np.array([len(S) for S in cells.values()], dtype=np.int32)
-        return cls(x, y, length, np.array([s for S in cells.values() for s in S], dtype=np.int32))
-
-    def as_dict(self) -> dict[Cell, tuple[int, ...]]:
-        members, ends = self.members.tolist(), np.cumsum(self.length).tolist()
-        sets = [tuple(members[end - n : end]) for n, end in zip(self.length.tolist(), ends, strict=True)]
-        return dict(zip(zip(self.x.tolist(), self.y.tolist(), strict=True), sets, strict=True))
 
 
 class SepSets:
@@ -198,16 +187,6 @@ class SepSets:
 
     # -- many cells -------------------------------------------------------------------------------------------------
 
-    def get_many(self, cells: Sequence[Cell]) -> list[tuple[int, ...] | None]:
-        """The contents of each cell, as returned by `get`."""
-        x, y = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-        there, found = self.of_cells(x, y)
-        ends = np.cumsum(found.length).tolist()
-        members = found.members.tolist()
-        return [
-            tuple(members[end - n : end]) if t else None for t, n, end in zip(there, found.length, ends, strict=True)
-        ]
-
     def of_cells(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FlatCells]:
         """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
         there, mirrored = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.bool_)
@@ -272,12 +251,11 @@ class SepSets:
             found.update(zip(cells, map(tuple, block.members.tolist()), strict=True))
         return found
 
-    def changed(self, cells: FlatCells | Mapping[Cell, Sequence[int]]) -> SepSets:
+    def changed(self, new: FlatCells) -> SepSets:
         """A copy in which these cells hold other sets: the conservative and the majority rule change some.
 
         A set that a mirrored cell had implicitly stays; a gap that receives a set is a gap no longer.
         """
-        new = cells if isinstance(cells, FlatCells) else FlatCells.from_dict(cells)
         keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
         alone = ~np.isin(mirrored, keys)
         there, held = self.of_cells(new.y[alone].astype(np.int64), new.x[alone].astype(np.int64))

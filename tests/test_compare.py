@@ -194,8 +194,10 @@ def test_other_variables_are_refused():
         compare(a, b)
     with pytest.raises(ValueError, match="a has 12 variables, b has 5"):
         compare(a, pycupc.skeleton(problem(5), alpha=0.05))
-    with pytest.raises(ValueError, match=r"suffStat C must have shape \(12, 12\)"):
+    with pytest.raises(ValueError, match="suffStat must have the 12 variables of the results, got 5"):
         compare(a, a, suffStat=problem(5))
+    with pytest.raises(TypeError, match="data must be a table of observations"):
+        compare(a, a, suffStat=5)
 
 
 def command(*words: str) -> int:

@@ -22,6 +22,7 @@ from pycupc.comparison.differences import (
     same_p_values,
 )
 from pycupc.comparison.report import Report
+from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.results.pcalgo import PcAlgo
 
 __all__ = ["Comparison", "compare"]
@@ -78,7 +79,7 @@ def compare(
     Parameters
     ----------
     a, b : PcAlgo
-    suffStat : SuffStat or mapping with "C" and "n", optional
+    suffStat : SuffStat, mapping with "C" and "n", or data, optional
         The data of both; with it the test at which the results begin to differ is computed once more and its matrix
         examined.
     alpha : float, optional
@@ -95,8 +96,8 @@ def compare(
 
     Raises
     ------
-    ValueError
-        If the two have different variables, or `suffStat` has a different number of variables.
+    TypeError, ValueError
+        If the two have different variables, or `suffStat` is something else or has a different number of variables.
     """
     labels = list(a.labels)
     _check_labels(labels, list(b.labels), names)
@@ -140,8 +141,7 @@ def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:
 def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, float]:
     if suffStat is None:
         return None, 0
-    C, n = (suffStat["C"], suffStat["n"]) if isinstance(suffStat, dict) else (suffStat.C, suffStat.n)
-    C = np.asarray(C, dtype=np.float64)
-    if C.shape != (p, p):
-        raise ValueError(f"suffStat C must have shape ({p}, {p}) to match the results, got {C.shape}")
-    return C, float(n)
+    stat = as_suff_stat(suffStat)
+    if stat.p != p:
+        raise ValueError(f"suffStat must have the {p} variables of the results, got {stat.p}")
+    return stat.C, stat.n

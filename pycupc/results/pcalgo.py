@@ -282,7 +282,8 @@ class PcAlgo(NamedGraph):
         with npz.RESULT.expected_at(path):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
-            C = None if suffStat is None else _correlations(suffStat, meta)
+        C = None if suffStat is None else _correlations(suffStat, meta)
+        with npz.RESULT.expected_at(path):
             facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
             levels = tuple(LevelSummary(**level) for level in meta["levels"])
             trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}

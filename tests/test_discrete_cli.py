@@ -6,6 +6,7 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pycupc
@@ -111,7 +112,7 @@ def test_tables(tmp_path, text, options, labels, cells):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\nx,\n", "missing values: 1"),
+        ("a,b\nx,\n", "missing values: 1, .*the first in row 1, column 'b'"),
         ("a,b\nx\n", "line 2 has 1 cells"),
         ("a,a\nx,y\n", "both named 'a'"),
         ("a\nx\n", "at least 2 columns"),
@@ -123,3 +124,14 @@ def test_bad_tables(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(DataError, match=words):
         read_categories(path)
+
+
+def test_no_row_is_left(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\nx,\n,y\n")
+    with pytest.raises(DataError, match="every row has a missing value, so that no row is left"):
+        read_categories(path, ReadOptions(missing="drop-rows"))
+    pyarrow = pytest.importorskip("pyarrow.feather")
+    pyarrow.write_feather(pd.DataFrame({"a": [], "b": []}), tmp_path / "t.feather")
+    with pytest.raises(DataError, match="no rows of data"):
+        read_categories(tmp_path / "t.feather")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, listed
-from pycupc.data.readers import facts_of
+from pycupc.data.names import check_names
+from pycupc.data.readers import check_size, complete_rows, facts_of
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
 
@@ -87,12 +86,12 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     check_names(source.name, names, options.drop)
     kept = [k for k, name in enumerate(names) if name not in options.drop]
     labels = [names[k] for k in kept]
-    if len(labels) < 2:
-        raise DataError(
-            f"{source.name}: needs at least 2 columns (variables), has {len(labels)}; is the delimiter right?"
-        )
+    check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
-    return CategoryTable(_without_missing(source.name, cells, labels, options), labels, layout, facts_of(source))
+    no_value = MISSING | {cell.strip().casefold() for cell in options.na}
+    holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
+    complete = complete_rows(source.name, cells, holes, labels, options.missing)
+    return CategoryTable(complete, labels, layout, facts_of(source))
 
 
 def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
@@ -111,8 +110,8 @@ def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[l
             delimiter = options.delimiter or find_delimiter(source.ending, first_line)
             numbered = list(rows(source.name, text, delimiter, options.comment))
     grid = [[cell.strip() for cell in row] for _, row in numbered]
-    if not grid or (len(grid) == 1 and options.header != "no"):
-        raise DataError(f"{source.name}: no rows of data")
+    if not grid:
+        raise DataError(f"{source.name}: the file is empty")
     width = len(grid[-1])
     if options.header == "no":
         names, body, layout = [f"V{k + 1}" for k in range(width)], grid, "no names; the variables are V1, V2, ..."
@@ -126,20 +125,3 @@ def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[l
         if len(row) != len(names):
             raise DataError(f"{source.name}: line {line} has {len(row)} cells, the names are {len(names)}")
     return names, body, layout
-
-
-def _without_missing(
-    name: str, cells: NDArray[np.object_], labels: Sequence[str], options: ReadOptions
-) -> NDArray[np.object_]:
-    no_value = MISSING | {cell.strip().casefold() for cell in options.na}
-    holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
-    incomplete = holes.any(axis=1)
-    if not incomplete.any():
-        return cells
-    if options.missing == "drop-rows" and not incomplete.all():
-        return cells[~incomplete]
-    columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
-    raise DataError(
-        f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({listed(columns, most=5)}). Drop those rows (--missing drop-rows) or columns (--drop NAME)"
-    )

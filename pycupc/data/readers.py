@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePath
@@ -64,12 +65,10 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
     options = options or ReadOptions()
     source = read_source(path)
     table = _without_counter(source.name, _read(source, options), options)
-    n, p = table.X.shape
-    if n == 0:
-        raise DataError(f"{source.name}: no rows of data")
-    if p < 2:
-        raise DataError(f"{source.name}: needs at least 2 columns (variables), has {p}; is the delimiter right?")
-    return replace(table, X=_without_missing(source.name, table, options))
+    check_size(source.name, *table.X.shape)
+    if options.missing == "keep":
+        return table
+    return replace(table, X=complete_rows(source.name, table.X, np.isnan(table.X), table.labels, options.missing))
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
@@ -216,21 +215,36 @@ def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileT
     return replace(table, X=X[:, 1:], labels=table.labels[:-1], layout=words)
 
 
-def _without_missing(name: str, table: FileTable, options: ReadOptions) -> Floats:
-    """Drop the rows with missing values, keep them, or raise `DataError` for them."""
-    holes = np.isnan(table.X)
-    if options.missing == "keep" or not holes.any():
-        return table.X
+def check_size(name: str, n: int, p: int) -> None:
+    """Raise `DataError` for a table without rows, or with fewer than two columns."""
+    if n == 0:
+        raise DataError(f"{name}: no rows of data")
+    if p < 2:
+        raise DataError(f"{name}: needs at least 2 columns (variables), has {p}; is the delimiter right?")
+
+
+def complete_rows(
+    name: str, table: NDArray[Any], holes: NDArray[np.bool_], labels: Sequence[str], missing: str
+) -> NDArray[Any]:
+    """The rows of a table (n, p) without missing values, which are where `holes` is True.
+
+    Raises
+    ------
+    DataError
+        A value is missing and `missing` is not "drop-rows", or no row is complete.
+    """
+    if not holes.any():
+        return table
     incomplete = holes.any(axis=1)
-    if options.missing == "drop-rows":
+    if missing == "drop-rows":
         if incomplete.all():
             raise DataError(f"{name}: every row has a missing value, so that no row is left")
-        return table.X[~incomplete]
+        return table[~incomplete]
     row, column = np.argwhere(holes)[0].tolist()
-    columns = [table.labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
+    columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
-        f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {table.labels[column]!r}. "
+        f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {labels[column]!r}. "
         "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
     )
 

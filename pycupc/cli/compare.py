@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc.data import DataError, read_data
+    from pycupc.data.errors import DataError
     from pycupc.r.bridge import RBridgeError
 
     try:
-        suffStat = pycupc.SuffStat.from_data(read_data(args.data)) if args.data else None
+        suffStat = pycupc.SuffStat.from_data(args.data) if args.data else None
         labels = None if suffStat is None else suffStat.labels
         fits = [
             load_or_compute(source, suffStat, args.alpha, labels=labels, skeleton=args.skeleton, m_max=args.m_max)

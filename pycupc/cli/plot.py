@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pycupc.cli.command import OK, add_command
-
-if TYPE_CHECKING:
-    from pycupc.gaussian.suffstat import SuffStat
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -43,7 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc import plotting
+    from pycupc import SuffStat, plotting
     from pycupc.cli.compare import load_or_compute
 
     if args.radius < 0:
@@ -56,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = load_or_compute(args.result, None if args.data is None else _suff_stat(args.data))
+    fit = load_or_compute(args.result, None if args.data is None else SuffStat.from_data(args.data))
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False)
     else:
@@ -73,13 +69,6 @@ def _open(path: Path) -> None:
 
     print(f"opening {path}")
     webbrowser.open(path.resolve().as_uri())
-
-
-def _suff_stat(path: str) -> SuffStat:
-    from pycupc.data.readers import read_data
-    from pycupc.gaussian.suffstat import SuffStat
-
-    return SuffStat.from_data(read_data(path))
 
 
 def _file_name(around: list[str] | None) -> str:

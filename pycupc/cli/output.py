@@ -26,9 +26,11 @@ def progress_wanted(args: argparse.Namespace) -> bool:
     return not args.quiet and not args.no_progress
 
 
-def stem(path: Path) -> str:
-    """File name without its endings: data for data.csv.gz, and for standard input."""
-    return path.name.split(".")[0].strip("-") or "data"
+def target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
+    """The folder to write, by default named after the data and the command, and whether it may be replaced."""
+    name = "example" if args.example else args.data.name.split(".")[0].strip("-") or "data"  # data.csv.gz, or -
+    # the folder of the example may always be replaced
+    return args.out or Path(f"{name}-{command}"), args.force or bool(args.example and args.out is None)
 
 
 def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
-from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, keeping, manifest, output, writing
@@ -70,9 +69,9 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    _check_arguments(args)
-    target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-pycupc")
-    force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
+    inputs.check(args)
+    inputs.check_orientation(args)
+    target, force = output.target(args, "pycupc")
     request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
     names = (*(kind.name for kind in FILES), MANIFEST)
     answer = "the results are being written; please wait"
@@ -119,11 +118,6 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
     if free < most:
         text = f"{free / 1e6:,.0f} MB are free in {folder.target.parent}, the results may need up to {most / 1e6:,.0f}"
         warnings.warn(text, stacklevel=2)
-
-
-def _check_arguments(args: argparse.Namespace) -> None:
-    inputs.check(args)
-    inputs.check_orientation(args)
 
 
 def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:

@@ -94,8 +94,7 @@ def main(args: argparse.Namespace) -> int:
     inputs.check_orientation(args)
     if args.correlation is not None:
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
-    target = args.out or Path(f"{'example' if args.example else output.stem(args.data)}-stability")
-    force = args.force or (args.example and args.out is None)  # the folder of the example may always be replaced
+    target, force = output.target(args, "stability")
     pictures = output.picture_formats(args.plot)
     names = (*(name for name, *_ in _TEXTS), *_PICTURES, "stability.npz", MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:

@@ -116,7 +116,7 @@ class Removals:
 
     @cached_property
     def r(self) -> Floats:
-        if all(part[3] is not None for part in self._parts):
+        if self.r_recorded:
             return self._joined(3, np.float64)
         if self._r_of is None:
             raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")

@@ -215,10 +215,9 @@ def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
 
 def _about(result: Stability, consensus: Consensus) -> str:
     """The consensus graph in a sentence, with a bound on its false edges if one holds."""
-    directed, undirected, bidirected = consensus.edge_counts()
     text = (
         f"consensus at alpha {consensus.alpha:g}, threshold {consensus.threshold:g}: {len(consensus.sparse_graph):,} "
-        f"edges ({directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected)"
+        f"edges ({consensus.kinds_of_edges()})"
     )
     try:
         bound = result.bound(consensus.threshold)

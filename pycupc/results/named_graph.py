@@ -65,12 +65,13 @@ class NamedGraph:
         """Attributes of each edge in tables and exports, in the order of `SparseGraph.edge_list`."""
         return {}
 
-    def __repr__(self) -> str:
+    def kinds_of_edges(self) -> str:
+        """The numbers of `edge_counts` as text."""
         directed, undirected, bidirected = self.edge_counts()
-        return (
-            f"<Graph: {self.p} variables, {len(self.sparse_graph)} edges ({directed} directed, {undirected} "
-            f"undirected, {bidirected} bidirected)>"
-        )
+        return f"{directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected"
+
+    def __repr__(self) -> str:
+        return f"<Graph: {self.p:,} variables, {len(self.sparse_graph):,} edges ({self.kinds_of_edges()})>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""

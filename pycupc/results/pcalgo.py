@@ -102,23 +102,20 @@ class PcAlgo(NamedGraph):
     # -- summaries ----------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        directed, undirected, bidirected = self.edge_counts()
         return (
-            f"<PcAlgo: {self.p} variables, {len(self.sparse_graph)} edges ({directed} directed, {undirected} "
-            f"undirected, {bidirected} bidirected), levels 0 to {self.max_ord}, {sum(self.n_edgetests):,} tests>"
+            f"<PcAlgo: {self.p:,} variables, {len(self.sparse_graph):,} edges ({self.kinds_of_edges()}), levels 0 to "
+            f"{self.max_ord}, {sum(self.n_edgetests):,} tests>"
         )
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
-        directed, undirected, bidirected = self.edge_counts()
         degrees = self.sparse_graph.degrees()
         top = int(degrees.argmax())
         observations = "" if self.n is None else f", {self.n:,} observations"
         alpha = "" if self.alpha is None else f", alpha {self.alpha:g}"
         lines = [
             f"PC-stable: {self.p:,} variables{observations}{alpha}",
-            f"{len(self.sparse_graph):,} edges: {directed:,} directed, {undirected:,} undirected, "
-            f"{bidirected:,} bidirected",
+            f"{len(self.sparse_graph):,} edges: {self.kinds_of_edges()}",
             f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
         if self.levels:

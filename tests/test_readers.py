@@ -148,7 +148,7 @@ def test_missing_rows_can_be_left_out_or_kept(tmp_path):
 def test_columns_can_be_left_out(tmp_path):
     path = write(tmp_path / "d.csv", "id,a,b\nx1,1,2\n,3,4\n")
     assert read_data(path, drop=["id"]).to_numpy().tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(DataError, match="no column to drop is named 'ID'; the first are id, a, b"):
+    with pytest.raises(DataError, match="no column to drop is named 'ID'; the columns are id, a, b"):
         read_data(path, drop=["ID"])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.comparison.differences import COLLINEAR, GAP, KEPT, Difference, Side
+from pycupc.data.names import listed
 
 #: How many pairs a report lists.
 LISTED = 20
@@ -71,9 +72,8 @@ class Report:
                 "its outcome depends on how a program inverts such a matrix, not on the data.",
             ]
         if collinear:
-            shown = ", ".join(f"{self._name(i)} with {self._name(j)}" for i, j in collinear[:LISTED])
-            more = f" and {len(collinear) - LISTED} more" if len(collinear) > LISTED else ""
-            lines.append(f"Columns collinear up to rounding: {shown}{more}. Leave out one of each pair.")
+            pairs = listed([f"{self._name(i)} with {self._name(j)}" for i, j in collinear], most=LISTED)
+            lines.append(f"Columns collinear up to rounding: {pairs}. Leave out one of each pair.")
         final = [f for f in differences if f.other_level == KEPT]
         lines += ["", f"The edges that differ, by the level at which they were removed{_limited(final)}:"]
         lines += [self._row(f) for f in final[:LISTED]]

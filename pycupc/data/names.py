@@ -26,7 +26,7 @@ def check_names(source: str, names: Sequence[str], drop: Sequence[str]) -> None:
         first[name] = k
     for name in drop:
         if name not in first:
-            raise DataError(f"{source}: no column to drop is named {name!r}; the first are {', '.join(names[:8])}")
+            raise DataError(f"{source}: no column to drop is named {name!r}; the columns are {listed(names)}")
 
 
 def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from pycupc.log import lines_to
 
-#: Called as hook(level, tests done, tests at most, edges left).
+#: Called as hook(level, tests_done, tests_at_most, edges_left).
 Hook = Callable[[int, int, int, int], None]
 
 #: Called as hook(done, total).
@@ -179,7 +179,7 @@ def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
 
 
 @contextmanager
-def count_hook(progress: Callable[[int, int], object] | bool | None, what: str) -> Iterator[CountHook | None]:
+def count_hook(progress: CountHook | bool | None, what: str) -> Iterator[CountHook | None]:
     """Yield the hook for an argument `progress` that counts tasks: a bar for True, None for False and None.
 
     Raises

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.correlation import correlation
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.progress import Hook
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -20,8 +21,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
-#: Called during a level as progress(level, tests_done, tests_at_most, edges_left); called often, must be quick.
-ProgressHook = Callable[[int, int, int, int], None]
+#: Called during a level, and often, so it must be quick.
+ProgressHook = Hook
 
 
 class EngineError(RuntimeError):

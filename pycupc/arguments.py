@@ -97,6 +97,7 @@ class EngineChoice:
 
     @property
     def name(self) -> str:
+        """The engine's name."""
         return self.engine if isinstance(self.engine, str) else self.engine.name
 
 

@@ -75,6 +75,7 @@ def _converter() -> Converter:
 
 
 def require_packages(robjects: Any, *packages: str) -> None:
+    """Raise `RBridgeError`, which says how to install it, for the first of these R packages that is missing."""
     for package in packages:
         if not robjects.r["requireNamespace"](package, quietly=True)[0]:
             libraries = ", ".join(robjects.r[".libPaths"]())

@@ -52,23 +52,27 @@ ANSWER = (
 
 
 def graph_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
+    """The arrays of a graph."""
     row, column, mark = graph.cells()
     return {"graph_from": row, "graph_to": column, "graph_mark": mark.astype(np.int32)}
 
 
 def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:
+    """The reverse of `graph_arrays`; a ValueError says which cells are no edge of a graph on p variables."""
     return SparseGraph.from_cells(p, *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
 
 
 def sepset_arrays(
     sepset: SepSets, name: str = "sepset_", gap: str = "gap_", *, by_row: bool = True
 ) -> dict[str, NDArray[Any]]:
+    """The arrays of separating sets, named ``{name}x``, ..., ``{gap}y``; `by_row` as in `SepSets.flat`."""
     cells, gaps = sepset.flat(by_row=by_row), sepset.gaps()
     out = {f"{name}{key}": values for key, values in zip(("x", "y", "len", "members"), cells, strict=True)}
     return out | {f"{gap}x": gaps[:, 0], f"{gap}y": gaps[:, 1]}
 
 
 def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepset_", gap: str = "gap_") -> SepSets:
+    """The reverse of `sepset_arrays`."""
     cells = FlatCells(*(np.asarray(arrays[f"{name}{key}"]) for key in ("x", "y", "len", "members")))
     gaps = np.asarray(arrays[f"{gap}x"], dtype=np.int64) * skeleton.p + np.asarray(arrays[f"{gap}y"])
     return SepSets.from_flat(skeleton, cells, gaps)

@@ -27,5 +27,6 @@ class Cutoff(NamedTuple):
 
     @classmethod
     def around(cls, value: float) -> Cutoff:
+        """The cutoff `value` with its band."""
         square = value * value
         return cls(value, square * (1.0 - CUTOFF_BAND) - TINY, square * (1.0 + CUTOFF_BAND) + TINY)

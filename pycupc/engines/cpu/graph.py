@@ -123,6 +123,7 @@ class Graph:
         self.offsets, self.neighbours, self.fixed, self.z = offsets, neighbours, fixed, z
 
     def degrees(self) -> Indices:
+        """Number of neighbours of each variable, int64 (p,)."""
         return np.diff(self.offsets)
 
     def rows(self) -> Ints:
@@ -142,6 +143,7 @@ class Graph:
         return np.searchsorted(keys, x.astype(np.int64) * p + y)
 
     def no_findings(self) -> Findings:
+        """Findings of a level of which no test has been made."""
         n = len(self.neighbours)
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {})
 

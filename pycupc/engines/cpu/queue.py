@@ -55,6 +55,7 @@ class Queue:
         self._lock = threading.Lock()
 
     def tasks(self) -> Iterator[Task]:
+        """The tasks, those of rows with most tests first."""
         degree, per_row, level = self._degree, self._targets.per_row, self._level
         rows = np.flatnonzero(per_row)
         sets = {d: comb(d - 1, level) for d in np.unique(degree[rows]).tolist()}

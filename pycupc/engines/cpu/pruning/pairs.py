@@ -196,7 +196,9 @@ def open_row(side, x, w):
 
 
 @compiled
-def search_row(side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state):  # noqa: PLR0913
+def search_row(  # noqa: PLR0913 - a hot loop, with its work space
+    side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state
+):
     """Decide pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
 
     `allowance` is how many nanoseconds, in f.spent, the searches about a pair may take: the time that their steps take

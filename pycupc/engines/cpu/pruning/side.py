@@ -69,7 +69,7 @@ class PrunedSide:
         that takes too long marks its entry in `unsure`: there may be a smaller one than has been found.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them
         self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
         bound: Floats, minimum: bool = False,
     ) -> None:  # fmt: skip

@@ -126,6 +126,8 @@ def check_arguments(
     ----------
     function : {"pc", "skeleton"}
         The function that was called, for `PcAlgo.call`.
+    variables, options, choice, progress
+        Its arguments.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
 
 
 def find_skeleton(problem: Problem) -> PcAlgo:
-    """Run the level loop on checked arguments."""
+    """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does."""
     engine = problem.engine
     summaries: list[LevelSummary] = []
     results: list[LevelResult] = []

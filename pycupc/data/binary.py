@@ -23,7 +23,13 @@ _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
 
 def read_arrow(source: Source) -> Any:
-    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column."""
+    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, or pyarrow is not installed.
+    """
     try:
         import pyarrow
         from pyarrow import feather, parquet
@@ -55,6 +61,11 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
     """The rows of a sheet of an Excel file: their numbers and cells, as text.
 
     Empty rows, and empty columns at the right, are left out.
+
+    Raises
+    ------
+    DataError
+        The file is damaged or has no such sheet, there are several and none is named, or openpyxl is not installed.
     """
     try:
         import openpyxl

@@ -42,7 +42,7 @@ def default_labels(p: int) -> tuple[str, ...]:
 
 
 def check_labels(labels: Any, p: int) -> tuple[str, ...]:
-    """`p` distinct names."""
+    """`labels` as a tuple; TypeError or ValueError unless they are `p` distinct names."""
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
         raise TypeError(f"labels must be a sequence of {p} names, got {labels!r}")
     labels = list(labels)

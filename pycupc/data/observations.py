@@ -143,7 +143,13 @@ def observations(data: Any) -> tuple[Floats, list[str] | None]:
 
 
 def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
-    """An array of float64, in any number of dimensions, and the names of its columns; `what` is named in messages."""
+    """An array of float64, in any number of dimensions, and the names of its columns; `what` is named in messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `data` is not numeric or of another kind; the message says how to convert it.
+    """
     if isinstance(data, _ToNumpy) and isinstance(data, Table):
         return _from_table(data, what)
     if isinstance(data, Mapping):

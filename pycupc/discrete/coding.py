@@ -13,7 +13,7 @@ from pycupc.log import logger
 
 
 def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
-    """The values of a table (n, p), and the names of its columns if it has names."""
+    """The values of a table (n, p), and the names of its columns if it has names; ValueError if it is no table."""
     if isinstance(data, np.ma.MaskedArray):
         values = data.data.astype(object)
         values[np.ma.getmaskarray(data)] = None

@@ -245,7 +245,7 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
 
 
 def check_n(n: Any) -> float:
-    """A finite number of observations from 1 on; an int if it is whole."""
+    """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
         raise TypeError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
     if not np.isfinite(n) or n < 1:

@@ -49,6 +49,8 @@ def orient_extendable(
     ----------
     graph : MixedGraph
         The skeleton, its triples marked.
+    u2pd, random_state
+        As of `orient`.
 
     Returns
     -------

@@ -37,7 +37,7 @@ class RBridgeError(RuntimeError):
 
 @functools.cache
 def load_rpy2() -> Any:
-    """rpy2.robjects, imported once."""
+    """rpy2.robjects, imported once; an `RBridgeError` says why that is impossible."""
     if "rpytools" in sys.modules:  # reticulate's own module: R is the host of this process
         raise RBridgeError(
             "this process was started by R (reticulate), and rpy2 must not be loaded into it as well; "

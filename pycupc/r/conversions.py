@@ -72,7 +72,7 @@ class Converter:
             robjects.r["sys.source"](str(file), envir=self.code)
 
     def pcalgo_from_r(self, robject: Any) -> PcAlgo:
-        """A pcAlgo as a result."""
+        """A pcAlgo as a result; TypeError for slots of another type or size."""
         p_max, counts = _slot(robject, "pMax", "REALSXP"), _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
         max_ord = int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0])
         plain = _named(self.code["as_plain"](robject))
@@ -128,7 +128,7 @@ class Converter:
         return self.code["pcalgo_with_call"](self._r.ListVector(plain), boxed_call, weight)
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
-        """R's list of C and n as a SuffStat."""
+        """R's list of C and n as a SuffStat; TypeError for anything else."""
         fields = _named(robject) if len(robject) and robject.names != self._r.NULL else {}
         for name in ("C", "n"):
             if name not in fields:

@@ -60,6 +60,7 @@ class PrunedSide:
     C : float64 (p, p)
     graph, targets, findings
         Of the level; `targets` are in the rows to prune.
+    level : int
     way : {"rows", "pairs"}
     cutoff : Cutoff
     bound : float64 (E,)

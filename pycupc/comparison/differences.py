@@ -133,7 +133,7 @@ def same_p_values(one: Side, two: Side, rtol: float) -> bool:
     return bool(np.allclose(one.p_max[known], two.p_max[known], rtol=rtol, atol=1e-300))
 
 
-def find_differences(one: Side, two: Side, C: np.ndarray | None = None, n: float = 0) -> tuple[Difference, ...]:
+def find_differences(one: Side, two: Side, C: np.ndarray | None, n: float) -> tuple[Difference, ...]:
     """Pairs that the results removed at different levels, or only one of them removed; by level, then by variables."""
     differ = np.triu(one.level != two.level, 1)
     found = []

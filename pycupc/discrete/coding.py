@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.names import listed
 from pycupc.data.observations import column_names
 from pycupc.log import logger
 
@@ -39,7 +40,8 @@ def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...
         kept, codes[:, j] = _categories(values[:, j].tolist(), name)
         categories.append(kept)
     largest = max(map(len, categories))
-    logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], _coding(categories[0]))
+    first = listed([f"{category} = {code}" for code, category in enumerate(categories[0])], most=4)
+    logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)
     return codes, tuple(categories), columns
 
 
@@ -62,8 +64,3 @@ def _categories(cells: list[Any], name: str) -> tuple[tuple[Any, ...], list[int]
         raise ValueError(f"a variable needs at least 2 levels; {name} is constant")
     code = {category: k for k, category in enumerate(kept)}
     return kept, [code[cell] for cell in cells]
-
-
-def _coding(categories: tuple[Any, ...], most: int = 4) -> str:
-    shown = ", ".join(f"{category} = {code}" for code, category in enumerate(categories[:most]))
-    return shown if len(categories) <= most else f"{shown}, ..."

@@ -58,7 +58,7 @@ class Options:
                 "pcalg::pc()"
             )
         if self.method not in ("stable", "stable.fast"):
-            raise ValueError(f"method must be 'stable' or 'stable.fast', got {self.method!r}")
+            raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
         _check_number("alpha", "a number in [0, 1]", self.alpha)
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
@@ -233,7 +233,8 @@ def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
         raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
     matrix = np.ascontiguousarray(matrix != 0)
     if not np.array_equal(matrix, matrix.T):
-        raise ValueError(f"{name} must be symmetric")
+        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
+        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
     matrix[np.diag_indices(p)] = False  # the diagonal means nothing
     return matrix if matrix.any() else None
 

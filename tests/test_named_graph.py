@@ -113,6 +113,7 @@ def test_subgraph_by_names(fit):
         ("radius_mean", TypeError, "a sequence of labels, got the string 'radius_mean'"),
         (["nobody"], ValueError, "there is no variable 'nobody'"),
         ([30], IndexError, "variables are 0 to 29, got 30"),
+        ([1.0], TypeError, "a variable is named by its label or its number, got 1.0"),
         (["radius_mean", 0], ValueError, "must be different variables"),
     ],
 )

@@ -142,13 +142,15 @@ def test_a_graph_alone_is_converted(r):
 
 @pytest.mark.r
 def test_errors_name_the_wrong_object(r):
-    with pytest.raises(TypeError, match="expected an R suffStat list, pcAlgo or graphNEL, got an object of class"):
+    with pytest.raises(
+        TypeError, match="robject must be an R suffStat list, pcAlgo or graphNEL, got an object of class"
+    ):
         from_r(r("1:3"))
     with pytest.raises(TypeError, match="n is missing"):
         from_r(r("list(C = diag(3))"))
     with pytest.raises(TypeError, match="must be a numeric matrix, got STRSXP"):
         from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
-    with pytest.raises(TypeError, match="expected a PcAlgo or a SuffStat, got int"):
+    with pytest.raises(TypeError, match="fit must be a PcAlgo or a SuffStat, got int"):
         to_r(3)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from pycupc.data.errors import DataError
 
@@ -62,11 +62,13 @@ def position(variable: str | int, labels: Sequence[str]) -> int:
 
     Raises
     ------
-    ValueError, IndexError
-        There is no variable of this label (the message lists similar ones), or at this position.
+    TypeError, ValueError, IndexError
+        It is neither; there is no variable of this label (the message lists similar ones), or at this position.
     """
     if isinstance(variable, str):
         return label_position(variable, labels)
+    if not isinstance(variable, SupportsIndex):
+        raise TypeError(f"a variable is named by its label or its number, got {variable!r}")
     if not 0 <= variable < len(labels):
         raise IndexError(f"variables are 0 to {len(labels) - 1}, got {variable}")
     return int(variable)

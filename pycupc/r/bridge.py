@@ -117,7 +117,7 @@ def from_r(robject: Any) -> PcAlgo | SuffStat:
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
-        raise TypeError(f"expected an R suffStat list, pcAlgo or graphNEL, got an object of class {classes}")
+        raise TypeError(f"robject must be an R suffStat list, pcAlgo or graphNEL, got an object of class {classes}")
 
 
 def to_r(fit: PcAlgo | SuffStat) -> Any:
@@ -143,7 +143,7 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
         if isinstance(fit, SuffStat):
             return _converter().suffstat_to_r(fit)
         if not isinstance(fit, PcAlgo):
-            raise TypeError(f"expected a PcAlgo or a SuffStat, got {type(fit).__name__}")
+            raise TypeError(f"fit must be a PcAlgo or a SuffStat, got {type(fit).__name__}")
         require_packages(robjects, "pcalg", "graph")
         return _converter().pcalgo_to_r(fit)
 

@@ -91,7 +91,7 @@ class NamedGraph:
 
         Raises
         ------
-        ValueError, IndexError
+        TypeError, ValueError, IndexError
             If there is no such variable.
         """
         return position(v, self.labels)

@@ -146,7 +146,7 @@ class PcAlgo(NamedGraph):
 
         Raises
         ------
-        ValueError, IndexError
+        TypeError, ValueError, IndexError
             If there is no such variable, or both are the same.
         """
         i, j = self.index(x), self.index(y)

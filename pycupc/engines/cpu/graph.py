@@ -79,6 +79,12 @@ class Findings(NamedTuple):
         rank = int(self.rank[entry])
         return self.far[entry].rank if rank == FAR else rank
 
+    def add(self, entry: Indices, rank: Indices, r: Floats, smallest: Floats) -> None:
+        """Add what tests have found about some entries, each of which is there once; the smaller rank stays."""
+        better = (rank >= 0) & ((self.rank[entry] < 0) | (rank < self.rank[entry]))
+        self.rank[entry[better]], self.r[entry[better]] = rank[better], r[better]
+        self.smallest[entry] = np.minimum(self.smallest[entry], smallest)
+
     def n_tests(self, entries: Indices) -> int:
         """Tests up to and with those of the first separating sets of these entries."""
         ranks = self.rank[entries]

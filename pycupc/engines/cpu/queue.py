@@ -95,19 +95,12 @@ class Queue:
             n = int(degree.sum())
             outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
             self._family.walk(columns, outcomes, int(degree.max()), state)
-            self._merge(outcomes)
+            found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
+            with self._lock:
+                self._findings.add(*found)
             return tests
 
         return walk
-
-    def _merge(self, outcomes: Outcomes) -> None:
-        """Add the outcomes of a task, which has each entry at most once."""
-        findings = self._findings
-        entry, rank, r, smallest = (column[outcomes.rank != NO_TARGET] for column in outcomes)
-        with self._lock:
-            better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
-            findings.rank[entry[better]], findings.r[entry[better]] = rank[better], r[better]
-            findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
 
 
 def _nothing(tests: int) -> Task:

@@ -225,12 +225,9 @@ class PrunedSide:
             return make(self._level, self._widest)
 
     def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
-        """Add what a task has found; it has each entry once at most."""
+        """Add what a task has found; r is to be computed."""
         with self._lock:
-            findings = self._findings
-            better = (rank >= 0) & ((findings.rank[entry] < 0) | (rank < findings.rank[entry]))
-            findings.rank[entry[better]], findings.r[entry[better]] = rank[better], np.nan  # to be computed
-            findings.smallest[entry] = np.minimum(findings.smallest[entry], smallest)
+            self._findings.add(entry, rank, np.full(len(rank), np.nan), smallest)
             self.left[entry[rank == LEFT]] = True
             self.made += int(counts[TESTS])
             self.bounds += int(counts[BOUNDS])

@@ -114,24 +114,26 @@ def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) 
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why
     for S, r in weakest_tests(fit, kept, low, high):
-        z, cutoff = float(fisher_z.z_score(r, fit.n, len(S))), fisher_z.cutoff(fit.alpha, fit.n, len(S))
-        names = tuple(fit.labels[v] for v in S)
-        why = replace(why, level=len(S), S=names, r=r, z=math.copysign(z, r), cutoff=cutoff, margin=cutoff - abs(r))
+        why = replace(why, **_test(fit, S, r, fit.n, fit.alpha))
     return why
 
 
 def _removed(fit: PcAlgo, i: int, j: int, S: tuple[int, ...]) -> Why:
     """For a removed pair, in the order of its separating test, given S."""
     name = fit.labels.__getitem__
-    x, y, given, side = name(i), name(j), tuple(map(name, S)), "A" if i < j else "B"
+    why = Why(name(i), name(j), "removed", len(S), "A" if i < j else "B", tuple(map(name, S)))
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:
-        return Why(x, y, "removed", len(S), side, given, p=fit.p_values.at(i, j))
+        return replace(why, p=fit.p_values.at(i, j))
     r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
-    z = float(fisher_z.z_score(r, fit.n, len(S)))
-    cutoff = fisher_z.cutoff(fit.alpha, fit.n, len(S))
-    p = float(fisher_z.z_to_p(z))
-    return Why(x, y, "removed", len(S), side, given, r, math.copysign(z, r), p, cutoff, cutoff - abs(r))
+    return replace(why, p=float(fisher_z.p_value(r, fit.n, len(S))), **_test(fit, S, r, fit.n, fit.alpha))
+
+
+def _test(fit: PcAlgo, S: tuple[int, ...], r: float, n: float, alpha: float) -> dict[str, Any]:
+    """The attributes of `Why` that describe the test given S, of which r came."""
+    z, cutoff = float(fisher_z.z_score(r, n, len(S))), fisher_z.cutoff(alpha, n, len(S))
+    names = tuple(fit.labels[v] for v in S)
+    return {"level": len(S), "S": names, "r": r, "z": math.copysign(z, r), "cutoff": cutoff, "margin": cutoff - abs(r)}
 
 
 def _separating_r(fit: PcAlgo, i: int, j: int, level: int) -> float | None:

@@ -23,7 +23,7 @@ MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 #: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
-#: A column with more different values does not look categorical.
+#: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
 MOST_LEVELS = 255
 
 

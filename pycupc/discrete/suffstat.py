@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.categories import MOST_LEVELS
 from pycupc.data.names import check_labels, listed
 from pycupc.discrete.coding import code_table, values_of
-
-#: Largest number of levels: a code is stored in one byte.
-MOST_LEVELS = 255
 
 
 class DiscreteSuffStat(Mapping[str, Any]):
@@ -204,7 +202,11 @@ def _levels(
         levels = given.astype(np.int64)
         _refuse(levels < 2, names, "nlev must be at least 2; it is not for {}")
         _refuse(largest >= levels, names, "a code of dm must be below nlev; it is not in {}")
-    _refuse(levels > MOST_LEVELS, names, "a variable may have at most 255 levels; {} has more. Is it continuous?")
+    _refuse(
+        levels > MOST_LEVELS,
+        names,
+        f"a variable may have at most {MOST_LEVELS} levels; {{}} has more. Is it continuous?",
+    )
     return levels.astype(np.int64)
 
 

@@ -40,6 +40,7 @@ from pycupc.results.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Arrays = Mapping[str, NDArray[Any]]
+PValueForm = Literal["matrix", "evidence"]
 
 #: Largest array of evidence that is saved unless more is requested: 8 MB.
 MOST_NUMBERS = 1_000_000
@@ -177,6 +178,3 @@ def full_matrix(packed: Floats, p: int) -> Floats:
         matrix[i, i:] = matrix[i:, i] = packed[at : at + p - i]
         at += p - i
     return matrix
-
-
-PValueForm = Literal["matrix", "evidence"]

@@ -50,7 +50,7 @@ class Kind:
         path: str | PathLike[str],
         errors: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, OverflowError),
     ) -> Iterator[None]:
-        """Where a file's content is read: say of these errors that the file is not of this kind, or is damaged."""
+        """Turn errors in reading the content of a file into a ValueError: it is not of this kind, or is damaged."""
         try:
             yield
         except errors as error:

@@ -53,7 +53,7 @@ class CpuEngine(Engine):
         return matrix.inspect(C, self.threads)
 
     def memory(self, p: int) -> tuple[int, int]:
-        # neighbour lists: 30 bytes an entry, twice while a level is taken over; half of all pairs left is a lot
+        # neighbour lists: 30 bytes per entry, twice while a level is taken over; half of all pairs left is a lot
         return 30 * p * p, free_memory()
 
     def start(

@@ -206,3 +206,18 @@ def test_no_result_at_all(tmp_path):
         pycupc.PcAlgo.load(tmp_path / "nothing.npz")
     with pytest.raises(OSError):
         pycupc.PcAlgo.load(tmp_path)
+
+
+def test_an_interrupt_between_two_steps_of_writing_stays_one(tmp_path, monkeypatch):
+    """Ctrl-C when a member has been opened and nothing will close it: ZipFile.close would raise a ValueError."""
+    opened, real = [], zipfile.ZipFile.open
+
+    def interrupted(self, *args, **options):
+        opened.append(real(self, *args, **options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pycupc.pc({"C": np.eye(4), "n": 50}).save(tmp_path / "fit.npz")
+    assert opened
+    assert not list(tmp_path.iterdir())

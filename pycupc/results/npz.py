@@ -70,12 +70,18 @@ def write(
 ) -> None:
     """Write a file, which appears only when it is complete."""
     text = json.dumps({"format": kind.format, "arrays": sorted(arrays), **meta}, default=_plain)
-    with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
-        for name, values in {"meta": np.array(text), **arrays}.items():
-            as_it_is = values.dtype.kind == "f"
-            member = zipfile.ZipInfo(f"{name}.npy") if as_it_is else f"{name}.npy"  # a ZipInfo is not compressed
-            with out.open(member, "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, values if as_it_is else _smallest(values), allow_pickle=False)
+    with whole_file(path) as file:
+        out = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+        try:
+            for name, values in {"meta": np.array(text), **arrays}.items():
+                as_it_is = values.dtype.kind == "f"
+                member = zipfile.ZipInfo(f"{name}.npy") if as_it_is else f"{name}.npy"  # a ZipInfo is not compressed
+                with out.open(member, "w", force_zip64=True) as stream:
+                    np.lib.format.write_array(stream, values if as_it_is else _smallest(values), allow_pickle=False)
+            out.close()
+        except BaseException:
+            out.fp = None  # else closing it, in the middle of a member, would raise an error in place of an interrupt
+            raise
 
 
 def _smallest(values: NDArray[Any]) -> NDArray[Any]:

@@ -190,7 +190,7 @@ def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None
     numbers[drawn] = np.asarray(few)[0] + 1
     picture = Image.fromarray(numbers)
     picture.putpalette([255, 255, 255, *(few.getpalette() or ())[: 3 * COLOURS - 3]])
-    # of the strategies of compression, run lengths are the quickest for such a picture, and the smallest
+    # run lengths: the quickest strategy of compression; of dots and lines it makes the smallest files, too
     picture.save(path, format="png", dpi=(dpi, dpi), compress_type=zlib.Z_RLE)
 
 

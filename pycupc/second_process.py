@@ -10,9 +10,11 @@ import contextlib
 import gc
 import os
 import pickle
+import queue
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +34,8 @@ class SecondProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._calls = 0
+        self._unsent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._sender = threading.Thread(target=self._send, daemon=True)
 
     def __enter__(self) -> SecondProcess:
         import json
@@ -47,11 +51,14 @@ class SecondProcess:
                 env={**os.environ, **_ONE_CORE},
                 start_new_session=True,
             )
+            self._sender.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.kill()
+            self._unsent.put(None)
+            self._sender.join()
             self._process.communicate()
             self._process = None
 
@@ -66,15 +73,11 @@ class SecondProcess:
             function(*arguments)
 
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             return here
         self._calls += 1
         number = self._calls
-        try:
-            pickle.dump((number, function, arguments), process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
-            process.stdin.flush()
-        except OSError:
-            return here
+        self._unsent.put(pickle.dumps((number, function, arguments), protocol=pickle.HIGHEST_PROTOCOL))
 
         def wait() -> None:
             answered = 0
@@ -88,6 +91,15 @@ class SecondProcess:
                 raise error
 
         return wait
+
+    def _send(self) -> None:
+        """Send the calls; a thread does, because the process takes a large one only when it has made those before."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has died, which whoever waits will notice
+            while (call := self._unsent.get()) is not None:
+                self._process.stdin.write(call)
+                self._process.stdin.flush()
 
 
 def serve() -> None:

@@ -9,11 +9,15 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
+import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import CircleCollection
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from pycupc.plotting import describe, draw, plot, save
-from pycupc.plotting.layout import layout
+from pycupc.plotting.layout import close_pairs, layout
+from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import SparseGraph
 
 
@@ -208,6 +212,48 @@ def test_labels_are_text_and_nothing_else():
     ax = drawn(random_graph(5, 6, 3), labels)
     ax.figure.canvas.draw()  # mathematics that does not parse would raise here
     assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
+
+
+@pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (200, 0.1), (200, 1.0), (300, 10.0)])
+def testclose_pairs_are_those_of_all_comparisons(n, spread):
+    xy = np.round(np.random.default_rng(n).normal(scale=spread, size=(n, 2)), 1)  # some of them coincide
+    for reach in (0.05, 0.35, 2.5):
+        expected = np.argwhere(np.triu(np.hypot(*(xy[:, None] - xy[None]).T) < reach, 1))
+        found = np.sort(np.column_stack(close_pairs(xy, reach)), axis=1)
+        assert np.array_equal(found[np.lexsort(found.T[::-1])], expected)
+
+
+def test_every_variable_has_its_dot_and_hubs_lie_above_the_others():
+    graph = SparseGraph.from_dense(random_graph(90, 120, 4))
+    graph = graph.subgraph(np.flatnonzero(graph.degrees()))
+    ax = plot(graph, [f"v{i}" for i in range(graph.p)], ax=Figure().add_axes((0, 0, 1, 1)))
+    xy, radius = place_dots(graph)
+    dots = [c for c in ax.collections if isinstance(c, CircleCollection)]
+    at = np.concatenate([c.get_offsets() for c in dots])
+    size = np.concatenate([np.full(len(c.get_offsets()), c.get_sizes()[0]) for c in dots])
+    order, expected = np.lexsort(at.T), np.lexsort(xy.T)
+    assert np.array_equal(at[order], xy[expected])
+    assert np.allclose(size[order], np.pi * (72 * radius[expected]) ** 2)
+    above = np.concatenate([c.get_offsets() for c in dots if np.allclose(c.get_facecolor()[0], to_rgba("#f2c14e"))])
+    assert np.array_equal(at[-12:], above)
+    assert {tuple(v) for v in above} == {tuple(xy[v]) for v in np.argsort(-graph.degrees(), kind="stable")[:12]}
+
+
+def test_a_picture_of_few_colours_shows_what_one_of_all_colours_shows(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    graph, labels = SparseGraph.from_dense(random_graph(90, 120, 4)), [f"v{i}" for i in range(90)]
+    save(graph, labels, tmp_path / "g.png")
+    figure = Figure(facecolor="white", dpi=150)
+    canvas = FigureCanvasAgg(figure)
+    with matplotlib.rc_context({"text.hinting": "none"}):
+        plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)))
+        canvas.draw()
+    full = np.asarray(canvas.buffer_rgba())[:, :, :3].astype(int)
+    with Image.open(tmp_path / "g.png") as picture:
+        few = np.asarray(picture.convert("RGB"))
+    assert np.array_equal((few == 255).all(axis=2), (full == 255).all(axis=2))
+    assert np.abs(few - full).max() < 64
+    assert np.abs(few - full)[(full < 255).any(axis=2)].mean() < 4
 
 
 @pytest.mark.parametrize("p", [1, 3, 61, 70])

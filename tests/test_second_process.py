@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ def note_process(path):
 
 def divide(path, number):
     Path(path).write_text(str(1 / number))
+
+
+def sleep(seconds, _):
+    time.sleep(seconds)
 
 
 def noisy():
@@ -53,6 +58,25 @@ def test_a_call_that_nobody_awaits_does_not_answer_for_the_next(second, tmp_path
     second.start(divide, tmp_path / "a", 0)
     second.start(divide, tmp_path / "b", 2)()
     assert (tmp_path / "b").read_text() == "0.5"
+
+
+def test_a_large_call_is_handed_over_while_another_is_made(second, tmp_path):
+    second.start(sleep, 0, None)()  # it has begun
+    start = time.monotonic()
+    wait = second.start(sleep, 1, None), second.start(sleep, 0, bytes(10_000_000))
+    assert time.monotonic() - start < 0.5
+    wait[0]()
+    wait[1]()
+    assert time.monotonic() - start > 1
+
+
+def test_the_end_does_not_wait_for_calls_that_are_not_sent(capfd):
+    start = time.monotonic()
+    with SecondProcess() as process:
+        for _ in range(3):
+            process.start(sleep, 60, bytes(10_000_000))
+    assert time.monotonic() - start < 20
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")

@@ -143,10 +143,16 @@ def _text(
     return FileKind(name, description, lambda fit, _: content(fit), _write_text, left_out=left_out)
 
 
-#: Every file but manifest.json, in the order in which they are begun: what takes longest in the second process first,
-#: and last the page, which it can take only when the pictures are drawn.
+#: Every file but manifest.json, in the order in which they are begun: first what the second process writes.
 FILES = (
     *(_picture(ending) for ending in ("png", "svg", "pdf")),
+    FileKind(
+        "graph.html",
+        "the graph and its evidence, to explore in a browser",
+        content=_page,
+        write=_write_page,
+        rehearse=_rehearse_page,
+    ),
     FileKind(
         "result.npz",
         "the complete result; pycupc.PcAlgo.load reads it",
@@ -160,11 +166,4 @@ FILES = (
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
     _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),
     _text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
-    FileKind(
-        "graph.html",
-        "the graph and its evidence, to explore in a browser",
-        content=_page,
-        write=_write_page,
-        rehearse=_rehearse_page,
-    ),
 )

@@ -246,7 +246,7 @@ def _push_apart(xy: Floats, reach: float) -> Floats:
     """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close."""
     xy = xy.copy()
     for _ in range(12):
-        a, b = _close_pairs(xy, reach)
+        a, b = close_pairs(xy, reach)
         if not len(a):
             break
         step = xy[a] - xy[b]
@@ -257,17 +257,27 @@ def _push_apart(xy: Floats, reach: float) -> Floats:
     return xy
 
 
-def _close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
-    """Pairs of points closer than `reach`: each point is compared with those that follow it from left to right."""
-    order = np.argsort(xy[:, 0], kind="stable")
-    x, y = xy[order].T
-    found: list[tuple[Nodes, Nodes]] = [(order[:0], order[:0])]
-    for shift in range(1, len(x)):
-        near = np.flatnonzero(x[shift:] - x[:-shift] < reach)
-        if not len(near):
-            break
-        dx, dy = x[near + shift] - x[near], y[near + shift] - y[near]
-        near = near[dx * dx + dy * dy < reach * reach]
-        found.append((order[near], order[near + shift]))
+def close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
+    """Pairs of points closer than `reach`, found on a grid of cells of this size.
+
+    Each point is compared with those that follow it in its cell and the next, and with those in three cells above.
+    """
+    column, row = np.floor((xy - xy.min(axis=0)) / reach).astype(np.int64).T
+    wide = int(column.max()) + 3  # at least one empty cell between the rows
+    cell = row * wide + column
+    order = np.argsort(cell, kind="stable")
+    cell, (x, y) = cell[order], xy[order].T
+    here, above = np.arange(len(cell)), cell + wide
+    found: list[tuple[Nodes, Nodes]] = []
+    for first, end in (
+        (here + 1, cell.searchsorted(cell + 2)),
+        (cell.searchsorted(above - 1), cell.searchsorted(above + 2)),
+    ):
+        count = end - first
+        i = np.repeat(here, count)
+        j = np.arange(len(i)) + np.repeat(first - np.cumsum(count) + count, count)
+        dx, dy = x[j] - x[i], y[j] - y[i]
+        close = dx * dx + dy * dy < reach * reach
+        found.append((order[i[close]], order[j[close]]))
     a, b = zip(*found, strict=True)
     return np.concatenate(a), np.concatenate(b)

@@ -44,11 +44,7 @@ def draw_network(
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
     _draw_edges(canvas, xy, radius, (tail, head, kind), strength)
-    hubs = order[:12]
-    fill = np.full(graph.p, "#e3ebf2", dtype=object)
-    fill[hubs] = CHOSEN
-    area, outline = (144 * radius * canvas.scale) ** 2, 0.5 * canvas.scale
-    ax.scatter(xy[:, 0], xy[:, 1], s=area, c=list(fill), edgecolors=GREY, linewidths=outline, zorder=3)
+    _draw_dots(canvas, xy, radius, hubs=order[:12])
     obstacles = radius if named == graph.p else np.zeros(graph.p)  # hubs are named over the small dots of others
     places = place_labels(xy, obstacles, order, np.array(boxes).reshape(-1, 2))
     plate = {"boxstyle": "round,pad=0.08", "fc": "white", "ec": "none", "alpha": 0.75}
@@ -123,8 +119,9 @@ def place_labels(xy: Floats, radius: Floats, order: Places, sizes: Floats) -> di
 def _draw_edges(
     canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
 ) -> None:
-    """Draw all edges of one kind together, which is much faster than one patch per edge."""
-    from matplotlib.collections import LineCollection, PolyCollection
+    """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
+    from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.path import Path
 
     tail, head, kind = edges
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
@@ -135,18 +132,38 @@ def _draw_edges(
         if strength is not None and len(u):  # matplotlib refuses opacities of no lines
             wider, opacity = emphasis(strength[kind == name])
             lines.set(linewidths=0.45 * style.width * canvas.scale * wider, alpha=opacity)
-        canvas.ax.add_collection(lines)
+        canvas.ax.add_collection(lines, autolim=False)
         ends = {UNDIRECTED: [], DIRECTED: [(v, u)], BIDIRECTED: [(v, u), (u, v)]}[name]
         for tip, source in ends:
-            triangles = list(_arrowheads(xy[tip], xy[source], radius[tip]))
-            canvas.ax.add_collection(PolyCollection(triangles, facecolors=style.color, linewidths=0, zorder=2))
+            triangles = _arrowheads(xy[tip], xy[source], radius[tip])
+            codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(triangles))
+            path = Path(triangles.reshape(-1, 2), codes)
+            heads = PathCollection([path], facecolors=style.color, linewidths=0, zorder=2)
+            canvas.ax.add_collection(heads, autolim=False)
+
+
+def _draw_dots(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) -> None:
+    """Draw all dots of the same colour and size together, which matplotlib then paints once and copies."""
+    from matplotlib.collections import CircleCollection
+
+    chosen = np.isin(np.arange(len(xy)), hubs)
+    for color, drawn in (("#e3ebf2", ~chosen), (CHOSEN, chosen)):
+        for size in np.unique(radius[drawn]):
+            area = np.pi * (72 * size * canvas.scale) ** 2
+            style = {"facecolors": color, "edgecolors": GREY, "linewidths": 0.5 * canvas.scale, "zorder": 3}
+            same = xy[drawn & (radius == size)]
+            dots = CircleCollection([area], offsets=same, offset_transform=canvas.ax.transData, **style)
+            canvas.ax.add_collection(dots, autolim=False)
 
 
 def _arrowheads(tip: Floats, source: Floats, radius: Floats, length: float = 0.085) -> Floats:
-    """Triangles (m, 3, 2) that touch the circles of `radius` around `tip` and point away from `source`."""
+    """Triangles that touch the circles of `radius` around `tip` and point away from `source`.
+
+    Each is closed: (m, 4, 2). All turn the same way, so that where two overlap the path of both has no hole.
+    """
     along = tip - source
     along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
     across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * length)
     front = tip - along * (radius[:, None] + 0.005)
     back = front - along * length
-    return np.stack([front, back + across, back - across], axis=1)
+    return np.stack([front, back + across, back - across, front], axis=1)

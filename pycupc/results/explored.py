@@ -176,9 +176,10 @@ def _closest(here: Integers, level: NDArray[Any], r: NDArray[np.float64]) -> tup
     """
     if len(here) <= MAX_REMOVED:
         return here, 1
-    at_least = np.cumsum(np.bincount(level[here])[::-1])[::-1]  # pairs removed at this level or a later one
+    level = level[here]
+    at_least = np.cumsum(np.bincount(level)[::-1])[::-1]  # pairs removed at this level or a later one
     last = int(np.flatnonzero(at_least > MAX_REMOVED)[-1])
-    sure, open_ = here[level[here] > last], here[level[here] == last]
+    sure, open_ = here[level > last], here[level == last]
     strength = np.abs(r[open_])
     strength[np.isnan(strength)] = 0.0
     room = MAX_REMOVED - len(sure)

@@ -209,8 +209,9 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     x, y, z = problem.engine.edges() if results else _no_edges()
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
-    found = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    no_r = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
+    found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+    if not problem.test.has_r:
+        removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
     note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
@@ -225,7 +226,7 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         alpha=problem.options.alpha,
         engine=problem.engine_note,
         levels=tuple(summaries),
-        removals=found if problem.test.has_r else no_r,
+        removals=removals,
         notes={"quirks": note} if note else {},
     )
 

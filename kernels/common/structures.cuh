@@ -55,11 +55,10 @@ struct Counters {
     u64 items[7];       // plan_phases, cupc_e, cupc_s, count_targets
     // From here to turns, the filter; prove_pairs, or the kernels of pruning/screen.cu
     u64 decided;   // ordered pairs that the filter has decided
-    u64 hard;      // ordered pairs that prove_pairs has marked HARD
     u64 bounds;    // bounds that it has computed: nodes examined by prove_pairs, or pairs (s, y) looked at by a walk
     u64 spared;    // tests of decided pairs (lift), less those that screen_rows made itself; signed
     double worth;  // conditioning sets of the pairs that prove_pairs has decided
-    u64 turns[8];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
+    u64 turns[4];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
     u64 arrivals;  // blocks that have reached a barrier; grid_barrier
     u64 finished;  // blocks that have reached their end; last_block
 };
@@ -82,9 +81,7 @@ struct Classes {
     int bound[5];
 };
 
-// In Filter::decided, of a pair that is not decided.
-constexpr unsigned char LEFT_TO_TESTS = 2;  // screen_rows met a doubtful test of the pair
-constexpr unsigned char HARD = 3;           // prove_pairs needs more nodes than it had
+constexpr unsigned char LEFT_TO_TESTS = 2;  // in Filter::decided: screen_rows met a doubtful test of the pair
 
 // The filter before the tests of a level (pruning/): a search (prove_pairs) or a walk (screen_rows). It decides pairs
 // without testing all their conditioning sets; a decided pair is no target of the tests.
@@ -92,8 +89,7 @@ struct Filter {
     double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows. Search only
     double* margin;          // [p] margin of the row's bounds, 0 where the row has none; bound_rows, sound_rows
     int* open;               // [p] pairs of the row that the tests must decide; count_open
-    unsigned char* decided;  // [E] 1: decided, or one of the above; prove_pairs, screen_rows, settle_screened. Zero
-                             // before
+    unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_TESTS; prove_pairs, screen_rows, settle_screened. Zero before
     u64* rank;               // [E] rank of a decided pair's first separating set, or NOT_SEPARATED; as `spares`
     u64* spares;             // [E] pcalg's number of tests of a decided pair; prove_pairs, settle_screened
     double* work;            // work space, work_doubles per block

@@ -11,7 +11,7 @@ extern "C" __global__ void count_open(const Graph g, const Filter f) {
     const int x = blockIdx.x;
     int open = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += f.decided[e] == LEFT_TO_TESTS || (f.decided[e] != 1 && g.G[(i64)x * g.p + g.column[e]] == LIVE);
+        open += f.decided[e] == LEFT_TO_TESTS || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
     open = sum_over_warp(open);
     if (threadIdx.x == 0) f.open[x] = open;
 }

@@ -6,51 +6,44 @@
 constexpr int TARGETS = 32;       // ordered pairs of a row per work item, at most
 constexpr int STACK = 2048;       // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int MOST_SHARED = 150;  // largest degree of a row whose R lies in shared memory; also in pruning.py
-constexpr int CLASSES = 4;        // classes of degrees; as in pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
 constexpr u64 TRIAL = 20000;  // nodes after which the search is given up unless it has saved time
 
-// State of a target. LEFT: to the tests. SPENT: likewise, since it has used up its nodes or the stack was full. What is
-// UNDECIDED when no node is left is certified.
-constexpr int UNDECIDED = 0, LEFT = 1, SPENT = 2, SEPARATED = 3;
+// State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
+constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
 
 // The block's present work item, in shared memory. there: whether there is one.
 struct Work {
     int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
     int next, waiting, busy, lock;      // next target; nodes on the stack; nodes that warps have in hand; 1: locked
     int most;                           // most nodes per target
-    int used[TARGETS], state[TARGETS];  // nodes examined; see above
+    int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
     u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
 };
 
 DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 
-// Takes the next work item: a row of this launch, and some of its neighbours; in the second pass, one that the first
-// has marked HARD. Sets work.there to 0 if there is none, if the stop flag is set, or if the search does not pay. One
-// thread.
+// Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
+// the stop flag is set, or if the search does not pay. One thread.
 DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
                          const int launch, Work& work) {
-    const bool second = launch >= CLASSES;
-    const int targets = second ? 1 : TARGETS;
-    const u64 chunks = (u64)((high + targets - 1) / targets), items = chunks * (u64)g.p;
+    const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
     work.there = 0;
-    if (second && *(volatile u64*)&total.hard == 0) return;
     for (;;) {
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
         const u64 bounds = *(volatile u64*)&total.bounds;
         if (item >= items || *lv.stop) return;
         if (bounds > TRIAL && *(volatile double*)&total.worth < (double)bounds * f.sets_per_node) return;
-        const int x = (int)(item / chunks), first = (int)(item % chunks) * targets;
+        const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
-        if (second && f.decided[g.start[x] + first] != HARD) continue;
         const double sets = (double)lv.binom(d - 1, lv.level);
         work.row = x;
         work.d = d;
         work.first = first;
-        work.count = min(targets, d - first);
+        work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
         work.most = (int)fmax(16.0, fmin((double)f.most_nodes, 16.0 * sets / f.sets_per_node));
         work.there = 1;
@@ -155,7 +148,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         if (lane == 0) {
             stop = now(work.state[t]) != UNDECIDED;
             if (!stop && atomicAdd(&work.used[t], 1) >= work.most) {
-                atomicCAS(&work.state[t], UNDECIDED, SPENT);
+                atomicCAS(&work.state[t], UNDECIDED, LEFT);
                 stop = 1;
             }
         }
@@ -164,7 +157,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
             if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
-                atomicCAS(&work.state[t], UNDECIDED, SPENT);
+                atomicCAS(&work.state[t], UNDECIDED, LEFT);
             __syncwarp();
             continue;
         }
@@ -183,23 +176,18 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
         const bool in = t < work.count;
         const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
-        const bool sure = state == UNDECIDED || state == SEPARATED;
-        const int decided = __popc(__ballot_sync(FULL, sure)), nodes = sum_over_warp(in ? work.used[t] : 0);
+        const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
         if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
         if (state == SEPARATED) f.rank[e] = work.rank[t];
-        const bool hard = state == SPENT && work.most == f.most_nodes;  // not if its own limit was lower
-        const int hards = __popc(__ballot_sync(FULL, hard));
-        if (hard) f.decided[e] = HARD;
+        if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
         if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
-        if (sure) {
-            f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
+        if (state != LEFT) {
             f.decided[e] = 1;
             g.best[e] = 0;
         }
         if (t == 0) {
             atomicAdd(&lv.counters->bounds, (u64)nodes);
             atomicAdd(&lv.counters->decided, (u64)decided);
-            if (hards) atomicAdd(&lv.counters->hard, (u64)hards);
             atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
         }
     }
@@ -207,14 +195,12 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 
 // Decides pairs of the rows with low < degree <= high.
 //   Work    item = up to 32 neighbours of a row as targets, one block per item; a warp examines one node at a time, and
-//           the warps of a block share a stack of nodes. In the second pass an item is one target that had used up its
-//           nodes: hard pairs are often neighbours of one variable, and would wait for each other in one block
+//           the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
-//           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level: those of the first pass, one per
-//           class of degrees, then those of the second
+//           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
-//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided (1 or HARD),
-//           f.rank, f.spares, lv.counters->turns, ->bounds, ->decided, ->hard, ->worth
+//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
+//           lv.counters->turns, ->bounds, ->decided, ->worth
 //   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); for rows of more than
 //           MOST_SHARED neighbours also R [high + 1, high + 1]
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.

@@ -52,12 +52,11 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
     return C, n, float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
 
 
-@pytest.fixture(params=["search", "two passes", "screen"])
+@pytest.fixture(params=["search", "screen"])
 def forced(request, monkeypatch):
     """One of the filters from level 2 on, for every level, and what it certified: (level, cutoff, x, y, candidates)."""
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
-    search = {"first_level": 99} if request.param == "screen" else {"first_level": 2, **none}
-    search |= {"first_pass": 16} if request.param == "two passes" else {}
+    search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
     monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, **search))
     screen = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}
     screen = screen if request.param == "screen" else {"first_level": 99}

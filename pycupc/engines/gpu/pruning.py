@@ -42,7 +42,6 @@ class Tuning:
     # has time for more, so they are its tests divided by a number, between two limits.
     nodes: tuple[int, int] = (4096, 1 << 20)
     tests_per_node: float = 1e5
-    first_pass: int = 16384  # most nodes per pair in the first of two passes
     questions: tuple[int, int] = (512, 16384)
     tests_per_question: float = 1e8
 
@@ -135,7 +134,6 @@ def launch_on_rows(
 
 
 def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int, int]) -> None:
-    """Launch the search on one class of rows: over all pairs, then over those that have used up their nodes."""
     i, low, high, shared = launch
     block = CLASSES[i][2]
     kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
@@ -144,9 +142,5 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
     own.work_doubles += (high + 1) ** 2 if CLASSES[i][0] > MOST_SHARED else 0
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    for number, most in enumerate((TUNING.first_pass, found.most_nodes)):
-        own.most_nodes = min(most, found.most_nodes)
-        args = (graph, level, own, i32(low), i32(high), i32(number * len(CLASSES) + i))
-        kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)
-        if most >= found.most_nodes:
-            break
+    args = (graph, level, own, i32(low), i32(high), i32(i))
+    kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

@@ -33,10 +33,10 @@ class Counters(ctypes.Structure):
         ("tests_at_most", c_double),
         ("handed_out", c_ulonglong * 7),
         ("items", c_ulonglong * 7),
-        *((name, c_ulonglong) for name in ("decided", "hard", "bounds")),
+        *((name, c_ulonglong) for name in ("decided", "bounds")),
         ("spared", c_longlong),
         ("worth", c_double),
-        ("turns", c_ulonglong * 8),
+        ("turns", c_ulonglong * 4),
         *((name, c_ulonglong) for name in ("arrivals", "finished")),
     ]
 

@@ -215,7 +215,7 @@ def test_labels_are_text_and_nothing_else():
 
 
 @pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (200, 0.1), (200, 1.0), (300, 10.0)])
-def testclose_pairs_are_those_of_all_comparisons(n, spread):
+def test_close_pairs_are_those_of_all_comparisons(n, spread):
     xy = np.round(np.random.default_rng(n).normal(scale=spread, size=(n, 2)), 1)  # some of them coincide
     for reach in (0.05, 0.35, 2.5):
         expected = np.argwhere(np.triu(np.hypot(*(xy[:, None] - xy[None]).T) < reach, 1))

@@ -44,7 +44,7 @@ def draw_network(
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
     _draw_edges(canvas, xy, radius, (tail, head, kind), strength)
-    _draw_dots(canvas, xy, radius, hubs=order[:12])
+    _draw_variables(canvas, xy, radius, hubs=order[:12])
     obstacles = radius if named == graph.p else np.zeros(graph.p)  # hubs are named over the small dots of others
     places = place_labels(xy, obstacles, order, np.array(boxes).reshape(-1, 2))
     plate = {"boxstyle": "round,pad=0.08", "fc": "white", "ec": "none", "alpha": 0.75}
@@ -142,7 +142,7 @@ def _draw_edges(
             canvas.ax.add_collection(heads, autolim=False)
 
 
-def _draw_dots(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) -> None:
+def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) -> None:
     """Draw all dots of the same colour and size together, which matplotlib then paints once and copies."""
     from matplotlib.collections import CircleCollection
 

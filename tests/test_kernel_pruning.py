@@ -103,7 +103,7 @@ def test_finds_what_enumeration_finds(host, block):
         R, delta, least = row(rng)
         if least < 1e-4:
             continue
-        d, margin = len(delta), 1e-7 / least
+        d, margin = len(delta), 1e-9 / least**1.5
         target, level = int(rng.integers(d)), int(rng.integers(2, min(d - 1, 7) + 1))
         sets = list(itertools.combinations([k for k in range(d) if k != target], level))
         r = correlations(R, d, target, sets)
@@ -131,7 +131,7 @@ def test_stops_at_its_limit(host):
     rng = np.random.default_rng(3)
     R, delta, least = row(rng)
     members = np.zeros(len(delta), np.int32)
-    assert host.search(R, delta, len(delta), 0, 3, 0.1, 1e-9 / least, 0, False, members) == -1
+    assert host.search(R, delta, len(delta), 0, 3, 0.1, 1e-9 / least**1.5, 0, False, members) == -1
 
 
 def test_sizes_are_the_same_on_both_sides(host):

@@ -5,7 +5,7 @@
 constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
 constexpr double ROUNDING = 5e-14;         // error of a sum of products with z, over the sum of |z|
-constexpr double ENTRY_PER_MARGIN = 4e-5;  // error of a covariance given the members taken, as a multiple of the margin
+constexpr double ENTRY_PER_MARGIN = 4e-3;  // error of a covariance given the members taken, as a multiple of the margin
 
 // A node as a problem. Each array is spread over the team: slot i of lane t holds candidate t + i * LANES of the list.
 //   a        sqrt(t) xi + eta / sqrt(t), where xi and eta are the covariances with x and y, which are scaled to

@@ -3,7 +3,7 @@
 #include "pruning/definite.cuh"
 #include "pruning/node.cuh"
 
-constexpr double MARGIN = 1e-7;              // the margin of a row's bounds is this / least; see kernels/README.md
+constexpr double MARGIN = 1e-9;              // the margin of a row's bounds is this / least^1.5; see kernels/README.md
 constexpr int ITERATIONS = 16, PROOFS = 30;  // of the power method; values of mu that are tried
 
 // The block's shared memory besides A.
@@ -150,6 +150,6 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         for (int k = 0; k < n; ++k) least = fmin(least, mu * mem.d[k]);
         if (!proven || !(least > LEAST)) continue;
         for (int k = threadIdx.x; k < n; k += blockDim.x) f.delta[e0 + k] = mu * mem.d[k];
-        if (threadIdx.x == 0) f.margin[x] = MARGIN / least;
+        if (threadIdx.x == 0) f.margin[x] = MARGIN / (least * sqrt(least));
     }
 }

@@ -96,6 +96,7 @@ struct Filter {
     i64 work_doubles;
     double least_sets;     // search: pairs with fewer conditioning sets are left to the tests
     double sets_per_node;  // search: conditioning sets that are tested in the time that a node takes
+    double trial;          // search: nodes after which it is given up unless it has saved time
     int most_nodes;        // search: nodes per pair to decide whether a set separates it
     int most_questions;    // search: nodes per pair to find the first separating set, by one warp
     double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this

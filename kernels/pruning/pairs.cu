@@ -8,7 +8,6 @@ constexpr int STACK = 2048;       // most nodes that wait, per block; also in py
 constexpr int MOST_SHARED = 150;  // largest degree of a row whose R lies in shared memory; also in pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
-constexpr u64 TRIAL = 20000;  // nodes after which the search is given up unless it has saved time
 
 // State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
@@ -33,9 +32,9 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
     work.there = 0;
     for (;;) {
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
-        const u64 bounds = *(volatile u64*)&total.bounds;
+        const double bounds = (double)*(volatile u64*)&total.bounds;
         if (item >= items || *lv.stop) return;
-        if (bounds > TRIAL && *(volatile double*)&total.worth < (double)bounds * f.sets_per_node) return;
+        if (bounds > f.trial && *(volatile double*)&total.worth < bounds * f.sets_per_node) return;
         const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;

@@ -34,16 +34,20 @@ class Tuning:
     first_level: int = 5
     least_tests: float = 2e9  # tests of a level: fewer take less time than the filter
     tests_per_pair: float = 1.5e5  # average tests per pair of a level: likewise
-    # At each level above this one, both numbers are multiplied by the factor once more, since tests take longer there.
+    # At each level above this one, numbers of tests that stand for a time are multiplied by the factor once more, since
+    # tests take longer there.
     falling: tuple[int, float] = (10, 0.75)
     least_sets: float = 4000.0  # conditioning sets of a pair: one with fewer is left to the tests
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
+    # Nodes after which the search is given up unless it has saved time: at least the first number; the second is a share
+    # of the nodes that take as long as all tests of the level.
+    trial: tuple[float, float] = (20000.0, 0.02)
     # Most nodes per pair: to decide whether a set separates it, and to find its first set, by one warp. A long level
     # has time for more, so they are its tests divided by a number, between two limits.
     nodes: tuple[int, int] = (4096, 1 << 20)
     tests_per_node: float = 1e5
-    questions: tuple[int, int] = (512, 16384)
-    tests_per_question: float = 1e8
+    questions: tuple[int, int] = (512, 1 << 17)
+    tests_per_question: float = 4e8
 
 
 TUNING = Tuning()
@@ -72,8 +76,7 @@ def all_kernels() -> list[KernelName]:
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
     """Whether the filter may pay at a level; prove_pairs gives up early if it does not."""
-    above, factor = TUNING.falling
-    least = max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs) * factor ** max(level - above, 0)
+    least = max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs) * _falling(level)
     enough = outlook.tests_at_most >= least
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
@@ -90,9 +93,11 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     """Launch the filter; the pairs that it decides are no targets of the tests until `lift`."""
     p = graph.p
     found = new_filter(dev, p, outlook.pairs)
-    found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node
-    found.most_nodes = _clamped(outlook.tests_at_most / TUNING.tests_per_node, TUNING.nodes)
-    found.most_questions = _clamped(outlook.tests_at_most / TUNING.tests_per_question, TUNING.questions)
+    tests, slower = outlook.tests_at_most, _falling(level.level)
+    found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
+    found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
+    found.most_nodes = _clamped(tests / TUNING.tests_per_node, TUNING.nodes)
+    found.most_questions = _clamped(tests / (TUNING.tests_per_question * slower), TUNING.questions)
     widest = CLASSES[-1][0]
     cells = min(outlook.widest, widest) ** 2
     launch_on_rows(dev, ROWS, graph, level, found, widest=widest, cells=cells)
@@ -104,6 +109,11 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
             _prove_pairs(dev, graph, level, found, (i, lows[i], high, shared))
     dev.launch(*COUNT, (p,), (32,), (graph, found))
     return found
+
+
+def _falling(level: int) -> float:
+    above, factor = TUNING.falling
+    return factor ** max(level - above, 0)
 
 
 def _clamped(value: float, limits: tuple[int, int]) -> int:

@@ -67,6 +67,7 @@ class Filter(ctypes.Structure):
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),
+        ("trial", c_double),
         ("most_nodes", c_int),
         ("most_questions", c_int),
         ("most_left", c_double),

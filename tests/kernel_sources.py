@@ -30,7 +30,7 @@ ASKED_FOR = [
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
-    "prove_pairs": "const Graph, const Level, const Filter, const int, const int, const int",
+    "prove_pairs": "const Graph, const Level, const Filter, const int, const int, const int, const int",
     "try_screen": "const Graph, const Level, const Filter, const int",
     "screen_rows": "const Graph, const Level, const Filter, const Queue, const int",
     "cupc_e": "const Graph, const Level, const Shape",

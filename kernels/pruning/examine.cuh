@@ -51,14 +51,14 @@ struct Moments {
 template <int SLOTS>
 TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, Problem<SLOTS>& pr) {
     const int x = row.d, y = target, pitch = row.d + 1;
-    Moments m = {row.R[x * pitch + x], row.R[y * pitch + y], row.R[x * pitch + y]};
+    Moments m = {row.R.at(x * pitch + x), row.R.at(y * pitch + y), row.R.at(x * pitch + y)};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         const int k = pr.there(i) ? w.list[team_lane() + i * LANES] : 0;
         pr.at[i] = k;
-        pr.a[i] = row.R[x * pitch + k];
-        pr.u[i] = row.R[y * pitch + k];
-        pr.v[i] = row.R[k * pitch + k];
+        pr.a[i] = row.R.at(x * pitch + k);
+        pr.u[i] = row.R.at(y * pitch + k);
+        pr.v[i] = row.R.at(k * pitch + k);
     }
     UNROLL2
     for (int s = 0; s < pr.taken; ++s) {

@@ -23,9 +23,16 @@ struct Node {
     int target, choose;  // target: position of y
 };
 
+// Correlations, with the two words of each number apart: sums that only need to be near read half as much.
+struct Words {
+    const unsigned *high, *low;
+    TEAM double at(const int i) const { return join_words(high[i], low[i]); }
+    TEAM double near(const int i) const { return join_words(high[i], 0x80000000u); }  // off by at most 2^-21 |at(i)|
+};
+
 // What is common to all nodes of a row.
 struct RowBound {
-    const double* R;      // [d + 1, d + 1] correlations of the neighbours and x
+    Words R;              // [d + 1, d + 1] correlations of the neighbours and x
     const double* delta;  // [d] R without x, less diag(delta), is positive semidefinite
     int d;                // degree of the row
     double cutoff;        // a test with |r| above this is surely dependent
@@ -65,13 +72,13 @@ TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
 TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
     const int s = w.held->count, pitch = row.d + 1;
     if (s == MOST_TAKEN) return false;
-    double pivot = row.R[k * pitch + k];
+    double pivot = row.R.at(k * pitch + k);
     UNROLL4
     for (int i = 0; i < s; ++i) pivot = fma(-w.W[i * pitch + k], w.W[i * pitch + k], pivot);
     if (!(pivot > PIVOT_FLOOR)) return false;
     const double scale = 1.0 / sqrt(pivot);
     for (int c = team_lane(); c < pitch; c += LANES) {
-        double v = row.R[k * pitch + c];
+        double v = row.R.at(k * pitch + c);
         UNROLL4
         for (int i = 0; i < s; ++i) v = fma(-w.W[i * pitch + k], w.W[i * pitch + c], v);
         w.W[s * pitch + c] = v * scale;
@@ -107,7 +114,7 @@ TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
 // cov(i, j | held) of two positions.
 TEAM double given(const RowBound& row, const Bench& w, const int i, const int j) {
     const int pitch = row.d + 1, n = w.held->count;
-    double v = row.R[i * pitch + j];
+    double v = row.R.at(i * pitch + j);
     UNROLL4
     for (int s = 0; s < n; ++s) v = fma(-w.W[s * pitch + i], w.W[s * pitch + j], v);
     return v;

@@ -3,9 +3,8 @@
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
-constexpr int TARGETS = 32;       // ordered pairs of a row per work item, at most
-constexpr int STACK = 2048;       // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
-constexpr int MOST_SHARED = 150;  // largest degree of a row whose R lies in shared memory; also in pruning.py
+constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
+constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
 
@@ -200,12 +199,13 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
 //           lv.counters->turns, ->bounds, ->decided, ->worth
-//   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); for rows of more than
-//           MOST_SHARED neighbours also R [high + 1, high + 1]
+//   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); R [high + 1, high + 1]
+//   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>
 __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
-    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch) {
+    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
+                const int words) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
     __shared__ Hand hands[16];
@@ -216,9 +216,11 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     space += STACK * NODE_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
-    constexpr bool SHARED = 32 * SLOTS <= MOST_SHARED + 31;  // whether R lies in shared memory
-    double* R = SHARED ? pair_memory : space + warps * bench_doubles(high, lv.level);
-    double* delta = pair_memory + (SHARED ? (high + 1) * (high + 1) : 0);
+    const int cells = (high + 1) * (high + 1);
+    unsigned* const apart = (unsigned*)(space + warps * bench_doubles(high, lv.level));
+    unsigned* const R_high = words >= 1 ? (unsigned*)pair_memory : apart;
+    unsigned* const R_low = words == 2 ? R_high + cells : apart + cells;
+    double* delta = pair_memory + (words * cells + 1) / 2;
     double* vectors = delta + high;
     unsigned short* lists = (unsigned short*)(vectors + warps * high);
     Bench bench;
@@ -241,14 +243,18 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
         }
         for (int i = warp; i <= d; i += warps) {
             const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
-            for (int j = lane; j <= d; j += 32) R[i * (d + 1) + j] = from[j < d ? g.column[e0 + j] : x];
+            for (int j = lane; j <= d; j += 32) {
+                const double r = from[j < d ? g.column[e0 + j] : x];
+                R_high[i * (d + 1) + j] = (unsigned)__double2hiint(r);
+                R_low[i * (d + 1) + j] = (unsigned)__double2loint(r);
+            }
         }
         for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
         if (lane == 0) held[warp].count = 0;
         bench.v = bench.W + bench_doubles(high, lv.level) - (high + 1);
         bench.y = bench.v - (high + 1);
         bench.x = bench.y - (high + 1);
-        const RowBound row = {R, delta, d, cutoff, f.margin[x]};
+        const RowBound row = {{R_high, R_low}, delta, d, cutoff, f.margin[x]};
         __syncthreads();
         for (;;) {
             int got = 0;

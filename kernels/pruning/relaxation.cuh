@@ -4,7 +4,7 @@
 
 constexpr int FIRST_STEPS = 3, ROUNDS = 6;  // conjugate gradient steps of the first round; rounds after it, of one step
 constexpr double LEAST_WEIGHT = 1e-5;
-constexpr double ROUNDING = 5e-14;         // error of a sum of products with z, over the sum of |z|
+constexpr double ROUNDING = 5e-7;          // error of a sum of products of Words::near and z, over the sum of |z|
 constexpr double ENTRY_PER_MARGIN = 4e-3;  // error of a covariance given the members taken, as a multiple of the margin
 
 // A node as a problem. Each array is spread over the team: slot i of lane t holds candidate t + i * LANES of the list.
@@ -28,7 +28,8 @@ struct Problem {
     TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
 };
 
-// out = cov(candidates | taken) times the vector w.p: R row by row, then the rows of W in groups, whose sums overlap.
+// out = cov(candidates | taken) times the vector w.p, nearly: R row by row, then the rows of W in groups, whose sums
+// overlap.
 template <int SLOTS>
 TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
     constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
@@ -41,10 +42,10 @@ TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr
     }
     UNROLL4
     for (int j = 0; j < pr.q; ++j) {
-        const double* r = row.R + (int)w.list[j] * pitch;
+        const int r = (int)w.list[j] * pitch;
         const double pj = w.p[j];
         UNROLL
-        for (int i = 0; i < SLOTS; ++i) out[i] = fma(r[pr.at[i]], pj, out[i]);
+        for (int i = 0; i < SLOTS; ++i) out[i] = fma(row.R.near(r + pr.at[i]), pj, out[i]);
     }
     for (int s = 0; s < pr.taken; s += GROUP) {
         double own[GROUP][SLOTS], dot[GROUP];

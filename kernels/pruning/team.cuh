@@ -12,6 +12,7 @@ constexpr int LANES = 32;
 TEAM int team_lane() { return threadIdx.x & 31; }
 TEAM void team_sync() { __syncwarp(); }
 TEAM int lowest_bit(const unsigned v) { return __ffs((int)v) - 1; }
+TEAM double join_words(const unsigned high, const unsigned low) { return __hiloint2double((int)high, (int)low); }
 TEAM double team_sum(const double v) { return sum_over_warp(v); }
 TEAM double team_max(const double v) { return max_over_warp(v); }
 TEAM int team_count(const bool b) { return __popc(__ballot_sync(FULL, b)); }
@@ -24,6 +25,7 @@ TEAM void team_or(unsigned& word, const unsigned mask) { atomicOr(&word, mask); 
 TEAM void team_and(unsigned& word, const unsigned mask) { atomicAnd(&word, mask); }
 #else
 #include <cmath>
+#include <cstring>
 #define TEAM inline
 #define TEAM_CALL static
 #define UNROLL2
@@ -32,6 +34,12 @@ constexpr int LANES = 1;
 TEAM int team_lane() { return 0; }
 TEAM void team_sync() {}
 TEAM int lowest_bit(const unsigned v) { return __builtin_ctz(v); }
+TEAM double join_words(const unsigned high, const unsigned low) {
+    const u64 bits = (u64)high << 32 | low;
+    double v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+}
 TEAM double team_sum(const double v) { return v; }
 TEAM double team_max(const double v) { return v; }
 TEAM int team_count(const bool b) { return b; }

@@ -16,10 +16,9 @@ from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 ROWS: KernelName = ("pruning/rows", "bound_rows")
 COUNT: KernelName = ("pruning/decided", "count_open")
 LIFT: KernelName = ("pruning/decided", "lift")
-#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows.
-CLASSES = ((64, 2, 256), (96, 3, 256), (150, 5, 512), (256, 8, 512))
-#: Largest degree of a row whose covariances lie in shared memory; as in kernels/pruning/pairs.cu.
-MOST_SHARED = 150
+#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
+#: KiB of shared memory per block, 156 and 215 are the largest degrees with both words, and one word, of R in it.
+CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (215, 7, 512), (256, 8, 512))
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/: members taken, and two stacks of nodes, in doubles.
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 9, 128 * 9
@@ -58,9 +57,9 @@ def bench_doubles(width: int, level: int) -> int:
     return (min(level, MOST_TAKEN) + 3) * (width + 1)
 
 
-def pairs_shared(width: int, warps: int) -> int:
+def pairs_shared(width: int, warps: int, words: int) -> int:
     """Dynamic shared memory per block of prove_pairs, in bytes; same layout as the kernel."""
-    matrix = (width + 1) ** 2 if width <= MOST_SHARED else 0
+    matrix = (words * (width + 1) ** 2 + 1) // 2
     return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
 
 
@@ -102,11 +101,10 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     cells = min(outlook.widest, widest) ** 2
     launch_on_rows(dev, ROWS, graph, level, found, widest=widest, cells=cells)
     lows = [0, *(high for high, _, _ in CLASSES)]
-    for i, (high, _, block) in enumerate(CLASSES):
+    for i, (high, _, _) in enumerate(CLASSES):
         high = min(high, outlook.widest)
-        shared = pairs_shared(high, block // 32)
-        if high > lows[i] and shared + STATIC_SHARED <= dev.shared_block:
-            _prove_pairs(dev, graph, level, found, (i, lows[i], high, shared))
+        if high > lows[i]:
+            _prove_pairs(dev, graph, level, found, (i, lows[i], high))
     dev.launch(*COUNT, (p,), (32,), (graph, found))
     return found
 
@@ -143,14 +141,16 @@ def launch_on_rows(
     kernel((grid,), (ROW_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)
 
 
-def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int, int]) -> None:
-    i, low, high, shared = launch
+def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int]) -> None:
+    i, low, high = launch
     block = CLASSES[i][2]
     kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
+    room = dev.shared_block - STATIC_SHARED
+    words = next((n for n in (2, 1) if pairs_shared(high, warps, n) <= room), 0)
+    shared = pairs_shared(high, warps, words)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
-    own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level))
-    own.work_doubles += (high + 1) ** 2 if CLASSES[i][0] > MOST_SHARED else 0
+    own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level)) + (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
-    args = (graph, level, own, i32(low), i32(high), i32(i))
+    args = (graph, level, own, i32(low), i32(high), i32(i), i32(words))
     kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

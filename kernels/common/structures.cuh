@@ -99,7 +99,6 @@ struct Filter {
     double trial;          // search: nodes after which it is given up unless it has saved time
     int most_nodes;        // search: nodes per pair to decide whether a set separates it
     int most_questions;    // search: nodes per pair to find the first separating set, by one warp
-    int targets;           // search: ordered pairs of a row per work item, at most; a multiple of 32
     double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this
 };
 

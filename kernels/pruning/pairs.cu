@@ -3,6 +3,7 @@
 #include "common/warp.cuh"
 #include "pruning/search.cuh"
 
+constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
 constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int NODE_DOUBLES = 9;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
@@ -12,11 +13,11 @@ constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
 
 // The block's present work item, in shared memory. there: whether there is one.
 struct Work {
-    int row, d, first, count, there;  // the row, its degree; positions of the targets: first .. first + count - 1
-    i64 pairs;                        // index of the row's first pair
-    int next, waiting, busy, lock;    // next target; nodes on the stack; nodes that warps have in hand; 1: locked
-    int most;                         // most nodes per target
-    int used[MOST_NEIGHBOURS], state[MOST_NEIGHBOURS];  // of each target: nodes examined; UNDECIDED, LEFT or SEPARATED
+    int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
+    int next, waiting, busy, lock;      // next target; nodes on the stack; nodes that warps have in hand; 1: locked
+    int most;                           // most nodes per target
+    int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
+    u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
 };
 
 DEVICE int now(const int& v) { return *(const volatile int*)&v; }
@@ -25,7 +26,7 @@ DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 // the stop flag is set, or if the search does not pay. One thread.
 DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
                          const int launch, Work& work) {
-    const u64 chunks = (u64)((high + f.targets - 1) / f.targets), items = chunks * (u64)g.p;
+    const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
     work.there = 0;
     for (;;) {
@@ -33,15 +34,14 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         const double bounds = (double)*(volatile u64*)&total.bounds;
         if (item >= items || *lv.stop) return;
         if (bounds > f.trial && *(volatile double*)&total.worth < bounds * f.sets_per_node) return;
-        const int x = (int)(item / chunks), first = (int)(item % chunks) * f.targets;
+        const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
         const double sets = (double)lv.binom(d - 1, lv.level);
         work.row = x;
-        work.pairs = g.start[x];
         work.d = d;
         work.first = first;
-        work.count = min(f.targets, d - first);
+        work.count = min(TARGETS, d - first);
         work.next = work.waiting = work.busy = work.lock = 0;
         work.most = (int)fmax(16.0, fmin((double)f.most_nodes, 16.0 * sets / f.sets_per_node));
         work.there = 1;
@@ -105,16 +105,16 @@ DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
 }
 
 // Looks for the first separating set of target t, for which h.node.taken is an open set. Makes t SEPARATED if the first
-// open set surely separates it, and writes its rank and pcalg's number of tests. One warp, and no other for the same t.
+// open set surely separates it. One warp, and no other for the same t.
 template <int SLOTS>
-DEVICE void separate(const Level& lv, const Filter& f, Work& work, const RowBound& row, const Bench& bench, Node* own,
-                     Hand& h, const int t) {
+DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
+                     const int t, const int most_questions) {
     if (team_lane() == 0) {
         h.witness = h.node.taken;
         root(work, work.first + t, lv.level, h.best);
     }
     team_sync();
-    const int most = min(work.most, f.most_questions);
+    const int most = min(work.most, most_questions);
     int left = most;
     const bool found = find_first<SLOTS>(row, bench, h, own, left);
     if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
@@ -129,8 +129,8 @@ DEVICE void separate(const Level& lv, const Filter& f, Work& work, const RowBoun
                 tests -= lv.binom(d - 2 - (k - (k > y)), l - i);
                 ++i;
             }
-        f.rank[work.pairs + y] = rank;
-        f.spares[work.pairs + y] = tests;
+        work.rank[t] = rank;
+        work.tests[t] = tests;
         atomicExch(&work.state[t], SEPARATED);  // warps read it at any time
     }
     team_sync();
@@ -138,8 +138,8 @@ DEVICE void separate(const Level& lv, const Filter& f, Work& work, const RowBoun
 
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
-DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound& row, const Bench& bench, Node* stack,
-                   Node* own, Hand& h) {
+DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
+                   Hand& h, const int most_questions) {
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int stop = 0;
@@ -161,29 +161,29 @@ DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound&
         }
         int first = 0;
         if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
-        if (__shfl_sync(FULL, first, 0) && verdict == OPEN) separate<SLOTS>(lv, f, work, row, bench, own, h, t);
+        if (__shfl_sync(FULL, first, 0) && verdict == OPEN)
+            separate<SLOTS>(lv, work, row, bench, own, h, t, most_questions);
         return;
     }
 }
 
-// Writes what became of the targets of an item. Whole block.
+// Writes what became of the targets of an item. Whole block; the first warp does the work.
 DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
     const int x = work.row;
-    for (int t = threadIdx.x; t < MOST_NEIGHBOURS; t += blockDim.x) {  // whole warps
+    for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {
         const bool in = t < work.count;
-        const i64 e = work.pairs + work.first + t;
+        const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
         const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
-        if (state == UNDECIDED) {
-            f.rank[e] = NOT_SEPARATED;
-            f.spares[e] = lv.binom(work.d - 1, lv.level);
-        }
+        if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
+        if (state == SEPARATED) f.rank[e] = work.rank[t];
+        if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
         if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
         if (state != LEFT) {
             f.decided[e] = 1;
             g.best[e] = 0;
         }
-        if ((t & 31) == 0 && in) {
+        if (t == 0) {
             atomicAdd(&lv.counters->bounds, (u64)nodes);
             atomicAdd(&lv.counters->decided, (u64)decided);
             atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
@@ -192,7 +192,7 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 }
 
 // Decides pairs of the rows with low < degree <= high.
-//   Work    item = up to f.targets neighbours of a row as targets, one block per item; a warp examines one node at a time, and
+//   Work    item = up to 32 neighbours of a row as targets, one block per item; a warp examines one node at a time, and
 //           the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
 //           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
                 __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, f, work, row, bench, stack, own, hands[warp]);
+            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp], f.most_questions);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }

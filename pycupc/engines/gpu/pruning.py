@@ -24,8 +24,6 @@ PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slo
 MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 9, 128 * 9
 #: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
-#: Ordered pairs of a row per work item of prove_pairs where rows are few; a multiple of 32.
-TARGETS = 32
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,6 @@ class Tuning:
     nodes: tuple[int, int] = (4096, 1 << 20)
     tests_per_node: float = 1e5
     questions: tuple[int, int] = (512, 1 << 17)
-    # Rows per block of a launch from which on a work item is a whole row: its last pairs then keep fewer warps waiting.
-    rows_per_block: int = 10
     tests_per_question: float = 4e8
 
 
@@ -154,7 +150,6 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     shared = pairs_shared(high, warps, words)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
-    own.targets = TARGETS if graph.p < TUNING.rows_per_block * grid else high + -high % TARGETS
     own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level)) + (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     args = (graph, level, own, i32(low), i32(high), i32(i), i32(words))

@@ -70,7 +70,6 @@ class Filter(ctypes.Structure):
         ("trial", c_double),
         ("most_nodes", c_int),
         ("most_questions", c_int),
-        ("targets", c_int),
         ("most_left", c_double),
     ]
 

@@ -10,35 +10,68 @@ enum Verdict {
     FAILED         // cannot be decided here: a variance is too small, or there are too many nodes or members
 };
 
+// The sets of two of q candidates in lexicographic order: positions f < b of the two in set t.
+struct Two {
+    int f, b;
+};
+TEAM Two two_at(const int t, const int q) {
+    const int left = q * (q - 1) / 2 - 1 - t;                          // sets after this one
+    const int m = (int)((sqrt((float)(8 * left + 1)) - 1.0f) * 0.5f);  // m (m + 1) / 2 <= left
+    return {q - 2 - m, q - 1 - (left - m * (m + 1) / 2)};
+}
+
 // Tests every set of a node with one or two members left to choose, in lexicographic order. rho and margin are scaled
-// as in `examine`. A lane tests one set at a time.
+// as in `examine`. A lane tests AT_ONCE sets at a time, so that their loads overlap. Covariances and variances given
+// {f, b} are compared as multiples of the determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
 TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
                       const double margin) {
+    constexpr int AT_ONCE = 4;
     const double c2 = row.cutoff * row.cutoff;
     const bool both = pr.m == 2;
-    for (int f = 0; f < (both ? pr.q - 1 : 1); ++f) {
-        const double xf = both ? w.x[f] : 0.0, yf = both ? w.y[f] : 0.0, inv = 1.0 / w.v[f];
-        const double vx = fma(-xf * inv, xf, 1.0), vy = fma(-yf * inv, yf, 1.0), cov = fma(-xf * inv, yf, rho);
-        for (int b = both ? f + 1 : 0; b < pr.q; b += LANES) {
-            const int j = b + team_lane();
-            bool doubt = false;
-            if (j < pr.q) {
-                const double e = both ? given(row, w, w.list[j], w.list[f]) * inv : 0.0;
-                const double u = 1.0 / fma(-e * w.v[f], e, w.v[j]), x = fma(-e, xf, w.x[j]), y = fma(-e, yf, w.y[j]);
-                const double num = fabs(fma(-x * u, y, cov)) - margin;
-                const double px = fma(-x * u, x, vx), py = fma(-y * u, y, vy);
-                doubt = !(num > 0.0 && num * num > c2 * px * py);
-            }
-            if (!team_any(doubt)) continue;
-            const int last = team_pick(j, doubt);
-            if (team_lane() == 0) {
-                node.taken.add(w.list[last]);
-                if (both) node.taken.add(w.list[f]);
-            }
-            team_sync();
-            return OPEN;
+    const int pitch = row.d + 1, sets = both ? pr.q * (pr.q - 1) / 2 : pr.q;
+    for (int t0 = 0; t0 < sets; t0 += AT_ONCE * LANES) {
+        Two at[AT_ONCE];
+        int f[AT_ONCE], b[AT_ONCE];  // positions in the row
+        double g[AT_ONCE];           // cov(f, b)
+        UNROLL
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const int own = t0 + i * LANES + team_lane(), t = own < sets ? own : sets - 1;
+            at[i] = both ? two_at(t, pr.q) : Two{t, t};
+            f[i] = w.list[at[i].f];
+            b[i] = w.list[at[i].b];
+            g[i] = row.R.at(f[i] * pitch + b[i]);
         }
+        for (int s = 0; s < pr.taken; ++s) {
+            const double* W = w.W + s * pitch;
+            UNROLL
+            for (int i = 0; i < AT_ONCE; ++i) g[i] = fma(-W[f[i]], W[b[i]], g[i]);
+        }
+        int first = sets;
+        UNROLL
+        for (int i = AT_ONCE - 1; i >= 0; --i) {
+            double xf = w.x[at[i].f], yf = w.y[at[i].f], vf = w.v[at[i].f];
+            if (!both) {
+                xf = yf = g[i] = 0.0;
+                vf = 1.0;
+            }
+            const double xb = w.x[at[i].b], yb = w.y[at[i].b], vb = w.v[at[i].b], det = fma(vf, vb, -g[i] * g[i]);
+            const double xx = fma(xf * vb, xf, xb * fma(vf, xb, -2.0 * g[i] * xf));
+            const double yy = fma(yf * vb, yf, yb * fma(vf, yb, -2.0 * g[i] * yf));
+            const double xy = fma(xf * vb, yf, xb * fma(vf, yb, -g[i] * yf)) - g[i] * xf * yb;
+            const double num = fabs(fma(rho, det, -xy)) - margin * det;
+            const int t = t0 + i * LANES + team_lane();
+            if (t < sets && !(num > 0.0 && num * num > c2 * (det - xx) * (det - yy))) first = t;
+        }
+        if (!team_any(first < sets)) continue;
+        first = sets - (int)team_max(sets - first);
+        const Two found = both ? two_at(first, pr.q) : Two{first, first};
+        if (team_lane() == 0) {
+            node.taken.add(w.list[found.b]);
+            if (both) node.taken.add(w.list[found.f]);
+        }
+        team_sync();
+        return OPEN;
     }
     return PROVEN;
 }

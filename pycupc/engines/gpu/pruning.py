@@ -38,8 +38,8 @@ class Tuning:
     falling: tuple[int, float] = (10, 0.75)
     least_sets: float = 4000.0  # conditioning sets of a pair: one with fewer is left to the tests
     sets_per_node: float = 8000.0  # conditioning sets that are tested in the time that a node takes
-    # Nodes after which the search is given up unless it has saved time: at least the first number; the second is a share
-    # of the nodes that take as long as all tests of the level.
+    # Nodes after which the search is given up unless it has saved time: at least the first number; the second number is
+    # a share of the nodes that take as long as all tests of the level.
     trial: tuple[float, float] = (20000.0, 0.02)
     # Most nodes per pair: to decide whether a set separates it, and to find its first set, by one warp. A long level
     # has time for more, so they are its tests divided by a number, between two limits.

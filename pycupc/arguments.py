@@ -194,7 +194,7 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
     labels, p = variables.labels, variables.p
     if labels is None and suff_stat is not None:
         labels = suff_stat.labels
-    elif labels is None and suff_stat is None:  # a custom test, whose data may have column names
+    elif labels is None:  # a custom test, whose data may have column names
         names = column_names(variables.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:

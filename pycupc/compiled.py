@@ -23,7 +23,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -36,8 +35,7 @@ from numba.core import event
 from numba.extending import intrinsic, register_jitable
 
 from pycupc.caches import numba_cache
-
-logger = logging.getLogger("pycupc")
+from pycupc.log import logger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import default_labels
 from pycupc.discrete.g_square import DiscreteTest
+from pycupc.engines.base import ENTRY_BYTES
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
 from pycupc.kinds import kind_of
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 #: Number of levels, beyond those run, for which bounds are given.
 SHOWN = 12
-#: Bytes per entry of a neighbour list, and per separating set without its members.
-ENTRY, SET = 30, 28
+#: Bytes per separating set without its members.
+SET_BYTES = 28
 #: Why a counted test may take no time, by kind of test.
 NOT_MADE = {
     "gaussian": "pruning may answer most of\nthem without making them",
@@ -215,7 +216,7 @@ def _stage(
     edges = int(degrees.sum()) // 2
     held, removed = kept
     # the neighbour lists twice while they are rewritten, the sets stored and one for each edge still to be removed
-    memory = held + 2 * ENTRY * 2 * edges + (removed + edges) * (SET + 4 * (level + 1))
+    memory = held + 2 * ENTRY_BYTES * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
     return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
 
 

@@ -10,8 +10,8 @@ from typing import TextIO
 
 from pycupc.log import lines_to
 
-#: Called as hook(level, tests_done, tests_at_most, edges_left).
-Hook = Callable[[int, int, int, int], None]
+#: Called as hook(level, tests_done, tests_at_most, edges_left) during a level, and often, so it must be quick.
+ProgressHook = Callable[[int, int, int, int], None]
 
 #: Called as hook(done, total).
 CountHook = Callable[[int, int], object]
@@ -158,7 +158,7 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 
 
 @contextmanager
-def progress_hook(progress: Hook | bool | None) -> Iterator[Hook | None]:
+def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook | None]:
     """Yield the hook for the argument `progress` of `pycupc.pc`: a bar for True, None for False and None.
 
     Raises

@@ -159,27 +159,16 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
-            result, seconds = _run_level(problem, len(results))
-            edges -= result.n_removed
-            results.append(result)
+            r, seconds = _run_level(problem, len(results))
+            edges -= r.n_removed
+            results.append(r)
             summaries.append(
-                LevelSummary(
-                    result.level,
-                    result.n_tests,
-                    result.n_removed,
-                    edges,
-                    result.n_careful,
-                    seconds,
-                    result.n_made,
-                    result.n_bounds,
-                )
+                LevelSummary(r.level, r.n_tests, r.n_removed, edges, r.n_careful, seconds, r.n_made, r.n_bounds)
             )
-            made = f" ({result.n_made} made, {result.n_bounds} bounds)" if result.n_bounds else ""
-            logger.info(
-                "level %d: %d tests%s, %d edges removed, %d left, %.3f s",
-                result.level, result.n_tests, made, result.n_removed, edges, seconds,
-            )  # fmt: skip
-            more = result.more
+            made = f" ({r.n_made} made, {r.n_bounds} bounds)" if r.n_bounds else ""
+            text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
+            logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, seconds)
+            more = r.more
         return _assemble(problem, summaries, results)
     except KeyboardInterrupt:
         finished = _assemble(problem, summaries, results) if results else None
@@ -192,9 +181,7 @@ def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
     """Run a level; returns its result, and the seconds that the tests took, without those for compiling."""
     problem.engine.compile(level)
     start = time.perf_counter()
-    cutoff = _cutoff(problem, level)
-    assert cutoff is not None
-    result = problem.engine.run_level(level, cutoff)
+    result = problem.engine.run_level(level, problem.test.cutoff(level))
     return result, time.perf_counter() - start
 
 
@@ -206,7 +193,7 @@ def _cutoff(problem: Problem, level: int) -> float | None:
 def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
     p = len(problem.labels)
     problem.engine.wait()
-    x, y, z = problem.engine.edges() if results else _no_edges()
+    x, y, z = problem.engine.edges() if results else np.zeros((3, 0))
     graph = SparseGraph.undirected(p, x, y)
     later = [r for r in results if r.level > 0]
     found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
@@ -229,10 +216,6 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         removals=removals,
         notes={"quirks": note} if note else {},
     )
-
-
-def _no_edges() -> tuple[Any, Any, Any]:
-    return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
 
 
 def _gap_keys(problem: Problem) -> Any:

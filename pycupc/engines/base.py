@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.correlation import correlation
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
-from pycupc.progress import Hook
+from pycupc.progress import ProgressHook as ProgressHook  # for those who import `Engine`
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
-#: Called during a level, and often, so it must be quick.
-ProgressHook = Hook
+#: Bytes per entry of neighbour lists, in an engine whose graph is in main memory.
+ENTRY_BYTES = 30
 
 
 class EngineError(RuntimeError):

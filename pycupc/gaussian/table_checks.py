@@ -18,7 +18,8 @@ SYMMETRIC = 1e-6
 #: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
 #: from the limits of floating point.
 EXPONENTS = 256
-#: Rows from which a column that counts them is taken for their number.
+#: Rows from which a column that counts them is taken for their number: more than in a file (data/readers.py), where the
+#: column has no name, because small arrays made by hand often begin with 1, 2, 3.
 COUNTING_ROWS = 5
 
 

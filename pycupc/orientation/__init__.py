@@ -118,7 +118,9 @@ def orient(
     status: Status = "relaxed"
     n_tries = 0
     degree = skeleton.degrees()
-    rows = sum(min(len(block.x), skeleton.p) for block in sepset.blocks)  # at most; most cells are not looked at
+    sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
+    # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
+    rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
     steps = int((degree * degree).sum()) + rows
     with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)

@@ -21,9 +21,8 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.results.sepset import SepSets
 
-#: Costs of looking at one member of a set and at one cell, relative to one step to a neighbour's neighbour and to one
-#: search among the cells of a row; see `_mark_members`.
-STEPS_PER_MEMBER, CELLS_PER_SEARCH = 3, 100
+#: So many cells of a row are read in the time in which one of them is searched for.
+CELLS_PER_SEARCH = 25
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
@@ -32,8 +31,12 @@ def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None
     beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
-        members, place = plain(block.members), np.full(len(degree), -1)
-        _mark_members(*graph, plain(block.x), plain(block.y), members.reshape(-1), members.shape[1], reach, place)
+        x, y, members, size = plain(block.x), plain(block.y), plain(block.members).reshape(-1), block.members.shape[1]
+        if size == 1 and len(x) > reach.sum():
+            search = reach * CELLS_PER_SEARCH < len(x) // len(degree)
+            _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
+        else:
+            _mark_by_members(*graph, x, y, members, size)
     if len(ambiguous):
         _mark_ambiguous(*graph[:3], ambiguous)
 
@@ -49,47 +52,48 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 
 
 @compiled_for_large
-def _mark_members(  # noqa: C901, PLR0913 - in one piece, because pieces take longer to compile
-    start, entry, triple, near, x, y, members, size, reach, place
-):
-    """Mark each x - b - z whose b is in the set of cell (x, z), for all cells of one block, row by row.
+def _mark_by_members(start, entry, triple, near, x, y, members, size):
+    """Mark each x - b - z whose b is in the set of cell (x, z), cell by cell."""
+    for k in range(len(x)):
+        near_both = near[x[k]] & near[y[k]]  # as in `maybe_adjacent`
+        for s in range(k * size, (k + 1) * size):
+            if near_both >> (members[s] & 63) & 1 != 0:
+                b = np.int64(members[s])  # so that `find` and others are not compiled for int32 as well
+                j = find(start, entry, b, np.int64(y[k]))
+                if j >= 0:
+                    i = find(start, entry, b, np.int64(x[k]))
+                    if i >= 0:
+                        triple[triple_number(entry, i, j)] |= NO_COLLIDER
 
-    The fastest of three ways is taken: from the members of the sets, if there are few; from the paths x - b - z, whose
-    cells are searched for, if there are few of them; or from these paths, all cells entered by z in `place`, int64
-    (p,), which is -1 at first.
+
+@compiled_for_large
+def _mark_by_paths(start, entry, triple, x, y, member, search, place):
+    """`_mark_by_members` for sets of one member that outnumber the paths x - b - z, row by row and path by path.
+
+    Waiting for memory takes most of the time, so the cells are read once and in their order: x and the member are
+    entered as one number by z in `place`, int64 (p,), where an entry of another row has another x. Where `search`, bool
+    (p,), says that a row has few paths, their cells are searched for and the others are not read.
     """
+    p = len(place)
     end = 0
     while end < len(x):
         begin = end
-        v = x[begin] + 0  # + 0 makes an int64, so that `find` and others are not compiled for int32 as well
-        step = 1
-        while end + step < len(x) and x[end + step] == v:
-            end += step
-            step *= 2
-        end = _position(x, end, end + step if end + step < len(x) else len(x), v + 1)
-        if (end - begin) * size * STEPS_PER_MEMBER < reach[v]:
-            for k in range(begin, end):
-                z = y[k] + 0
-                for s in range(k * size, (k + 1) * size):
-                    b = members[s] + 0
-                    if maybe_adjacent(near, b, z) and maybe_adjacent(near, b, v):
-                        i = find(start, entry, b, v)
-                        j = find(start, entry, b, z)
-                        if i >= 0 and j >= 0:
-                            triple[triple_number(entry, i, j)] |= NO_COLLIDER
-        elif reach[v] > 0:
-            entered = reach[v] * CELLS_PER_SEARCH > end - begin
-            for k in range(begin, end if entered else begin):
-                place[y[k]] = k
-            for e in range(start[v], start[v + 1]):
-                b = entry[NEIGHBOUR, e]
-                for j in range(start[b], start[b + 1]):
-                    z = entry[NEIGHBOUR, j]
-                    k = place[z] if entered else _position(y, begin, end, z)
-                    if k >= begin and k < end and (entered or y[k] == z):  # else entered for an earlier row
-                        for s in range(k * size, (k + 1) * size):
-                            if members[s] == b:
-                                triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+        v = np.int64(x[begin])
+        if search[v]:
+            end = _position(x, begin, begin + p if begin + p < len(x) else len(x), v + 1)
+        while end < len(x) and x[end] == v:
+            place[y[end]] = v * p + member[end]
+            end += 1
+        for e in range(start[v], start[v + 1]):
+            b = entry[NEIGHBOUR, e]
+            for j in range(start[b], start[b + 1]):
+                z = entry[NEIGHBOUR, j]
+                if search[v]:
+                    k = _position(y, begin, end, z)
+                    if k < end and y[k] == z:
+                        place[z] = v * p + member[k]
+                if place[z] == v * p + b:
+                    triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
 
 
 @part
@@ -124,7 +128,9 @@ def _orient_colliders(start, entry, triple, near, partner, solve_confl):
         for i in range(start[y], start[y + 1]):
             x = entry[NEIGHBOUR, i]
             for j in range(start[y], start[y + 1]):
-                if partner[i] < 0 and i != j:
+                if partner[i] >= 0:
+                    break
+                if i != j:
                     t = triple_number(entry, i, j)
                     z = entry[NEIGHBOUR, j]
                     if triple[t] != 0:

@@ -54,12 +54,17 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     """
     # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
     # there are never more arrows to remember than entries.
-    arrows = np.empty(graph.entry.shape[1], dtype=np.int64)
-    colliders = np.flatnonzero(graph.entry[KIND] == IN)  # everything is new to every rule
-    arrows[: len(colliders)] = colliders
-    graph.entry[TURNED] = 0
+    entry = graph.entry
+    arrows = np.empty(entry.shape[1], dtype=np.int64)
     degree = np.diff(graph.start)
-    both, waiting = np.empty(int(degree.max(initial=0)), dtype=np.int64), np.zeros(len(degree), dtype=np.bool_)
+    undecided, waiting = np.zeros((2, len(degree)), dtype=np.bool_)
+    undecided[entry[NEIGHBOUR, entry[KIND] == UNDIRECTED]] = True  # the ends of undirected edges
+    # Every arrow is new to every rule, but matters only where it meets an undirected edge.
+    colliders = np.flatnonzero(entry[KIND] == IN)
+    colliders = colliders[undecided[entry[NEIGHBOUR, colliders]] | np.repeat(undecided, degree)[colliders]]
+    arrows[: len(colliders)] = colliders
+    entry[TURNED] = 0
+    both = np.empty(int(degree.max(initial=0)), dtype=np.int64)
     seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
     _apply_rules(*graph[:3], arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
 

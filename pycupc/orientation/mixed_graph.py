@@ -59,10 +59,9 @@ def undirected(skeleton: SparseGraph) -> MixedGraph:
     start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
     entry, near = np.zeros((8, int(start[-1])), dtype=np.int64), np.zeros(skeleton.p, dtype=np.int64)
     _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry, near)
-    first = start[owners(entry)]
-    place = np.arange(entry.shape[1]) - first
-    pairs = np.cumsum(place)
-    entry[PAIRS] = pairs - place - first
+    number = np.arange(entry.shape[1])
+    pairs = np.cumsum(number - np.repeat(start[:-1], np.diff(start)))  # up to and including each entry
+    entry[PAIRS] = pairs - number
     return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8), near)
 
 
@@ -87,14 +86,14 @@ def plain(array: Ints) -> Ints:
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
     """The graph as it is now."""
     entry = graph.entry
-    kind = entry[KIND, entry[NEIGHBOUR] > owners(entry)]  # in the order of the edges
+    kind = entry[KIND, entry[MIRROR] > np.arange(entry.shape[1])]  # as the lower end sees it, in the order of edges
     return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
 
 
 def trace(graph: MixedGraph) -> Trace:
     """What set the arrowheads that there are now."""
     entry = graph.entry
-    heads = np.flatnonzero(entry[KIND] & IN)
+    heads = np.flatnonzero(entry[KIND] & IN != 0)
     tail, mirror, rule, first, second = (entry[row, heads] for row in (NEIGHBOUR, MIRROR, RULE, FIRST, SECOND))
     arrays = (tail, entry[NEIGHBOUR, mirror], rule, first, second)
     return Trace(*(array.astype(np.int32) for array in arrays))

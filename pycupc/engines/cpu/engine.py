@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pycupc.compiled import announced
 from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
-from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.base import ENTRY_BYTES, Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.engines.cpu import matrix, threads
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
@@ -53,8 +53,8 @@ class CpuEngine(Engine):
         return matrix.inspect(C, self.threads)
 
     def memory(self, p: int) -> tuple[int, int]:
-        # neighbour lists: 30 bytes per entry, twice while a level is taken over; half of all pairs left is a lot
-        return 30 * p * p, free_memory()
+        # the neighbour lists, twice while a level is taken over; half of all pairs left is a lot
+        return ENTRY_BYTES * p * p, free_memory()
 
     def start(
         self,

@@ -57,10 +57,14 @@ def files(folder):
 
 
 class _Elsewhere(Executor):
-    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`."""
+    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`.
 
-    def __init__(self, lifetime=1000):
-        self.sent, self.lifetime, self.tasks, self._studies = 0, lifetime, 0, {}
+    Of several workers, a task gets any. Equal calls are made once, as with Dask.
+    """
+
+    def __init__(self, lifetime=1000, names=("one",)):
+        self.sent, self.lifetime, self.tasks, self.names, self._studies = 0, lifetime, 0, names, {}
+        self._rng, self._replies = np.random.default_rng(0), {}
 
     def submit(self, function, /, *args, **kwargs):
         task = pickle.dumps((function, args, kwargs))
@@ -68,16 +72,23 @@ class _Elsewhere(Executor):
         if self.tasks % self.lifetime == 0:
             self._studies = {}
         self.tasks += 1
+        if task not in self._replies:
+            self._replies[task] = self._reply(task, str(self._rng.choice(self.names)))
+        return self._replies[task]
+
+    def _reply(self, task, worker):
         function, args, kwargs = pickle.loads(task)
         before = dict(processes._studies)
         processes._studies.clear()
-        processes._studies.update(self._studies)
+        processes._studies.update(self._studies.get(worker, {}))
         future = Future()
-        try:
-            future.set_result(function(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        self._studies = dict(processes._studies)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(processes.platform, "node", lambda: worker)
+            try:
+                future.set_result(function(*args, **kwargs))
+            except Exception as error:
+                future.set_exception(error)
+        self._studies[worker] = dict(processes._studies)
         processes._studies.clear()
         processes._studies.update(before)
         return future
@@ -107,14 +118,58 @@ def test_side_by_side_in_this_process(data):
             assert np.array_equal(getattr(outcome.edges[0], name), getattr(one_by_one[i].edges[0], name))
 
 
-@pytest.mark.parametrize("cores", [2, 64])
-def test_data_are_sent_once_per_worker(data, expected, monkeypatch, cores):
-    monkeypatch.setattr(processes, "available_cores", lambda: cores)
+def test_data_are_sent_once_per_worker(data, expected):
     for n_resamples in (12, 60):
         executor = _Elsewhere()
         found = pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": n_resamples})
         assert executor.sent == 1
+        assert executor.tasks <= n_resamples
         assert n_resamples == 60 or found == expected
+
+
+def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
+    """Some tasks that bring the data go to workers that have them; the others get them soon all the same."""
+    monkeypatch.setattr(processes, "_LEAST_SECONDS", 0.0)
+    call = {**CALL, "n_resamples": 200}
+    executor = _Elsewhere(names=("one", "two", "three", "four"))
+    assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
+    assert 4 <= executor.sent < 20
+    assert len(executor._replies) == executor.tasks  # no two calls were equal
+    assert all(executor._studies[name] for name in executor.names)
+
+
+def test_when_the_data_are_sent_again(data):
+    """With the first task of a worker that comes back, and with later ones only once it should have had the data."""
+    sent = []
+
+    class Recorder(Executor):
+        def submit(self, function, /, key, number, resamples, *study):
+            sent.append((Future(), bool(study)))
+            return sent[-1][0]
+
+    tasks = processes._Tasks(Recorder(), checked_study(data, Plan(50, "bootstrap", 0.5, 1, None), 0.05, {}), range(50))
+    tasks.submit_more()
+    assert [with_study for _, with_study in sent] == [True, False, False, False]
+    for again in (2, 3, 5, 6):  # the fourth task brings the data to this worker, if no other one gets it
+        tasks.submit_more()
+        before = len(sent)
+        sent[again][0].set_result(processes.Reply("one", 1))
+        assert tasks.next_outcomes() == ()
+        assert [with_study for _, with_study in sent[before:]] == [True] * (again in (2, 5))
+
+
+def test_each_core_gets_a_slow_resample(data, monkeypatch):
+    """Before the first is done: all six are waiting for each other."""
+    plain, together = Study.outcome, threading.Barrier(6, timeout=60)
+
+    def outcome(self, i, progress=None):
+        together.wait()
+        return plain(self, i, progress)
+
+    monkeypatch.setattr(Study, "outcome", outcome)
+    monkeypatch.setattr(processes, "available_cores", lambda: 6)
+    with ThreadPoolExecutor(6) as executor:
+        assert pycupc.stability(data, n_resamples=6, random_state=1, executor=executor).n_resamples == 6
 
 
 def test_quick_resamples_share_a_task(data):
@@ -133,9 +188,9 @@ def test_one_thread_per_task(data, monkeypatch):
     seen = []
     plain = processes.work
 
-    def work(key, resamples, study=None):
+    def work(key, *arguments):
         seen.append(processes._studies[key].arguments["numCores"])
-        return plain(key, resamples, study)
+        return plain(key, *arguments)
 
     monkeypatch.setattr(processes, "work", work)
     with ThreadPoolExecutor(1) as executor:
@@ -146,7 +201,7 @@ def test_one_thread_per_task(data, monkeypatch):
 
 def test_dask_with_a_killed_worker(data):
     """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 80}
+    call = {**CALL, "n_resamples": 400}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
     with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:

@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -138,24 +139,50 @@ def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
     assert all(executor._studies[name] for name in executor.names)
 
 
+class _Recorder(Executor):
+    """Keeps what is submitted: the future, the resamples, and whether the data come along."""
+
+    def __init__(self):
+        self.sent = []
+
+    def submit(self, function, /, key, number, resamples, *study):
+        self.sent.append((Future(), resamples, bool(study)))
+        return self.sent[-1][0]
+
+
 def test_when_the_data_are_sent_again(data):
     """With the first task of a worker that comes back, and with later ones only once it should have had the data."""
-    sent = []
-
-    class Recorder(Executor):
-        def submit(self, function, /, key, number, resamples, *study):
-            sent.append((Future(), bool(study)))
-            return sent[-1][0]
-
-    tasks = processes._Tasks(Recorder(), checked_study(data, Plan(50, "bootstrap", 0.5, 1, None), 0.05, {}), range(50))
+    study, recorder = checked_study(data, Plan(50, "bootstrap", 0.5, 1, None), 0.05, {}), _Recorder()
+    tasks, sent = processes._Tasks(recorder, study, range(50)), recorder.sent
     tasks.submit_more()
-    assert [with_study for _, with_study in sent] == [True, False, False, False]
+    assert [with_study for *_, with_study in sent] == [True, False, False, False]
     for again in (2, 3, 5, 6):  # the fourth task brings the data to this worker, if no other one gets it
         tasks.submit_more()
         before = len(sent)
         sent[again][0].set_result(processes.Reply("one", 1))
         assert tasks.next_outcomes() == ()
-        assert [with_study for _, with_study in sent[before:]] == [True] * (again in (2, 5))
+        assert [with_study for *_, with_study in sent[before:]] == [True] * (again in (2, 5))
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.01, 0.1, 1, 10])
+def test_sizes_of_tasks(data, seconds):
+    """One resample while nothing is known, then long tasks, then short ones, and no task takes much too long."""
+    study, recorder = checked_study(data, Plan(1000, "bootstrap", 0.5, 1, None), 0.05, {}), _Recorder()
+    outcome, tasks = study.outcome(0), processes._Tasks(recorder, study, range(1000))
+    for k in range(1000):
+        if not tasks.submit_more():
+            break
+        future, resamples, _ = recorder.sent[k]
+        outcomes = tuple(replace(outcome, index=i) for i in resamples)
+        future.set_result(processes.Reply(f"worker {k % 4}", 1, outcomes, len(resamples) * seconds))
+        assert tasks.next_outcomes() == outcomes
+    batches = [resamples for _, resamples, _ in recorder.sent]
+    assert [i for batch in batches for i in batch] == list(range(1000))
+    sizes = [len(batch) for batch in batches]
+    assert sizes[:4] == [1, 1, 1, 1]
+    assert max(sizes) * seconds <= max(1, seconds)
+    assert sizes[-1] * seconds <= max(0.05, seconds)
+    assert len(sizes) < 60 or seconds >= 0.1
 
 
 def test_each_core_gets_a_slow_resample(data, monkeypatch):

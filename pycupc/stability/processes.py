@@ -25,11 +25,8 @@ from pycupc.stability.study import Outcome, Study
 #: task, at whose end resamples no longer run side by side; a worker that dies loses what the task had done.
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 1.0
 
-#: A task gets about this share of what is left for its worker, so that all workers end at about the same time.
-_SHARE_OF_THE_REST = 0.5
-
 #: Tasks at any time: two for each worker that has replied, so that none waits for work, and this many more, which find
-#: the others.
+#: the others. Each gets an equal share of what is left, so that all workers end at about the same time.
 _MORE_TASKS = 2
 
 #: Seconds after which, if no worker has replied, resamples are regarded as slow, and each core is given one.
@@ -168,8 +165,9 @@ class _Tasks:
 
     def submit_more(self) -> bool:
         """Submit as many tasks as the workers need; False if all have been done."""
-        while self._waiting and len(self._running) < 2 * (len(self._threads) or self._supposed) + _MORE_TASKS:
-            self._submit(self._batch(), with_study=self._submitted == 0)
+        most = 2 * (len(self._threads) or self._supposed) + _MORE_TASKS
+        while self._waiting and len(self._running) < most:
+            self._submit(self._batch(len(self._waiting) / most), with_study=self._submitted == 0)
         return bool(self._running)
 
     def next_outcomes(self) -> tuple[Outcome, ...]:
@@ -198,11 +196,9 @@ class _Tasks:
         for future in self._running:
             future.cancel()
 
-    def _batch(self) -> tuple[int, ...]:
-        """The resamples of the next task."""
-        rest = self._seconds * len(self._waiting) / max(len(self._threads), 1)
-        seconds = max(_LEAST_SECONDS, min(_SHARE_OF_THE_REST * rest, _MOST_SECONDS))
-        most = max(1, round(seconds / self._seconds))
+    def _batch(self, share: float) -> tuple[int, ...]:
+        """The resamples of the next task: about `share`, if that takes neither too little time nor too much."""
+        most = max(1, round(min(max(share, _LEAST_SECONDS / self._seconds), _MOST_SECONDS / self._seconds)))
         batch = [self._waiting.popleft()]
         while len(batch) < most and self._waiting and self._alone.isdisjoint((batch[0], self._waiting[0])):
             batch.append(self._waiting.popleft())

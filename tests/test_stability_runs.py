@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +58,14 @@ def files(folder):
 
 
 class _Elsewhere(Executor):
-    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`."""
+    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`.
 
-    def __init__(self, lifetime=1000):
-        self.sent, self.lifetime, self.tasks, self._studies = 0, lifetime, 0, {}
+    Of several workers, a task gets any. Equal calls are made once, as with Dask.
+    """
+
+    def __init__(self, lifetime=1000, names=("one",)):
+        self.sent, self.lifetime, self.tasks, self.names, self._studies = 0, lifetime, 0, names, {}
+        self._rng, self._replies = np.random.default_rng(0), {}
 
     def submit(self, function, /, *args, **kwargs):
         task = pickle.dumps((function, args, kwargs))
@@ -68,16 +73,23 @@ class _Elsewhere(Executor):
         if self.tasks % self.lifetime == 0:
             self._studies = {}
         self.tasks += 1
+        if task not in self._replies:
+            self._replies[task] = self._reply(task, str(self._rng.choice(self.names)))
+        return self._replies[task]
+
+    def _reply(self, task, worker):
         function, args, kwargs = pickle.loads(task)
         before = dict(processes._studies)
         processes._studies.clear()
-        processes._studies.update(self._studies)
+        processes._studies.update(self._studies.get(worker, {}))
         future = Future()
-        try:
-            future.set_result(function(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        self._studies = dict(processes._studies)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(processes.platform, "node", lambda: worker)
+            try:
+                future.set_result(function(*args, **kwargs))
+            except Exception as error:
+                future.set_exception(error)
+        self._studies[worker] = dict(processes._studies)
         processes._studies.clear()
         processes._studies.update(before)
         return future
@@ -107,14 +119,84 @@ def test_side_by_side_in_this_process(data):
             assert np.array_equal(getattr(outcome.edges[0], name), getattr(one_by_one[i].edges[0], name))
 
 
-@pytest.mark.parametrize("cores", [2, 64])
-def test_data_are_sent_once_per_worker(data, expected, monkeypatch, cores):
-    monkeypatch.setattr(processes, "available_cores", lambda: cores)
+def test_data_are_sent_once_per_worker(data, expected):
     for n_resamples in (12, 60):
         executor = _Elsewhere()
         found = pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": n_resamples})
         assert executor.sent == 1
+        assert executor.tasks <= n_resamples
         assert n_resamples == 60 or found == expected
+
+
+def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
+    """Some tasks that bring the data go to workers that have them; the others get them soon all the same."""
+    monkeypatch.setattr(processes, "_LEAST_SECONDS", 0.0)
+    call = {**CALL, "n_resamples": 200}
+    executor = _Elsewhere(names=("one", "two", "three", "four"))
+    assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
+    assert 4 <= executor.sent < 20
+    assert len(executor._replies) == executor.tasks  # no two calls were equal
+    assert all(executor._studies[name] for name in executor.names)
+
+
+class _Recorder(Executor):
+    """Keeps what is submitted: the future, the resamples, and whether the data come along."""
+
+    def __init__(self):
+        self.sent = []
+
+    def submit(self, function, /, key, number, resamples, *study):
+        self.sent.append((Future(), resamples, bool(study)))
+        return self.sent[-1][0]
+
+
+def test_when_the_data_are_sent_again(data):
+    """With the first task of a worker that comes back, and with later ones only once it should have had the data."""
+    study, recorder = checked_study(data, Plan(50, "bootstrap", 0.5, 1, None), 0.05, {}), _Recorder()
+    tasks, sent = processes._Tasks(recorder, study, range(50)), recorder.sent
+    tasks.submit_more()
+    assert [with_study for *_, with_study in sent] == [True, False, False, False]
+    for again in (2, 3, 5, 6):  # the fourth task brings the data to this worker, if no other one gets it
+        tasks.submit_more()
+        before = len(sent)
+        sent[again][0].set_result(processes.Reply("one", 1))
+        assert tasks.next_outcomes() == ()
+        assert [with_study for *_, with_study in sent[before:]] == [True] * (again in (2, 5))
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.01, 0.1, 1, 10])
+def test_sizes_of_tasks(data, seconds):
+    """One resample while nothing is known, then long tasks, then short ones, and no task takes much too long."""
+    study, recorder = checked_study(data, Plan(1000, "bootstrap", 0.5, 1, None), 0.05, {}), _Recorder()
+    outcome, tasks = study.outcome(0), processes._Tasks(recorder, study, range(1000))
+    for k in range(1000):
+        if not tasks.submit_more():
+            break
+        future, resamples, _ = recorder.sent[k]
+        outcomes = tuple(replace(outcome, index=i) for i in resamples)
+        future.set_result(processes.Reply(f"worker {k % 4}", 1, outcomes, len(resamples) * seconds))
+        assert tasks.next_outcomes() == outcomes
+    batches = [resamples for _, resamples, _ in recorder.sent]
+    assert [i for batch in batches for i in batch] == list(range(1000))
+    sizes = [len(batch) for batch in batches]
+    assert sizes[:4] == [1, 1, 1, 1]
+    assert max(sizes) * seconds <= max(1, seconds)
+    assert sizes[-1] * seconds <= max(0.05, seconds)
+    assert len(sizes) < 60 or seconds >= 0.1
+
+
+def test_each_core_gets_a_slow_resample(data, monkeypatch):
+    """Before the first is done: all six are waiting for each other."""
+    plain, together = Study.outcome, threading.Barrier(6, timeout=60)
+
+    def outcome(self, i, progress=None):
+        together.wait()
+        return plain(self, i, progress)
+
+    monkeypatch.setattr(Study, "outcome", outcome)
+    monkeypatch.setattr(processes, "available_cores", lambda: 6)
+    with ThreadPoolExecutor(6) as executor:
+        assert pycupc.stability(data, n_resamples=6, random_state=1, executor=executor).n_resamples == 6
 
 
 def test_quick_resamples_share_a_task(data):
@@ -133,9 +215,9 @@ def test_one_thread_per_task(data, monkeypatch):
     seen = []
     plain = processes.work
 
-    def work(key, resamples, study=None):
+    def work(key, *arguments):
         seen.append(processes._studies[key].arguments["numCores"])
-        return plain(key, resamples, study)
+        return plain(key, *arguments)
 
     monkeypatch.setattr(processes, "work", work)
     with ThreadPoolExecutor(1) as executor:
@@ -146,7 +228,7 @@ def test_one_thread_per_task(data, monkeypatch):
 
 def test_dask_with_a_killed_worker(data):
     """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 80}
+    call = {**CALL, "n_resamples": 400}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
     with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:

@@ -1,7 +1,7 @@
 """Resamples in this process, or on any executor of `concurrent.futures`.
 
-A task of an executor computes one resample, or a few if they are quick. The data are not sent with every task: a task
-names the study by its hash, and a worker that does not have it replies so, whereupon the task is sent again with the
+A task of an executor computes one resample, or several if they are quick. The data come with the first task; the others
+name the study by its hash, and a worker that does not have it replies so, whereupon the task is sent again with the
 study. So each worker gets the data about once, whatever the kind of executor, and a restarted worker gets them again.
 """
 
@@ -16,20 +16,21 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from pycupc.machine import available_cores
 from pycupc.stability.study import Outcome, Study
 
-#: Seconds that a task should take, in which several resamples are computed if they are quick: an executor needs
-#: milliseconds for each task, and a worker that dies loses what the task had done.
-_SECONDS_PER_TASK = 0.25
+#: Seconds that a task of several resamples should take, at least and at most: an executor needs milliseconds for each
+#: task, at whose end resamples no longer run side by side; a worker that dies loses what the task had done.
+_LEAST_SECONDS, _MOST_SECONDS = 0.05, 1.0
 
-#: A task gets at most this share of what is left for its worker, so that all workers end at about the same time.
-_SHARE_OF_THE_REST = 0.25
+#: Tasks at any time: two for each worker that has replied, so that none waits for work, and this many more, which find
+#: the others. Each gets an equal share of what is left, so that all workers end at about the same time.
+_MORE_TASKS = 2
 
-#: Workers that are supposed before any has answered, at most.
-_FIRST_WORKERS = 8
+#: Seconds after which, if no worker has replied, resamples are regarded as slow, and each core is given one.
+_PATIENCE = 0.1
 
 #: Number of studies that a worker keeps.
 _MOST_STUDIES = 2
@@ -109,6 +110,7 @@ class Reply:
     ----------
     worker : str
         Its host and process.
+    thread : int
     outcomes : tuple of Outcome, or None
         None if the worker does not have the study. Of several resamples those that were computed before one failed.
     seconds : float
@@ -116,14 +118,16 @@ class Reply:
     """
 
     worker: str
+    thread: int
     outcomes: tuple[Outcome, ...] | None = None
     seconds: float = 0.0
 
 
-def work(key: str, resamples: tuple[int, ...], study: Study | None = None) -> Reply:
+def work(key: str, number: int, resamples: tuple[int, ...], study: Study | None = None) -> Reply:
     """One task of an executor: these resamples of the study with this key, if this process has it.
 
-    The exception of a resample is raised if that was the task's only one.
+    The exception of a resample is raised if that was the task's only one. The number makes the call different from all
+    others: Dask answers a call that equals an earlier one with the earlier reply, if it still has it.
     """
     if study is not None:
         _remember(study)
@@ -131,9 +135,9 @@ def work(key: str, resamples: tuple[int, ...], study: Study | None = None) -> Re
     else:
         with _lock:
             known = _studies.get(key)
-    worker = f"{platform.node()} {os.getpid()}"
+    worker = f"{platform.node()} {os.getpid()}", threading.get_ident()
     if known is None:
-        return Reply(worker)
+        return Reply(*worker)
     began = time.perf_counter()
     outcomes: list[Outcome] = []
     if len(resamples) == 1:
@@ -141,7 +145,7 @@ def work(key: str, resamples: tuple[int, ...], study: Study | None = None) -> Re
     else:
         with suppress(ResampleFailed):  # the others are sent again, one to a task
             outcomes.extend(outcomes_here(known, resamples, known.at_once()))
-    return Reply(worker, tuple(outcomes), time.perf_counter() - began)
+    return Reply(*worker, tuple(outcomes), time.perf_counter() - began)
 
 
 class _Tasks:
@@ -151,36 +155,37 @@ class _Tasks:
         self._executor, self._study = executor, study
         self._waiting = deque(wanted)
         self._alone: set[int] = set()  # resamples that get a task to themselves
-        self._running: dict[Future[Reply], tuple[int, ...]] = {}
+        self._submitted = 0
+        self._running: dict[Future[Reply], tuple[int, tuple[int, ...]]] = {}  # number of the task, its resamples
         self._finished: SimpleQueue[Future[Reply]] = SimpleQueue()
-        self._workers: set[str] = set()
-        self._lacking: set[str] = set()  # workers without the study
-        self._carrying: set[Future[Reply]] = set()  # tasks that bring it
-        self._held = 0  # tasks that came back because their worker waits for the study
-        self._seconds = _SECONDS_PER_TASK  # for one resample
+        self._brought: dict[str, int] = {}  # workers that lacked the study: the last task that was to bring it
+        self._threads: set[tuple[str, int]] = set()  # of all workers, that have replied
+        self._supposed = 1  # threads, before any has replied
+        self._seconds = _MOST_SECONDS  # for one resample
 
     def submit_more(self) -> bool:
-        """Submit two tasks for each worker, so that none waits for work; False if all have been done."""
-        supposed = min(available_cores(), _FIRST_WORKERS)
-        while self._waiting and len(self._running) + self._held < 2 * (supposed + len(self._workers)):
-            self._submit(self._batch())
+        """Submit as many tasks as the workers need; False if all have been done."""
+        most = 2 * (len(self._threads) or self._supposed) + _MORE_TASKS
+        while self._waiting and len(self._running) < most:
+            self._submit(self._batch(len(self._waiting) / most), with_study=self._submitted == 0)
         return bool(self._running)
 
     def next_outcomes(self) -> tuple[Outcome, ...]:
-        """Wait for a task, and return its outcomes."""
-        future = self._finished.get()
-        batch = self._running.pop(future)
-        self._carrying.discard(future)
+        """Wait for a task, and return its outcomes; none if nothing has happened for a while."""
+        try:
+            future = self._finished.get(timeout=None if self._threads else _PATIENCE)
+        except Empty:
+            self._supposed = available_cores()
+            return ()
+        number, batch = self._running.pop(future)
         with _naming(batch[0]):
             reply = future.result()
-        self._workers.add(reply.worker)
+        self._threads.add((reply.worker, reply.thread))
         if reply.outcomes is None:
-            self._send_again(batch, reply.worker)
+            self._send_again(number, batch, reply.worker)
             return ()
-        self._lacking.discard(reply.worker)
-        self._held = 0
         if reply.outcomes:
-            self._seconds = reply.seconds / len(reply.outcomes)
+            self._seconds = max(reply.seconds / len(reply.outcomes), 1e-6)
         left = set(batch).difference(outcome.index for outcome in reply.outcomes)
         self._alone |= left
         self._waiting.extendleft(sorted(left, reverse=True))
@@ -191,30 +196,31 @@ class _Tasks:
         for future in self._running:
             future.cancel()
 
-    def _batch(self) -> tuple[int, ...]:
-        """The resamples of the next task."""
-        rest = _SHARE_OF_THE_REST * len(self._waiting) / max(len(self._workers), 1)
-        most = max(1, int(min(rest, _SECONDS_PER_TASK / max(self._seconds, 1e-6))))
+    def _batch(self, share: float) -> tuple[int, ...]:
+        """The resamples of the next task: about `share`, if that takes neither too little time nor too much."""
+        most = max(1, round(min(max(share, _LEAST_SECONDS / self._seconds), _MOST_SECONDS / self._seconds)))
         batch = [self._waiting.popleft()]
         while len(batch) < most and self._waiting and self._alone.isdisjoint((batch[0], self._waiting[0])):
             batch.append(self._waiting.popleft())
         return tuple(batch)
 
-    def _send_again(self, batch: tuple[int, ...], worker: str) -> None:
-        """Send the study along, unless it is on its way to every worker that is known to lack it."""
-        self._lacking.add(worker)
-        if len(self._carrying) < len(self._lacking):
-            self._submit(batch, self._study)
+    def _send_again(self, number: int, batch: tuple[int, ...], worker: str) -> None:
+        """Send the study along, unless that was done for this worker after task `number` was submitted.
+
+        If a later task comes back as well, another worker took the one that brought the study.
+        """
+        if number > self._brought.get(worker, 0):
+            self._brought[worker] = self._submitted
+            self._submit(batch, with_study=True)
         else:
             self._waiting.extendleft(reversed(batch))
-            self._held += 1
 
-    def _submit(self, batch: tuple[int, ...], *study: Study) -> None:
+    def _submit(self, batch: tuple[int, ...], *, with_study: bool) -> None:
+        study = (self._study,) if with_study else ()
         with _naming(batch[0]):
-            future = self._executor.submit(work, self._study.key, batch, *study)
-        self._running[future] = batch
-        if study:
-            self._carrying.add(future)
+            future = self._executor.submit(work, self._study.key, self._submitted, batch, *study)
+        self._running[future] = self._submitted, batch
+        self._submitted += 1
         future.add_done_callback(self._finished.put)
 
 

@@ -85,8 +85,8 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         `Stability.random_state` is the seed that was used.
     executor : concurrent.futures.Executor, optional
         Where the resamples run: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`, an MPIPoolExecutor. A
-        task computes one resample, or several if they take less than a quarter of a second together; it uses one thread
-        of the cpu engine unless `numCores` is given. By default the resamples run in this process, with all cores.
+        task computes one resample, or several if they take less than a second together; it uses one thread of the cpu
+        engine unless `numCores` is given. By default the resamples run in this process, with all cores.
     checkpoint : str or Path, optional
         Folder in which finished resamples are kept; a run with the same data and arguments resumes from there, even
         with a different number of resamples.

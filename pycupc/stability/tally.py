@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 #: The marks of an edge between `low` and `high`, as they are counted.
 FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
 #: Number of edges that are collected before they are counted.
-_MOST_PENDING = 1_000_000
+_MOST_PENDING = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,18 @@ class Tally:
     def _count(self) -> None:
         new, times = np.unique(np.concatenate([self._cells[:0], *self._pending]), return_counts=True)
         self._pending, self._n_pending = [], 0
-        self._cells, place = np.unique(np.concatenate([self._cells, new]), return_inverse=True)
-        before, self._counts = self._counts, np.zeros(len(self._cells), dtype=np.int64)
-        np.add.at(self._counts, place, np.concatenate([before, times]))
+        place = np.searchsorted(self._cells, new)
+        known = np.append(self._cells, -1)[place] == new
+        self._counts[place[known]] += times[known]
+        self._cells = np.insert(self._cells, place[~known], new[~known])
+        self._counts = np.insert(self._counts, place[~known], times[~known])
 
     def counts(self) -> Counts:
         """What has been counted so far."""
         self._count()
-        pair, kind = np.divmod(self._cells, 4)
-        pairs, place = np.unique(pair, return_inverse=True)
-        kinds = np.zeros((len(pairs), 4), dtype=np.int32)
-        kinds[place, kind] = self._counts
-        low, high = np.divmod(pairs, max(self.p, 1))
+        pair, kind = self._cells >> 2, self._cells & 3
+        first = np.diff(pair, prepend=-1) > 0
+        kinds = np.zeros((np.count_nonzero(first), 4), dtype=np.int32)
+        kinds[np.cumsum(first) - 1, kind] = self._counts
+        low, high = np.divmod(pair[first], max(self.p, 1))
         return Counts(low.astype(np.int32), high.astype(np.int32), kinds)

@@ -14,8 +14,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import CircleCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, plot, save
+from pycupc.plotting import describe, draw, plot, save, stress
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import SparseGraph
@@ -214,12 +216,24 @@ def test_labels_are_text_and_nothing_else():
     assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
 
 
+@pytest.mark.parametrize("p", [251, 700])
+def test_distances_to_pivots_are_those_of_shortest_paths(p):
+    rng = np.random.default_rng(p)
+    tail = np.maximum(np.arange(p - 1) - rng.integers(0, 1 if p == 251 else 9, p - 1), 0)  # a chain, a tree
+    graph = SparseGraph.undirected(p, tail, np.arange(1, p))
+    start, neighbours = graph.neighbour_lists()
+    pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(p, p))
+    pivots, distances = stress._pivot_distances(pattern)
+    assert len(set(pivots.tolist())) == stress.PIVOTS
+    assert np.array_equal(distances.T, dijkstra(pattern, unweighted=True, indices=pivots))
+
+
 @pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (200, 0.1), (200, 1.0), (300, 10.0)])
 def test_close_pairs_are_those_of_all_comparisons(n, spread):
     xy = np.round(np.random.default_rng(n).normal(scale=spread, size=(n, 2)), 1)  # some of them coincide
     for reach in (0.05, 0.35, 2.5):
         expected = np.argwhere(np.triu(np.hypot(*(xy[:, None] - xy[None]).T) < reach, 1))
-        found = np.sort(np.column_stack(close_pairs(xy, reach)), axis=1)
+        found = np.sort(np.column_stack(close_pairs(*xy.T, reach)), axis=1)
         assert np.array_equal(found[np.lexsort(found.T[::-1])], expected)
 
 

@@ -243,30 +243,32 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:
-    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close."""
-    xy = xy.copy()
-    for _ in range(12):
-        a, b = close_pairs(xy, reach)
+    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close.
+
+    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together.
+    """
+    x, y = xy.T.copy()
+    for share in (0.9, 0.9, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25):
+        a, b = close_pairs(x, y, reach)
         if not len(a):
             break
-        step = xy[a] - xy[b]
-        length = np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-9)
-        move = step * (0.5 * (reach - length) / length)[:, None]
-        for c in (0, 1):
-            xy[:, c] += np.bincount(a, move[:, c], len(xy)) - np.bincount(b, move[:, c], len(xy))
-    return xy
+        dx, dy = x[a] - x[b], y[a] - y[b]
+        part = share * (reach / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9) - 1)
+        for at, move in ((x, part * dx), (y, part * dy)):
+            at += np.bincount(a, move, len(at)) - np.bincount(b, move, len(at))
+    return np.column_stack([x, y])
 
 
-def close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
+def close_pairs(x: Floats, y: Floats, reach: float) -> tuple[Nodes, Nodes]:
     """Pairs of points closer than `reach`, found on a grid of cells of this size.
 
     Each point is compared with those that follow it in its cell and the next, and with those in three cells above.
     """
-    column, row = np.floor((xy - xy.min(axis=0)) / reach).astype(np.int64).T
+    column, row = ((at - at.min()) // reach for at in (x, y))
     wide = int(column.max()) + 3  # at least one empty cell between the rows
-    cell = row * wide + column
+    cell = (row * wide + column).astype(np.int64)
     order = np.argsort(cell, kind="stable")
-    cell, (x, y) = cell[order], xy[order].T
+    cell, x, y = cell[order], x[order], y[order]
     here, above = np.arange(len(cell)), cell + wide
     found: list[tuple[Nodes, Nodes]] = []
     for first, end in (
@@ -276,8 +278,8 @@ def close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
         count = end - first
         i = np.repeat(here, count)
         j = np.arange(len(i)) + np.repeat(first - np.cumsum(count) + count, count)
-        dx, dy = x[j] - x[i], y[j] - y[i]
-        close = dx * dx + dy * dy < reach * reach
+        dx, dy = x[i] - x[j], y[i] - y[j]
+        close = np.flatnonzero(dx * dx + dy * dy < reach * reach)
         found.append((order[i[close]], order[j[close]]))
     a, b = zip(*found, strict=True)
     return np.concatenate(a), np.concatenate(b)

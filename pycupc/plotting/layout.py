@@ -201,18 +201,17 @@ def _place_in_rows(
 
 def _rotate(xy: Floats, tail: Nodes, head: Nodes, stretch: float) -> Floats:
     """Rotate the drawing so that arrows tend to point down and it fills a page; widths are multiplied by `stretch`."""
-    step = xy[head] - xy[tail]
-    step = step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
     angle = np.linspace(0.0, 2 * np.pi, 72 if len(xy) <= MAX_PAIRS else 24, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
-    rotation = np.stack([np.stack([c, s], axis=1), np.stack([-s, c], axis=1)], axis=1)
-    rotated = xy @ rotation * (stretch, 1.0)  # (angles, k, 2)
-    score = -(step @ rotation)[:, :, 1].mean(axis=1) if len(step) else np.zeros(len(angle))
+    x, y = xy @ np.stack([c, -s]) * stretch, xy @ np.stack([s, c])  # (k, angles)
+    step = xy[head] - xy[tail]
+    down = -(step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)).sum(axis=0) / max(len(step), 1)
+    score = down @ np.stack([s, c])
     if len(xy) > 3:
-        width, height = np.ptp(rotated, axis=1).T + 0.3
+        width, height = np.ptp(x, axis=0) + 0.3, np.ptp(y, axis=0) + 0.3
         score = score - 0.8 * np.abs(np.log(width / height / 1.3))
-    best: Floats = rotated[int(np.argmax(np.round(score, 9)))]  # the first of those that are equal but for rounding
-    return best
+    best = int(np.argmax(np.round(score, 9)))  # the first of those that are equal but for rounding
+    return np.column_stack([x[:, best], y[:, best]])
 
 
 def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:

@@ -47,8 +47,8 @@ def draw_network(
     _draw_variables(canvas, xy, radius, hubs=order[:12])
     obstacles = radius if named == graph.p else np.zeros(graph.p)  # hubs are named over the small dots of others
     places = place_labels(xy, obstacles, order, np.array(boxes).reshape(-1, 2))
-    plate = {"boxstyle": "round,pad=0.08", "fc": "white", "ec": "none", "alpha": 0.75}
-    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False, "bbox": plate}
+    _draw_plates(canvas, places, dict(zip(order.tolist(), boxes, strict=True)))
+    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
@@ -154,6 +154,17 @@ def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) ->
             same = xy[drawn & (radius == size)]
             dots = CircleCollection([area], offsets=same, offset_transform=canvas.ax.transData, **style)
             canvas.ax.add_collection(dots, autolim=False)
+
+
+def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: dict[int, tuple[float, float]]) -> None:
+    """Draw what lies under the labels, so that they can be read over lines: all together, as text boxes are slow."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
+    canvas.ax.add_collection(
+        PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4), autolim=False
+    )
 
 
 def _arrowheads(tip: Floats, source: Floats, radius: Floats, length: float = 0.085) -> Floats:

@@ -201,6 +201,14 @@ def test_large_layouts_are_quick_and_put_neighbours_near_each_other(p):
     assert np.array_equal(xy, layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4))
 
 
+@pytest.mark.parametrize("hubs", [1, 20])
+def test_the_neighbours_of_hubs_stay_near_them(hubs):
+    tail, head = np.repeat(np.arange(hubs), 1000), np.tile(np.arange(hubs, hubs + 1000), hubs)
+    xy = layout(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42)
+    assert np.ptp(xy, axis=0).max() < 12  # inches; 1,000 dots at this spacing fill a square of 13
+    assert len(close_pairs(*xy.T, 0.08)[0]) < 1000  # each was near 999 others
+
+
 def test_a_figure_takes_the_size_of_the_drawing_only_if_the_axes_fill_it():
     g = random_graph(12, 20, 12)
     assert tuple(drawn(g, list("abcdefghijkl")).figure.get_size_inches()) != (6.4, 4.8)

@@ -258,7 +258,8 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
 def _push_apart(xy: Floats, reach: float) -> Floats:
     """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close.
 
-    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together.
+    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together. None
+    moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive each other away.
     """
     x, y = xy.T.copy()
     for share in (0.9, 0.9, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25):
@@ -267,8 +268,10 @@ def _push_apart(xy: Floats, reach: float) -> Floats:
             break
         dx, dy = x[a] - x[b], y[a] - y[b]
         part = share * (reach / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9) - 1)
-        for at, move in ((x, part * dx), (y, part * dy)):
-            at += np.bincount(a, move, len(at)) - np.bincount(b, move, len(at))
+        right, up = (np.bincount(a, m, len(x)) - np.bincount(b, m, len(x)) for m in (part * dx, part * dy))
+        bound = np.minimum(1.0, 3 * reach / np.maximum(np.hypot(right, up), 1e-9))
+        x += right * bound
+        y += up * bound
     return np.column_stack([x, y])
 
 

@@ -14,8 +14,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import CircleCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, plot, save
+from pycupc.plotting import describe, draw, plot, prepare, save, stress
+from pycupc.plotting import layout as draw_layout
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import SparseGraph
@@ -198,6 +201,14 @@ def test_large_layouts_are_quick_and_put_neighbours_near_each_other(p):
     assert np.array_equal(xy, layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4))
 
 
+@pytest.mark.parametrize("hubs", [1, 20])
+def test_the_neighbours_of_hubs_stay_near_them(hubs):
+    tail, head = np.repeat(np.arange(hubs), 1000), np.tile(np.arange(hubs, hubs + 1000), hubs)
+    xy = layout(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42)
+    assert np.ptp(xy, axis=0).max() < 12  # inches; 1,000 dots at this spacing fill a square of 13
+    assert len(close_pairs(*xy.T, 0.08)[0]) < 1000  # each was near 999 others
+
+
 def test_a_figure_takes_the_size_of_the_drawing_only_if_the_axes_fill_it():
     g = random_graph(12, 20, 12)
     assert tuple(drawn(g, list("abcdefghijkl")).figure.get_size_inches()) != (6.4, 4.8)
@@ -214,12 +225,39 @@ def test_labels_are_text_and_nothing_else():
     assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
 
 
+@pytest.mark.parametrize(("p", "edges"), [(90, 120), (700, 1000)])
+def test_a_skeleton_that_was_expected_changes_no_picture(p, edges):
+    graph = SparseGraph.from_dense(random_graph(p, edges, 4))
+    xy, _ = place_dots(graph)
+    for part in (draw_layout._placed, draw_layout._spread):
+        part.cache_clear()
+    prepare(SparseGraph.undirected(p, graph.low, graph.high))
+    made = draw_layout._spread.cache_info().misses
+    assert made > 0
+    assert np.array_equal(place_dots(graph)[0], xy)
+    connected = np.flatnonzero(graph.degrees())  # what a picture shows
+    place_dots(graph.subgraph(connected))
+    assert draw_layout._spread.cache_info().misses == made
+
+
+@pytest.mark.parametrize("p", [251, 700])
+def test_distances_to_pivots_are_those_of_shortest_paths(p):
+    rng = np.random.default_rng(p)
+    tail = np.maximum(np.arange(p - 1) - rng.integers(0, 1 if p == 251 else 9, p - 1), 0)  # a chain, a tree
+    graph = SparseGraph.undirected(p, tail, np.arange(1, p))
+    start, neighbours = graph.neighbour_lists()
+    pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(p, p))
+    pivots, distances = stress._pivot_distances(pattern)
+    assert len(set(pivots.tolist())) == stress.PIVOTS
+    assert np.array_equal(distances.T, dijkstra(pattern, unweighted=True, indices=pivots))
+
+
 @pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (200, 0.1), (200, 1.0), (300, 10.0)])
 def test_close_pairs_are_those_of_all_comparisons(n, spread):
     xy = np.round(np.random.default_rng(n).normal(scale=spread, size=(n, 2)), 1)  # some of them coincide
     for reach in (0.05, 0.35, 2.5):
         expected = np.argwhere(np.triu(np.hypot(*(xy[:, None] - xy[None]).T) < reach, 1))
-        found = np.sort(np.column_stack(close_pairs(xy, reach)), axis=1)
+        found = np.sort(np.column_stack(close_pairs(*xy.T, reach)), axis=1)
         assert np.array_equal(found[np.lexsort(found.T[::-1])], expected)
 
 

@@ -183,11 +183,11 @@ def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None
     figure.set_dpi(dpi)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba()).view(np.uint32)[:, :, 0]
-    drawn = pixels != 0xFFFFFFFF  # not white: a few of the pixels, so that the others need neither time nor memory
-    colours = Image.fromarray(pixels[drawn].view(np.uint8).reshape(1, -1, 4)).convert("RGB")
+    drawn = np.flatnonzero(pixels != 0xFFFFFFFF)  # not white: few, so that the others need neither time nor memory
+    colours = Image.fromarray(pixels.ravel()[drawn].view(np.uint8).reshape(1, -1, 4)).convert("RGB")
     few = colours.quantize(COLOURS - 1, Image.Quantize.FASTOCTREE)
     numbers = np.zeros(pixels.shape, dtype=np.uint8)
-    numbers[drawn] = np.asarray(few)[0] + 1
+    numbers.ravel()[drawn] = np.asarray(few)[0] + 1
     picture = Image.fromarray(numbers)
     picture.putpalette([255, 255, 255, *(few.getpalette() or ())[: 3 * COLOURS - 3]])
     # run lengths: the quickest strategy of compression; of dots and lines it makes the smallest files, too

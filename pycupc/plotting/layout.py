@@ -51,7 +51,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         if len(nodes) == 1:
             isolated.append((nodes, np.zeros((1, 2))))
             continue
-        arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
+        arrays = _bytes(part.start, part.neighbours, part.tail, part.head)
         blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
@@ -68,18 +68,32 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     return positions
 
 
+def spread_components(tail: Nodes, head: Nodes, sizes: Floats, spacing: float) -> None:
+    """Do the part of `layout` that does not depend on the directions of the edges, for when they are known."""
+    for part in _components(tail, head, np.zeros(len(tail), dtype=np.bool_), len(sizes)):
+        if len(part.nodes) > 1:
+            _spread(*_bytes(part.start, part.neighbours), float(sizes[part.nodes].max()), spacing)
+
+
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
 def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
     """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
-    numbers = (np.frombuffer(values, dtype=np.int32) for values in (start, neighbours, tail, head))
-    offsets, others, tails, heads = numbers
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    xy = stress_layout(offsets, others) * spacing
+    xy = _spread(start, neighbours, float(size.max()), spacing)
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = _rotate(xy, tails, heads, stretch)
-    if len(size) <= MAX_PAIRS:
-        return read_only(_remove_overlaps(xy, size))
-    return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
+    xy = _rotate(xy, np.frombuffer(tail, dtype=np.int32), np.frombuffer(head, dtype=np.int32), stretch)
+    return read_only(_remove_overlaps(xy, size) if len(size) <= MAX_PAIRS else xy)
+
+
+@lru_cache(maxsize=200)
+def _spread(start: bytes, neighbours: bytes, largest: float, spacing: float) -> Floats:
+    """Positions of the nodes of one `_Component`, not yet rotated; the nodes of a large one are pushed apart."""
+    xy = stress_layout(np.frombuffer(start, dtype=np.int32), np.frombuffer(neighbours, dtype=np.int32)) * spacing
+    return read_only(xy if len(xy) <= MAX_PAIRS else _push_apart(xy, max(0.6 * spacing, 1.3 * largest)))
+
+
+def _bytes(*arrays: Nodes) -> Iterator[bytes]:
+    return (array.astype(np.int32).tobytes() for array in arrays)
 
 
 class _Component(NamedTuple):
@@ -201,18 +215,17 @@ def _place_in_rows(
 
 def _rotate(xy: Floats, tail: Nodes, head: Nodes, stretch: float) -> Floats:
     """Rotate the drawing so that arrows tend to point down and it fills a page; widths are multiplied by `stretch`."""
-    step = xy[head] - xy[tail]
-    step = step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
     angle = np.linspace(0.0, 2 * np.pi, 72 if len(xy) <= MAX_PAIRS else 24, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
-    rotation = np.stack([np.stack([c, s], axis=1), np.stack([-s, c], axis=1)], axis=1)
-    rotated = xy @ rotation * (stretch, 1.0)  # (angles, k, 2)
-    score = -(step @ rotation)[:, :, 1].mean(axis=1) if len(step) else np.zeros(len(angle))
+    x, y = xy @ np.stack([c, -s]) * stretch, xy @ np.stack([s, c])  # (k, angles)
+    step = xy[head] - xy[tail]
+    down = -(step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)).sum(axis=0) / max(len(step), 1)
+    score = down @ np.stack([s, c])
     if len(xy) > 3:
-        width, height = np.ptp(rotated, axis=1).T + 0.3
+        width, height = np.ptp(x, axis=0) + 0.3, np.ptp(y, axis=0) + 0.3
         score = score - 0.8 * np.abs(np.log(width / height / 1.3))
-    best: Floats = rotated[int(np.argmax(np.round(score, 9)))]  # the first of those that are equal but for rounding
-    return best
+    best = int(np.argmax(np.round(score, 9)))  # the first of those that are equal but for rounding
+    return np.column_stack([x[:, best], y[:, best]])
 
 
 def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
@@ -243,30 +256,35 @@ def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:
-    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close."""
-    xy = xy.copy()
-    for _ in range(12):
-        a, b = close_pairs(xy, reach)
+    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close.
+
+    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together. None
+    moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive each other away.
+    """
+    x, y = xy.T.copy()
+    for share in (0.9, 0.9, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25):
+        a, b = close_pairs(x, y, reach)
         if not len(a):
             break
-        step = xy[a] - xy[b]
-        length = np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-9)
-        move = step * (0.5 * (reach - length) / length)[:, None]
-        for c in (0, 1):
-            xy[:, c] += np.bincount(a, move[:, c], len(xy)) - np.bincount(b, move[:, c], len(xy))
-    return xy
+        dx, dy = x[a] - x[b], y[a] - y[b]
+        part = share * (reach / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9) - 1)
+        right, up = (np.bincount(a, m, len(x)) - np.bincount(b, m, len(x)) for m in (part * dx, part * dy))
+        bound = np.minimum(1.0, 3 * reach / np.maximum(np.hypot(right, up), 1e-9))
+        x += right * bound
+        y += up * bound
+    return np.column_stack([x, y])
 
 
-def close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
+def close_pairs(x: Floats, y: Floats, reach: float) -> tuple[Nodes, Nodes]:
     """Pairs of points closer than `reach`, found on a grid of cells of this size.
 
     Each point is compared with those that follow it in its cell and the next, and with those in three cells above.
     """
-    column, row = np.floor((xy - xy.min(axis=0)) / reach).astype(np.int64).T
+    column, row = ((at - at.min()) // reach for at in (x, y))
     wide = int(column.max()) + 3  # at least one empty cell between the rows
-    cell = row * wide + column
+    cell = (row * wide + column).astype(np.int64)
     order = np.argsort(cell, kind="stable")
-    cell, (x, y) = cell[order], xy[order].T
+    cell, x, y = cell[order], x[order], y[order]
     here, above = np.arange(len(cell)), cell + wide
     found: list[tuple[Nodes, Nodes]] = []
     for first, end in (
@@ -276,8 +294,8 @@ def close_pairs(xy: Floats, reach: float) -> tuple[Nodes, Nodes]:
         count = end - first
         i = np.repeat(here, count)
         j = np.arange(len(i)) + np.repeat(first - np.cumsum(count) + count, count)
-        dx, dy = x[j] - x[i], y[j] - y[i]
-        close = dx * dx + dy * dy < reach * reach
+        dx, dy = x[i] - x[j], y[i] - y[j]
+        close = np.flatnonzero(dx * dx + dy * dy < reach * reach)
         found.append((order[i[close]], order[j[close]]))
     a, b = zip(*found, strict=True)
     return np.concatenate(a), np.concatenate(b)

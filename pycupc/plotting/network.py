@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.plotting.canvas import CHOSEN, EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
-from pycupc.plotting.layout import layout
+from pycupc.plotting.layout import layout, spread_components
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def draw_network(
     _draw_variables(canvas, xy, radius, hubs=order[:12])
     obstacles = radius if named == graph.p else np.zeros(graph.p)  # hubs are named over the small dots of others
     places = place_labels(xy, obstacles, order, np.array(boxes).reshape(-1, 2))
-    plate = {"boxstyle": "round,pad=0.08", "fc": "white", "ec": "none", "alpha": 0.75}
-    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False, "bbox": plate}
+    _draw_plates(canvas, places, dict(zip(order.tolist(), boxes, strict=True)))
+    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
@@ -59,10 +59,20 @@ def draw_network(
 def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
     tail, head, kind = graph.edge_list()
+    sizes, spacing = _dots(graph)
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), sizes[:, 0] / 2
+
+
+def prepare(skeleton: SparseGraph) -> None:
+    """Do the longer part of `place_dots` for a graph with this skeleton, so that it takes less time thereafter."""
+    spread_components(skeleton.low, skeleton.high, *_dots(skeleton))
+
+
+def _dots(graph: SparseGraph) -> tuple[Floats, float]:
+    """Width and height of the dots, float64 (p, 2), and the distance between neighbours."""
     degree = graph.degrees()
-    radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
     spacing = 0.62 if np.count_nonzero(degree) <= MAX_NAMED else 0.42  # with room for labels, or not
-    return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
+    return np.repeat(2 * (0.03 + 0.011 * np.sqrt(degree))[:, None], 2, axis=1), spacing
 
 
 def _note(named: int, p: int, kind: Kinds) -> str:
@@ -120,15 +130,26 @@ def _draw_edges(
     canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
 ) -> None:
     """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
-    from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.collections import PathCollection
     from matplotlib.path import Path
+
+    class Lines(PathCollection):
+        """One line for all edges, moved and stretched for each: to make a path for each takes longer."""
+
+        def __init__(self, start: Floats, end: Floats, **style: Any) -> None:
+            super().__init__([Path([(0.0, 0.0), (1.0, 0.0)])] * len(start), facecolors="none", **style)
+            self._moves = np.tile(np.eye(3), (len(start), 1, 1))
+            self._moves[:, :2, 0], self._moves[:, :2, 2] = end - start, start
+
+        def get_transforms(self) -> Any:
+            return self._moves
 
     tail, head, kind = edges
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
         style = EDGE_STYLES[name]
         u, v = tail[kind == name], head[kind == name]
-        lines = LineCollection(list(np.stack([xy[u], xy[v]], axis=1)), colors=style.color, alpha=0.55, zorder=1)
-        lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=style.dashes)
+        lines = Lines(xy[u], xy[v], edgecolors=style.color, alpha=0.55, zorder=1)
+        lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=[style.dashes])
         if strength is not None and len(u):  # matplotlib refuses opacities of no lines
             wider, opacity = emphasis(strength[kind == name])
             lines.set(linewidths=0.45 * style.width * canvas.scale * wider, alpha=opacity)
@@ -154,6 +175,17 @@ def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) ->
             same = xy[drawn & (radius == size)]
             dots = CircleCollection([area], offsets=same, offset_transform=canvas.ax.transData, **style)
             canvas.ax.add_collection(dots, autolim=False)
+
+
+def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: dict[int, tuple[float, float]]) -> None:
+    """Draw what lies under the labels, so that they can be read over lines: all together, as text boxes are slow."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
+    canvas.ax.add_collection(
+        PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4), autolim=False
+    )
 
 
 def _arrowheads(tip: Floats, source: Floats, radius: Floats, length: float = 0.085) -> Floats:

@@ -9,6 +9,7 @@ not pairs.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -75,54 +76,66 @@ def _separated(xy: Floats) -> Floats:
 
 def _pivots(pattern: Any) -> Floats:
     pivots, D = _pivot_distances(pattern)
-    square = D**2
+    square = D.astype(np.float64) ** 2
     C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
     _, vectors = np.linalg.eigh(C.T @ C)
-    xy = C @ vectors[:, [-1, -2]]
-    xy *= D.std() / max(float(np.linalg.norm(xy, axis=1).std()), 1e-9)
-    xy = _separated(xy)
+    start = C @ vectors[:, [-1, -2]]
+    start *= D.std() / max(float(np.linalg.norm(start, axis=1).std()), 1e-9)
 
     # a pivot stands for the nodes nearest to it; for node i, those of them within half of the distance from i
-    nearest = D.argmin(axis=1)
-    weight = np.empty_like(D)
-    for k in range(len(pivots)):
-        around = np.sort(D[nearest == k, k])
-        weight[:, k] = np.maximum(around.searchsorted(D[:, k] / 2, side="right"), 1)
+    nearest, columns, longest = D.argmin(axis=1), np.arange(len(pivots)), int(D.max())
+    own = nearest * (longest + 1) + D.min(axis=1)
+    within = np.bincount(own, minlength=len(pivots) * (longest + 1)).reshape(len(pivots), -1).cumsum(axis=1)
     with np.errstate(divide="ignore"):
-        weight = np.where(D > 0, weight / D**2, 0.0)
-    ends = pattern.tocoo()
-    tail, head = ends.coords
-    near = np.ones(len(tail))  # neighbours: distance 1, weight 1
-    total = weight.sum(axis=1) + np.bincount(tail, near, len(D))
-    far = weight * D
-    for _ in range(40):
-        at = xy[pivots]
-        # the sum of ratio * (xy - at) over the pivots as products of matrices: nearly all of the time is spent here
-        ratio = xy @ (-2.0 * at.T)
-        ratio += (xy**2).sum(axis=1)[:, None]
-        ratio += (at**2).sum(axis=1)
-        np.sqrt(np.maximum(ratio, 1e-18, out=ratio), out=ratio)
-        np.divide(far, ratio, out=ratio)
-        step = xy[tail] - xy[head]
-        step /= np.maximum(np.sqrt((step**2).sum(axis=1)), 1e-9)[:, None]
-        wanted = weight @ at + ratio.sum(axis=1)[:, None] * xy - ratio @ at
-        for c in (0, 1):
-            wanted[:, c] += np.bincount(tail, xy[head, c] + step[:, c], len(D))
-        xy = 0.4 * xy + 0.6 * wanted / total[:, None]
-    placed: Floats = xy
-    return placed
+        weight = np.where(D > 0, np.maximum(within[columns, D // 2], 1) / square, 0.0)
+
+    # single precision, and coordinates by rows: nearly all of the time is spent in the arrays (2, pivots, nodes)
+    degree = np.diff(pattern.indptr)
+    tail, head = np.repeat(np.arange(len(D)), degree), pattern.indices
+    total = (weight.sum(axis=1) + degree).astype(np.float32)  # neighbours: distance 1, weight 1
+    far = (weight * D).T.astype(np.float32, order="C")
+    weight = weight.T.astype(np.float32, order="C")
+    xy = placed = _separated(start).T.astype(np.float32, order="C")
+    for _ in range(20):
+        at = xy[:, pivots]
+        gap = xy[:, None] - at[:, :, None]
+        gap *= far / np.maximum(np.sqrt(gap[0] ** 2 + gap[1] ** 2), 1e-6)
+        wanted = at @ weight + gap.sum(axis=1)
+        step = xy[:, tail] - xy[:, head]
+        step /= np.maximum(np.sqrt(step[0] ** 2 + step[1] ** 2), 1e-6)
+        step += xy[:, head]
+        wanted += [np.bincount(tail, step[c], len(D)) for c in (0, 1)]
+        # a part of the majorisation step, and a part of the step before again: better after 20 rounds than after 40
+        # without that
+        last, placed = placed, xy + 0.6 * (wanted / total - xy)
+        xy = placed + 0.6 * (placed - last)
+    return placed.T.astype(np.float64)
 
 
-def _pivot_distances(pattern: Any) -> tuple[NDArray[np.int64], Floats]:
+def _pivot_distances(pattern: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pivots, each as far as possible from those before it, and the distance of every node to each of them."""
-    from scipy.sparse.csgraph import dijkstra
-
     k = pattern.shape[0]
     pivots = [int(np.diff(pattern.indptr).argmax())]
-    columns: list[Floats] = []
-    nearest = np.full(k, np.inf)
+    columns: list[NDArray[np.int64]] = []
+    nearest = np.full(k, k)
     while len(columns) < min(PIVOTS, k):
-        columns.append(dijkstra(pattern, unweighted=True, indices=np.array([pivots[-1]]))[0])
+        columns.append(_distances(pattern, pivots[-1]))
         nearest = np.minimum(nearest, columns[-1])
         pivots.append(int(nearest.argmax()))
     return np.array(pivots[:-1]), np.column_stack(columns)
+
+
+def _distances(pattern: Any, source: int) -> NDArray[np.int64]:
+    """Number of edges from `source` to each node, int64 (k,); three times as fast as SciPy's `dijkstra`."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    order, parent = breadth_first_order(pattern, source)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    found_by = place[parent[order[1:]]].tolist()  # ascending
+    ends = [0, 1]  # of the nodes at distance -1, 0, 1, ... in `order`
+    while ends[-1] < len(order):
+        ends.append(1 + bisect_left(found_by, ends[-1]))
+    distance = np.empty(len(order), dtype=np.int64)
+    distance[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return distance

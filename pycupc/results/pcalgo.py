@@ -156,6 +156,10 @@ class PcAlgo(NamedGraph):
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
+        return self._edge_attributes
+
+    @cached_property
+    def _edge_attributes(self) -> dict[str, NDArray[Any]]:
         tail, head, _ = self.sparse_graph.edge_list()
         trace = dict(self.trace)  # a look-up in a dict is quicker
         ends = zip(tail.tolist(), head.tolist(), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.progress import progress_hook
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log
-from pycupc.sparse_graph import SparseGraph
 
 
 def pc(  # noqa: PLR0913 - pcalg's arguments
@@ -42,7 +41,6 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
     random_state: int | np.random.Generator | None = None,
-    on_skeleton: Callable[[SparseGraph], object] | None = None,
     quirks: bool = False,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
@@ -65,8 +63,6 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         Mark edges on which colliders or rules disagree as bidirected instead of overwriting.
     random_state : int, numpy.random.Generator or None
         Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
-    on_skeleton : callable, optional
-        Called with the skeleton, a `SparseGraph`, before its edges are oriented.
 
     Returns
     -------
@@ -112,8 +108,6 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return fit
-        if on_skeleton is not None:
-            on_skeleton(fit.sparse_graph)
         ambiguous = None
         if conservative or maj_rule:
             fit, ambiguous = _checked_triples(fit, problem, maj_rule)

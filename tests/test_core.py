@@ -268,15 +268,6 @@ def test_progress_is_told_and_may_interrupt():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_the_skeleton_is_told_before_its_edges_are_oriented():
-    case = next(Case(path) for path in GOLDEN if path.stem == "er_p60_n500")
-    told = []
-    fit = pycupc.pc({"C": case.C, "n": int(case.n)}, alpha=0.01, on_skeleton=told.append)
-    (skeleton,) = told
-    assert skeleton == SparseGraph.undirected(60, fit.sparse_graph.low, fit.sparse_graph.high)
-    assert fit.edge_counts()[0] > 0
-
-
 def test_ctrl_c_stops_within_a_second():
     code = """
 import numpy as np, pycupc

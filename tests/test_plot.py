@@ -17,8 +17,7 @@ from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, plot, prepare, save, stress
-from pycupc.plotting import layout as draw_layout
+from pycupc.plotting import describe, draw, plot, save, stress
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import SparseGraph
@@ -223,21 +222,6 @@ def test_labels_are_text_and_nothing_else():
     ax = drawn(random_graph(5, 6, 3), labels)
     ax.figure.canvas.draw()  # mathematics that does not parse would raise here
     assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
-
-
-@pytest.mark.parametrize(("p", "edges"), [(90, 120), (700, 1000)])
-def test_a_skeleton_that_was_expected_changes_no_picture(p, edges):
-    graph = SparseGraph.from_dense(random_graph(p, edges, 4))
-    xy, _ = place_dots(graph)
-    for part in (draw_layout._placed, draw_layout._spread):
-        part.cache_clear()
-    prepare(SparseGraph.undirected(p, graph.low, graph.high))
-    made = draw_layout._spread.cache_info().misses
-    assert made > 0
-    assert np.array_equal(place_dots(graph)[0], xy)
-    connected = np.flatnonzero(graph.degrees())  # what a picture shows
-    place_dots(graph.subgraph(connected))
-    assert draw_layout._spread.cache_info().misses == made
 
 
 @pytest.mark.parametrize("p", [251, 700])

@@ -12,7 +12,6 @@ from pycupc.results.evidence_table import SEPSETS, sepset_columns
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
-    from pycupc.sparse_graph import SparseGraph
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
@@ -113,14 +112,6 @@ def _rehearse_page() -> None:
     import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
 
     from pycupc.explorer import write_page  # noqa: F401
-
-
-def prepare(skeleton: SparseGraph) -> None:
-    """What can be done for picture and page when only the skeleton of the graph is known: see `SecondProcess`."""
-    from pycupc import explorer, plotting
-
-    if skeleton.p <= explorer.MAX_NODES and len(skeleton) <= explorer.MAX_EDGES:  # else the page shows a part only
-        plotting.prepare(skeleton)
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from contextlib import nullcontext
 
 import pycupc
@@ -19,7 +18,6 @@ from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.progress import level_bar
-from pycupc.sparse_graph import SparseGraph
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:
@@ -89,7 +87,7 @@ def main(args: argparse.Namespace) -> int:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
         with record.timed("pc"):
-            fit, interruption = _fit(args, suff_stat, writer.expect)
+            fit, interruption = _fit(args, suff_stat)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
                 if bar is not None:
@@ -122,11 +120,9 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(
-    args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat, on_skeleton: Callable[[SparseGraph], None]
-) -> tuple[pycupc.PcAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
-    options = {**inputs.pc_arguments(args, suff_stat), "on_skeleton": on_skeleton}
+    options = inputs.pc_arguments(args, suff_stat)
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             fit = pycupc.pc(suff_stat, alpha=args.alpha, progress=bar, random_state=args.seed, **options)

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.cli.files import FILES, FileKind, Request, prepare
+from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.manifest import Written
 from pycupc.machine import available_cores
 from pycupc.second_process import SecondProcess
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
-    from pycupc.sparse_graph import SparseGraph
 
 #: Called with files begun, files, name of the file.
 Progress = Callable[[int, int, str], None]
@@ -33,11 +32,6 @@ class Writer:
 
     def __init__(self, request: Request, process: SecondProcess | None = None) -> None:
         self._request, self._process = request, process
-
-    def expect(self, skeleton: SparseGraph) -> None:
-        """Prepare for a graph with this skeleton, in the second process, while this one orients the edges."""
-        if self._process is not None:
-            self._process.start(prepare, skeleton)
 
     def write(self, fit: PcAlgo, folder: Path, progress: Progress | None = None) -> Written:
         """Write the files of `fit`, and call ``progress(files begun, files, name)`` before each.

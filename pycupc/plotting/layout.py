@@ -51,7 +51,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         if len(nodes) == 1:
             isolated.append((nodes, np.zeros((1, 2))))
             continue
-        arrays = _bytes(part.start, part.neighbours, part.tail, part.head)
+        arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
         blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
@@ -68,32 +68,18 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     return positions
 
 
-def spread_components(tail: Nodes, head: Nodes, sizes: Floats, spacing: float) -> None:
-    """Do the part of `layout` that does not depend on the directions of the edges, for when they are known."""
-    for part in _components(tail, head, np.zeros(len(tail), dtype=np.bool_), len(sizes)):
-        if len(part.nodes) > 1:
-            _spread(*_bytes(part.start, part.neighbours), float(sizes[part.nodes].max()), spacing)
-
-
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
 def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
     """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
+    numbers = (np.frombuffer(values, dtype=np.int32) for values in (start, neighbours, tail, head))
+    offsets, others, tails, heads = numbers
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    xy = _spread(start, neighbours, float(size.max()), spacing)
+    xy = stress_layout(offsets, others) * spacing
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = _rotate(xy, np.frombuffer(tail, dtype=np.int32), np.frombuffer(head, dtype=np.int32), stretch)
-    return read_only(_remove_overlaps(xy, size) if len(size) <= MAX_PAIRS else xy)
-
-
-@lru_cache(maxsize=200)
-def _spread(start: bytes, neighbours: bytes, largest: float, spacing: float) -> Floats:
-    """Positions of the nodes of one `_Component`, not yet rotated; the nodes of a large one are pushed apart."""
-    xy = stress_layout(np.frombuffer(start, dtype=np.int32), np.frombuffer(neighbours, dtype=np.int32)) * spacing
-    return read_only(xy if len(xy) <= MAX_PAIRS else _push_apart(xy, max(0.6 * spacing, 1.3 * largest)))
-
-
-def _bytes(*arrays: Nodes) -> Iterator[bytes]:
-    return (array.astype(np.int32).tobytes() for array in arrays)
+    xy = _rotate(xy, tails, heads, stretch)
+    if len(size) <= MAX_PAIRS:
+        return read_only(_remove_overlaps(xy, size))
+    return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
 
 
 class _Component(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.plotting.canvas import CHOSEN, EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
-from pycupc.plotting.layout import layout, spread_components
+from pycupc.plotting.layout import layout
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
@@ -59,20 +59,10 @@ def draw_network(
 def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
     tail, head, kind = graph.edge_list()
-    sizes, spacing = _dots(graph)
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), sizes[:, 0] / 2
-
-
-def prepare(skeleton: SparseGraph) -> None:
-    """Do the longer part of `place_dots` for a graph with this skeleton, so that it takes less time thereafter."""
-    spread_components(skeleton.low, skeleton.high, *_dots(skeleton))
-
-
-def _dots(graph: SparseGraph) -> tuple[Floats, float]:
-    """Width and height of the dots, float64 (p, 2), and the distance between neighbours."""
     degree = graph.degrees()
+    radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
     spacing = 0.62 if np.count_nonzero(degree) <= MAX_NAMED else 0.42  # with room for labels, or not
-    return np.repeat(2 * (0.03 + 0.011 * np.sqrt(degree))[:, None], 2, axis=1), spacing
+    return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
 
 
 def _note(named: int, p: int, kind: Kinds) -> str:

@@ -23,7 +23,7 @@ from pycupc.stability.study import Study
 PC_ARGUMENTS = {
     name: parameter.default
     for name, parameter in inspect.signature(pc).parameters.items()
-    if name not in ("suffStat", "alpha", "progress", "random_state", "on_skeleton")
+    if name not in ("suffStat", "alpha", "progress", "random_state")
 }
 
 

@@ -135,12 +135,13 @@ exceeded it.
 recorded with an earlier version of the package; on all graphs that both finished, separating sets and numbers of tests
 are equal. On the paper's generator only the latter was run.
 
-**Where the limit is exceeded.** On the standardised generator a single level may need more than 10^13 tests from
-p = 2,000 on, which takes any program that makes these tests many minutes to hours. With pruning, nine of the ten graphs
-at p = 2,000 were finished within 75 s (the tenth was at level 25 by then). The graph at p = 3,000 had reached level 23
-after 545 s, with 4.6e15 tests answered and 3.0e12 made, and the graph at p = 4,000 level 5 after 540 s; neither run was
-continued. On the paper's generator the limit is exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests
-that are nearly all ill-conditioned: each of these tests solves an eigenvalue problem."""
+**Where the limit is exceeded.** On the standardised generator a single level may need more than 10^13 tests from p =
+2,000 on, which takes any program that makes these tests many minutes to hours. With pruning, the ten graphs at p =
+2,000 take 38 to 71 s and the graph at p = 3,000 takes 211 s, with 4.65e15 tests answered and 1.06e12 made; the graph at
+p = 3,000 and one at p = 2,000 were run with the latest version of the search, which halves the time of the latter. The
+graph at p = 4,000 had reached level 5 after 540 s with the version before; that run was not continued. On the paper's
+generator the limit is exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests that are nearly all
+ill-conditioned: each of these tests solves an eigenvalue problem."""
 
 SCALING_LARGE = """\
 One sparse random graph per p (standardised generator, degree 10, n = 200, alpha 0.01). The predicted device memory is

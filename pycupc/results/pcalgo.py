@@ -156,7 +156,7 @@ class PcAlgo(NamedGraph):
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
-        return self._edge_attributes
+        return {name: values.copy() for name, values in self._edge_attributes.items()}
 
     @cached_property
     def _edge_attributes(self) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,6 @@
 // cuda_on_host.h -- runs CUDA kernels on the host, one block after the other, each thread a coroutine: for tests of what
 //   kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp; threads run in
-//   order between two barriers, so races stay unseen. Shared memory is static; the dynamic part is dynamic_memory.
+//   order between two barriers and until they sleep, so races stay unseen. Shared memory is static; the dynamic part is dynamic_memory.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ static Dim threadIdx, blockIdx, blockDim, gridDim;
 alignas(256) static char dynamic_memory[1 << 18];
 
 namespace host {
-enum State { READY, AT_BLOCK, AT_WARP, DONE };
+enum State { READY, ASLEEP, AT_BLOCK, AT_WARP, DONE };
 struct Thread {
     jmp_buf at;
     State state = DONE;
@@ -105,6 +105,8 @@ inline void run_block() {
             for (unsigned t = w; t < min(n, w + 32) && release; ++t)
                 if (threads[t].state == AT_WARP) threads[t].state = READY, any = true;
         }
+        for (Thread& t : threads)
+            if (t.state == ASLEEP) t.state = READY, any = true;
         if (any) continue;
         bool alive = false;
         for (Thread& t : threads) {
@@ -156,6 +158,7 @@ T exchange(const T v, const unsigned lane) {
 inline void __syncthreads() { host::pause(host::AT_BLOCK); }
 inline void __syncwarp(unsigned = 0) { host::pause(host::AT_WARP); }
 inline void __threadfence_block() {}
+inline void __nanosleep(unsigned) { host::pause(host::ASLEEP); }
 inline void __threadfence() {}
 template <typename T>
 T __shfl_sync(unsigned, T v, int lane) {
@@ -212,6 +215,12 @@ inline double __longlong_as_double(long long v) {
     memcpy(&out, &v, 8);
     return out;
 }
+inline int __double2hiint(double v) { return (int)(__double_as_longlong(v) >> 32); }
+inline int __double2loint(double v) { return (int)__double_as_longlong(v); }
+inline double __hiloint2double(int high, int low) {
+    return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
+}
+inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
 template <typename T, typename U>
 T atomicAdd(T* at, U v) {
     const T old = *at;
@@ -222,6 +231,30 @@ template <typename T, typename U>
 T atomicSub(T* at, U v) {
     const T old = *at;
     *at -= (T)v;
+    return old;
+}
+template <typename T, typename U>
+T atomicExch(T* at, U v) {
+    const T old = *at;
+    *at = (T)v;
+    return old;
+}
+template <typename T, typename U>
+T atomicCAS(T* at, U expected, U v) {
+    const T old = *at;
+    if (old == (T)expected) *at = (T)v;
+    return old;
+}
+template <typename T>
+T atomicOr(T* at, T v) {
+    const T old = *at;
+    *at |= v;
+    return old;
+}
+template <typename T>
+T atomicAnd(T* at, T v) {
+    const T old = *at;
+    *at &= v;
     return old;
 }
 template <typename T, typename U>

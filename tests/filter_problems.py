@@ -1,0 +1,107 @@
+"""Graphs at the start of a level, on which the filters of the GPU engine (kernels/pruning/) are run on the host.
+
+A plain enumeration with numpy.linalg says which conditioning set separates each pair first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from itertools import combinations
+from math import comb
+from types import ModuleType
+
+import numpy as np
+
+from pycupc.engines.gpu.graph import Outlook
+from pycupc.engines.gpu.structures import Counters, Graph, Level
+
+NOT_SEPARATED = 2**64 - 1
+LIVE, GONE_A, FIXED = 1, 0, 3
+
+
+class Problem:
+    """A graph at the start of a level, on the host device."""
+
+    def __init__(self, C: np.ndarray, near: np.ndarray, level: int, cutoff: float, fixed: tuple = ()) -> None:
+        self.C, self.near, self.level, self.cutoff = np.ascontiguousarray(C), near, level, cutoff
+        self.start = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
+        source, column = np.nonzero(near)
+        self.source, self.column = source.astype(np.int32), column.astype(np.int32)
+        self.state = near.astype(np.uint8)
+        for x, y in fixed:
+            self.state[x, y] = self.state[y, x] = FIXED
+        self.best = np.full(len(source), NOT_SEPARATED, dtype=np.uint64)
+        self.counters = Counters()
+
+    def run(self, device, module: ModuleType, **tuning):
+        """Run the kernels of `screening` or `pruning`; returns decided, rank and spares of each pair."""
+        device.scratch.reset()
+        graph = Graph(*(a.ctypes.data for a in (self.C, self.state, self.start, self.column, self.source, self.best)))
+        graph.p = len(self.C)
+        square = self.cutoff**2
+        level = Level(
+            device.binomials(len(self.C), self.level + 3), ctypes.addressof(self.counters), None, device.stop.data.ptr
+        )
+        level.cutoff, level.level = self.cutoff, self.level
+        level.sure_in, level.sure_out = square * (1 - 1e-5), square * (1 + 1e-5)
+        degrees = np.diff(self.start)
+        pairs = len(self.column)
+        outlook = Outlook(pairs, int(degrees.max()), 0, (0,) * 6, 0.0, 0.0, False)
+        tuned = module.TUNING
+        module.TUNING = dataclasses.replace(tuned, **tuning)
+        try:
+            found = module.certify(device, graph, level, outlook)
+        finally:
+            module.TUNING = tuned
+        out = [
+            np.frombuffer((ctypes.c_char * (size * pairs)).from_address(address), dtype=dtype).copy()
+            for address, size, dtype in (
+                (found.decided, 1, np.uint8),
+                (found.rank, 8, np.uint64),
+                (found.spares, 8, np.uint64),
+            )
+        ]
+        self.open = np.frombuffer((ctypes.c_char * (4 * len(self.C))).from_address(found.open), dtype=np.int32).copy()
+        return out
+
+    def first_set(self, x: int, y: int) -> tuple[int, int]:
+        """Rank of the first separating set among the subsets of adj(x), and the tests up to it."""
+        neighbours = np.flatnonzero(self.near[x])
+        tests = 0
+        for rank, S in enumerate(combinations(neighbours, self.level)):
+            if y in S:
+                continue
+            tests += 1
+            at = [x, y, *S]
+            K = np.linalg.inv(self.C[np.ix_(at, at)])
+            if abs(K[0, 1]) / np.sqrt(K[0, 0] * K[1, 1]) <= self.cutoff:
+                return rank, tests
+        return NOT_SEPARATED, comb(len(neighbours) - 1, self.level)
+
+
+def random_problem(seed: int, level: int, p: int = 11, noise: float = 1.0) -> Problem:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, p)) @ (np.eye(p) + noise * rng.normal(size=(p, p)) * (rng.random((p, p)) < 0.4))
+    C = np.corrcoef(X, rowvar=False)
+    C = (C + C.T) / 2
+    np.fill_diagonal(C, 1.0)
+    near = np.triu(rng.random((p, p)) < 0.9, 1)
+    return Problem(C, near | near.T, level, float(rng.choice([0.002, 0.02, 0.1])))
+
+
+def check_first_sets(problem: Problem, decided: np.ndarray, rank: np.ndarray, spares: np.ndarray) -> int:
+    """Every pair must have got its first separating set; returns how many have one."""
+    separated = 0
+    for e, (x, y) in enumerate(zip(problem.source, problem.column, strict=True)):
+        expected = problem.first_set(x, y)
+        if x > y and problem.state[x, y] == GONE_A:
+            continue  # side A has removed the edge, and side B does not matter
+        assert decided[e] == 1
+        assert (rank[e], spares[e]) == expected, (x, y)
+        assert problem.best[e] == 0
+        if x < y:
+            assert (problem.state[x, y] == GONE_A) == (expected[0] != NOT_SEPARATED)
+        separated += expected[0] != NOT_SEPARATED
+    assert not problem.open.any()
+    return separated

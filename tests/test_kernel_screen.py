@@ -1,4 +1,4 @@
-"""The walk with bounds before long levels (kernels/pruning/screen.cu), run on the host: it finds each pair's first set."""
+"""The walk before long levels (kernels/pruning/screen.cu), run on the host: it finds first separating sets."""
 
 from __future__ import annotations
 

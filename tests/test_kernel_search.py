@@ -1,4 +1,4 @@
-"""The search before long levels (kernels/pruning/pairs.cu) with all its warps, run on the host: each pair's first set."""
+"""The search before long levels (kernels/pruning/pairs.cu), all its warps run on the host."""
 
 from __future__ import annotations
 

@@ -20,20 +20,26 @@ open_job <- function(what) {
 close_job <- function(job) suspendInterrupts(job$python$close())
 
 # Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
-# with no function of Python's below.
+# with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such
+# namespace: reticulate."
 drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = NULL) {
-  job$python$start(options)
-  step <- job$python$step
-  answer <- job$python$answer
-  event <- step()
+  suspendInterrupts({
+    job$python$start(options)
+    step <- job$python$step
+    answer <- job$python$answer
+    event <- step()
+  })
   repeat {
     Sys.sleep(0) # notices Ctrl-C
     event <- switch(if (is.null(event)) "" else event$kind,
       reply = return(checked(event)),
-      test = answer(test(event$x, event$y, event$S)),
+      test = {
+        p <- test(event$x, event$y, event$S)
+        suspendInterrupts(answer(p))
+      },
       {
         if (!is.null(event)) reporter$on_event(event)
-        step()
+        suspendInterrupts(step())
       }
     )
   }
@@ -59,7 +65,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     check_discrete(suffStat, p, test))
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
-  job <- open_job(what)
+  job <- suspendInterrupts(open_job(what))
   on.exit(close_job(job))
   send_all(job, c(data[names(data) %in% c("C", "dm")], fixed))
   reporter <- make_reporter(verbose, progress)

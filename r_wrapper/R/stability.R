@@ -98,7 +98,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     data[names(data) %in% c("nlev", "adaptDF")]
   )
 
-  job <- suspendInterrupts(open_job("stability"))
+  job <- open_job("stability")
   on.exit(close_job(job))
   send_all(job, c(data[names(data) %in% c("x", "dm")], fixed))
   reporter <- make_reporter(FALSE, progress)

@@ -9,12 +9,12 @@ block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 byt
 
 # A computation in Python: `python`, its Job, and `vectors`, the environment of the arrays, NULL where memory is not
 # shared. The caller must close it with close_job().
-open_job <- function(what) {
+open_job <- function(what) suspendInterrupts({
   job <- list(python = python_side()$Job(what), vectors = new.env(parent = emptyenv()))
   address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(job$vectors)))
   if (!state$share_memory || !job$python$connect(address)) job["vectors"] <- list(NULL)
   job
-}
+})
 
 # Waits until Python has stopped; a second Ctrl-C must not end the waiting.
 close_job <- function(job) suspendInterrupts(job$python$close())
@@ -65,7 +65,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     check_discrete(suffStat, p, test))
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
-  job <- suspendInterrupts(open_job(what))
+  job <- open_job(what)
   on.exit(close_job(job))
   send_all(job, c(data[names(data) %in% c("C", "dm")], fixed))
   reporter <- make_reporter(verbose, progress)

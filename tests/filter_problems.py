@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -105,3 +107,21 @@ def check_first_sets(problem: Problem, decided: np.ndarray, rank: np.ndarray, sp
         separated += expected[0] != NOT_SEPARATED
     assert not problem.open.any()
     return separated
+
+
+def check_left_alone(filtered: Callable[[Problem], Any]) -> tuple[np.ndarray, Problem]:
+    """What a filter must not decide: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem."""
+    problem = random_problem(8, 2)
+    x, y = int(problem.source[0]), int(problem.column[0])
+    problem.state[x, y] = problem.state[y, x] = FIXED
+    a, b = 4, 5  # copies but for 1e-5: rows with both are too ill-conditioned
+    problem.C[a] = problem.C[b]
+    problem.C[:, a] = problem.C[:, b]
+    problem.C[a, b] = problem.C[b, a] = 1 - 1e-5
+    problem.C[a, a] = problem.C[b, b] = 1.0
+    decided, _, _ = filtered(problem)
+    for e, (i, j) in enumerate(zip(problem.source, problem.column, strict=True)):
+        row = np.flatnonzero(problem.near[i])
+        if {a, b} <= {i, *row} or {i, j} == {x, y}:
+            assert decided[e] == 0
+    return decided, problem

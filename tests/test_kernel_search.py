@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from filter_problems import FIXED, GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, random_problem
+from filter_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 from gpu_on_host import HostDevice, build
 
 from pycupc.engines.gpu import pruning
@@ -65,18 +65,6 @@ def test_gives_up_where_it_does_not_pay(device):
 
 
 def test_fixed_edges_and_near_singular_rows_are_left_alone(device):
-    problem = random_problem(8, 2)
-    x, y = int(problem.source[0]), int(problem.column[0])
-    problem.state[x, y] = problem.state[y, x] = FIXED
-    a, b = 4, 5  # copies but for 1e-5: rows with both are too ill-conditioned
-    problem.C[a] = problem.C[b]
-    problem.C[:, a] = problem.C[:, b]
-    problem.C[a, b] = problem.C[b, a] = 1 - 1e-5
-    problem.C[a, a] = problem.C[b, b] = 1.0
-    decided, _, _ = search(problem, device)
-    for e, (i, j) in enumerate(zip(problem.source, problem.column, strict=True)):
-        row = np.flatnonzero(problem.near[i])
-        if {a, b} <= {i, *row} or {i, j} == {x, y}:
-            assert decided[e] == 0
+    decided, problem = check_left_alone(lambda problem: search(problem, device))
     assert (decided == 1).any()
     assert GONE_A in problem.state

@@ -42,12 +42,21 @@ int search(const double* R, const double* delta, int d, int target, int level, d
         if (k != target) h.node.kept.add(k);
     h.node.target = target;
     h.node.choose = level;
-    h.best = h.node;
-    const Verdict verdict = find_any<256>(row, bench, h, stack.data(), left);
+    Quest q = {};
+    q.end = NEVER;
+    q.left = left;
+    q.best = h.node;
+    const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, 0);
     if (verdict != OPEN) return verdict == PROVEN ? 0 : -1;
-    h.witness = h.node.taken;
-    if (first && !find_first<256>(row, bench, h, stack.data(), left)) return -1;
-    const Mask& found = first ? h.best.taken : h.witness;
+    begin_quest(q, h.node.taken, q.left);
+    for (bool all = !first; !all; all = take_end(q)) {
+        for (int k; (k = take_question(q, h.node)) >= 0;) {
+            const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, k);
+            answer(q, k, verdict, h.node.taken);
+        }
+        if (q.failed < q.end) return -1;
+    }
+    const Mask& found = first ? q.best.taken : q.witness;
     int n = 0;
     for (int k = 0; k < d; ++k)
         if (found.has(k)) members[n++] = k;

@@ -12,7 +12,7 @@ from pycupc.engines.gpu import pruning
 FILES = {
     "common/binomials": ("binomial_table",),
     "pruning/rows": ("bound_rows",),
-    "pruning/pairs": ("prove_pairs<2>",),
+    "pruning/pairs": ("prove_pairs<2>", "prove_pairs<12>"),
     "pruning/decided": ("count_open",),
 }
 
@@ -37,6 +37,29 @@ def test_every_pair_gets_its_first_separating_set(device, level, seed):
     separated = check_first_sets(problem, *search(problem, device))
     assert separated > 5
     assert problem.counters.bounds > 0
+
+
+def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
+    """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
+    monkeypatch.setattr(pruning, "CLASSES", ((384, 12, 512),))
+    monkeypatch.setattr(pruning, "PAIRS", [("pruning/pairs", "prove_pairs<12>")])
+    rng = np.random.default_rng(5)
+    p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
+    X = rng.normal(size=(2000, p))
+    for i, y in enumerate(targets):
+        X[:, 0] += 0.4 * X[:, 10 + 30 * i] + 0.3 * X[:, 280 - 20 * i]
+        X[:, y] += X[:, 10 + 30 * i] + X[:, 280 - 20 * i]
+    near = np.zeros((p, p), dtype=bool)
+    near[0, 1:] = near[1:, 0] = True
+    fixed = [(0, y) for y in range(1, p) if y not in targets]
+    problem = Problem(np.corrcoef(X, rowvar=False), near, level, 0.02, fixed)
+    decided, rank, spares = search(problem, device)
+    at = [y - 1 for y in targets]
+    assert decided[at].all()
+    assert decided.sum() == len(targets)
+    expected = [problem.first_set(0, y) for y in targets]
+    assert [(int(rank[e]), int(spares[e])) for e in at] == expected
+    assert sum(first != NOT_SEPARATED for first, _ in expected) > 3
 
 
 def test_one_node_proves_pairs_far_above_the_cutoff(device):

@@ -58,7 +58,7 @@ struct Counters {
     u64 bounds;    // bounds that it has computed: nodes examined by prove_pairs, or pairs (s, y) looked at by a walk
     u64 spared;    // tests of decided pairs (lift), less those that screen_rows made itself; signed
     double worth;  // conditioning sets of the pairs that prove_pairs has decided
-    u64 turns[5];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
+    u64 turns[6];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
     u64 arrivals;  // blocks that have reached a barrier; grid_barrier
     u64 finished;  // blocks that have reached their end; last_block
 };

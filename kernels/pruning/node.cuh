@@ -6,7 +6,7 @@
 #include "canonical/partial_correlation.cuh"
 #include "pruning/team.cuh"
 
-constexpr int WORDS = 8;  // words of a Mask
+constexpr int WORDS = 12;  // words of a Mask
 constexpr int MOST_NEIGHBOURS = 32 * WORDS;
 
 // A set of positions, in shared or global memory. Several lanes of a team may change it at once.

@@ -5,7 +5,7 @@
 
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
 constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
-constexpr int NODE_DOUBLES = 9;
+constexpr int NODE_DOUBLES = 13;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
 
 // State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
@@ -14,13 +14,12 @@ constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
 // The block's present work item, in shared memory. there: whether there is one.
 struct Work {
     int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
-    int next, waiting, busy, lock;      // next target; nodes on the stack; nodes that warps have in hand; 1: locked
+    int next, waiting, busy, lock;      // next target; nodes on the stack; warps with a node in hand; 1: locked
     int most;                           // most nodes per target
+    int quests;                         // bit w: warp w searches for a first separating set, which others may join
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
     u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
 };
-
-DEVICE int now(const int& v) { return *(const volatile int*)&v; }
 
 // Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
 // the stop flag is set, or if the search does not pay. One thread.
@@ -42,7 +41,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         work.d = d;
         work.first = first;
         work.count = min(TARGETS, d - first);
-        work.next = work.waiting = work.busy = work.lock = 0;
+        work.next = work.waiting = work.busy = work.lock = work.quests = 0;
         work.most = (int)fmax(16.0, fmin((double)f.most_nodes, 16.0 * sets / f.sets_per_node));
         work.there = 1;
         return;
@@ -61,14 +60,14 @@ DEVICE void root(const Work& work, const int target, const int level, Node& node
     node.kept.word[target >> 5] &= ~(1u << (target & 31));
 }
 
-DEVICE void lock(Work& work) {
-    while (atomicCAS(&work.lock, 0, 1) != 0) __nanosleep(20);
+DEVICE void lock(int& v) {
+    while (atomicCAS(&v, 0, 1) != 0) __nanosleep(20);
     __threadfence_block();
 }
 
-DEVICE void unlock(Work& work) {
+DEVICE void unlock(int& v) {
     __threadfence_block();
-    atomicExch(&work.lock, 0);
+    atomicExch(&v, 0);
 }
 
 // Takes a node for the warp of this thread: one that waits, or else that of the next target. Returns 1: taken; 0:
@@ -78,7 +77,7 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
         if (now(work.busy) > 0) return -1;  // without taking the lock, which warps with work need
     }
     int got = 1;
-    lock(work);
+    lock(work.lock);
     if (now(work.waiting) > 0) {
         node = stack[now(work.waiting) - 1];
         atomicSub(&work.waiting, 1);
@@ -88,43 +87,94 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
         else root(work, work.first + t, level, node);
     } else got = now(work.busy) > 0 ? -1 : 0;
     if (got > 0) atomicAdd(&work.busy, 1);
-    unlock(work);
+    unlock(work.lock);
     return got;
 }
 
 // Puts a node on the stack; false if that is full. One thread.
 DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
-    lock(work);
+    lock(work.lock);
     const int at = now(work.waiting);
     if (at < STACK) {
         stack[at] = node;
         atomicAdd(&work.waiting, 1);
     }
-    unlock(work);
+    unlock(work.lock);
     return at < STACK;
 }
 
-// Looks for the first separating set of target t, for which h.node.taken is an open set. Makes t SEPARATED if the first
-// open set surely separates it. One warp, and no other for the same t.
+// Asks the next question of a quest, and notes the answer. Returns false if there is no question to be asked now. One
+// warp.
 template <int SLOTS>
-DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h,
-                     const int t, const int most_questions) {
+TEAM_CALL bool ask(const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q) {
+    int k = -1;
     if (team_lane() == 0) {
-        h.witness = h.node.taken;
-        root(work, work.first + t, lv.level, h.best);
+        lock(q.lock);
+        k = take_question(q, h.node);
+        unlock(q.lock);
+    }
+    k = __shfl_sync(FULL, k, 0);
+    if (k < 0) return false;
+    team_sync();
+    const Verdict verdict = find_any<SLOTS>(row, bench, h, own, q, k);
+    if (team_lane() == 0) {
+        lock(q.lock);
+        answer(q, k, verdict, h.node.taken);
+        unlock(q.lock);
     }
     team_sync();
-    const int most = min(work.most, most_questions);
-    int left = most;
-    const bool found = find_first<SLOTS>(row, bench, h, own, left);
-    if (team_lane() == 0) atomicAdd(&work.used[t], most - left);
-    if (!found) return;
-    if (!surely_below(row, bench, h.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
+    return true;
+}
+
+// Asks a question of a quest of another warp, if there is one to be asked. One warp.
+template <int SLOTS>
+DEVICE bool help(const Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest* quests) {
+    unsigned open = 0;
+    if (team_lane() == 0) open = (unsigned)now(work.quests);
+    for (open = __shfl_sync(FULL, open, 0); open; open &= open - 1)
+        if (ask<SLOTS>(row, bench, own, h, quests[lowest_bit(open)])) return true;
+    return false;
+}
+
+// Looks for the first separating set of target t, for which h.node.taken is an open set. Makes t SEPARATED if the first
+// open set surely separates it. One warp, and no other for the same t; waiting warps help.
+template <int SLOTS>
+DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q,
+                     const int t, const int most_questions) {
+    const int most = min(work.most, most_questions), warp = (int)threadIdx.x >> 5;
+    if (team_lane() == 0) {
+        root(work, work.first + t, lv.level, q.best);
+        begin_quest(q, h.node.taken, most);
+        __threadfence_block();
+        atomicOr(&work.quests, 1 << warp);
+    }
+    team_sync();
+    int state = 0;  // 1: the first open set is known; -1: it is not found
+    while (state == 0) {
+        while (!*lv.stop && ask<SLOTS>(row, bench, own, h, q)) {}
+        if (team_lane() == 0) {
+            while (now(q.asked) > 0) __nanosleep(100);
+            lock(q.lock);
+            if (q.failed < q.end) state = -1;
+            else state = take_end(q);
+            if (*lv.stop) state = -1;
+            if (state) q.next = q.end = 0;  // no more questions
+            unlock(q.lock);
+        }
+        state = __shfl_sync(FULL, state, 0);
+    }
+    team_sync();
+    if (team_lane() == 0) {
+        atomicAnd(&work.quests, ~(1 << warp));
+        atomicAdd(&work.used[t], most - q.left);
+    }
+    if (state < 0) return;
+    if (!surely_below(row, bench, q.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
     if (team_lane() == 0) {
         const int d = row.d, l = lv.level, y = work.first + t;
         u64 rank = lv.binom(d, l) - 1, tests = lv.binom(d - 1, l);
         for (int k = 0, i = 0; k < d; ++k)
-            if (h.best.taken.has(k)) {
+            if (q.best.taken.has(k)) {
                 rank -= lv.binom(d - 1 - k, l - i);
                 tests -= lv.binom(d - 2 - (k - (k > y)), l - i);
                 ++i;
@@ -139,7 +189,7 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
 DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
-                   Hand& h, const int most_questions) {
+                   Hand& h, Quest& q, const int most_questions) {
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int stop = 0;
@@ -162,7 +212,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         int first = 0;
         if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
         if (__shfl_sync(FULL, first, 0) && verdict == OPEN)
-            separate<SLOTS>(lv, work, row, bench, own, h, t, most_questions);
+            separate<SLOTS>(lv, work, row, bench, own, h, q, t, most_questions);
         return;
     }
 }
@@ -209,6 +259,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     extern __shared__ double pair_memory[];
     __shared__ Work work;
     __shared__ Hand hands[16];
+    __shared__ Quest quests[16];
     __shared__ Held held[16];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
@@ -250,7 +301,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
             }
         }
         for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
-        if (lane == 0) held[warp].count = 0;
+        if (lane == 0) held[warp].count = quests[warp].lock = 0;
         bench.v = bench.W + bench_doubles(high, lv.level) - (high + 1);
         bench.y = bench.v - (high + 1);
         bench.x = bench.y - (high + 1);
@@ -263,10 +314,10 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
             __syncwarp();
             if (got == 0) break;
             if (got < 0) {
-                __nanosleep(500);
+                if (!help<SLOTS>(work, row, bench, own, hands[warp], quests)) __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp], f.most_questions);
+            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp], quests[warp], f.most_questions);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }

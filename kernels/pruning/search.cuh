@@ -1,22 +1,99 @@
 // search.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
-//   is not surely dependent. One team.
+//   is not surely dependent. Teams may share the work.
 #pragma once
 #include "pruning/examine.cuh"
 
 constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning.py
 
-// Nodes of a team, in shared memory.
+constexpr int NEVER = 1 << 30;  // above all positions
+
+// Nodes that a team examines, in shared memory.
 struct Hand {
-    Node node, other, best;  // the one to be examined; its second child; the sets among which the first open one is
-    Mask witness;            // an open set
+    Node node, other;  // the one to be examined; its second child
 };
 
-// Whether some set of h.node is open: OPEN (h.node.taken then is one), PROVEN (none is), or FAILED. Examines at most
-// `left` nodes, and counts `left` down. stack: [DEPTH] nodes that wait.
+// The search for the first open set of a pair, in shared memory. The smallest position that the set has beyond those in
+// best.taken is sought by questions, one per candidate below `end`: is there an open set that contains the candidate
+// and no candidate below it? Questions do not depend on each other, so teams may ask several at a time: the first yes
+// in the order of the candidates counts, and makes the questions after it void.
+struct Quest {
+    Node best;      // the sets among which the first open one is
+    Mask witness;   // an open set of `best`, whose smallest position beyond best.taken is `end`
+    int next, end;  // questions below `next` have been asked
+    int asked;      // questions that wait for their answers
+    int failed;     // smallest candidate with a question that has no answer, or NEVER
+    int left;       // nodes that may still be examined
+    int lock;       // 1: a team reads or changes the quest
+};
+
+// The smallest position in `set` that is not below `from`, or NEVER.
+TEAM int next_member(const Mask& set, const int from) {
+    for (int i = from >> 5; i < WORDS; ++i) {
+        const unsigned word = i == from >> 5 ? set.word[i] & (~0u << (from & 31)) : set.word[i];
+        if (word) return 32 * i + lowest_bit(word);
+    }
+    return NEVER;
+}
+
+// Drops all positions up to k.
+TEAM void drop_up_to(Mask& set, const int k) {
+    for (int i = 0; i < k >> 5; ++i) set.word[i] = 0;
+    set.word[k >> 5] &= ~0u << (k & 31) << 1;
+}
+
+// Begins a quest: `best` has been set, and `witness` is an open set of it. One lane.
+TEAM void begin_quest(Quest& q, const Mask& witness, const int left) {
+    q.witness = witness;
+    q.next = q.asked = 0;
+    q.end = next_member(witness, 0);
+    q.failed = NEVER;
+    q.left = left;
+}
+
+// Takes the next question: `node` becomes the sets that it asks about. Returns its candidate, or -1 if there is none to
+// be asked now. One lane, under the lock.
+TEAM int take_question(Quest& q, Node& node) {
+    const int k = q.failed < q.end ? NEVER : next_member(q.best.kept, q.next);
+    if (k >= q.end) return -1;
+    q.next = k + 1;
+    ++q.asked;
+    node = q.best;
+    drop_up_to(node.kept, k);
+    node.taken.add(k);
+    --node.choose;
+    return k;
+}
+
+// Notes the answer about candidate k: OPEN, and then `set` is an open set, PROVEN or FAILED. One lane, under the lock.
+TEAM void answer(Quest& q, const int k, const Verdict verdict, const Mask& set) {
+    if (verdict == OPEN && k < q.end) {
+        q.end = k;
+        q.witness = set;
+    }
+    if (verdict == FAILED && k < q.failed) q.failed = k;
+    --q.asked;
+}
+
+// When all questions up to `end` have their answers: takes `end`. Returns whether best.taken has become the first open
+// set. One lane, under the lock.
+TEAM bool take_end(Quest& q) {
+    drop_up_to(q.best.kept, q.end);
+    q.best.taken.add(q.end);
+    --q.best.choose;
+    q.next = q.end + 1;
+    q.end = next_member(q.witness, q.next);
+    q.failed = NEVER;
+    return q.best.choose == 0;
+}
+
+// Whether some set of h.node, the question about candidate k, is open: OPEN (h.node.taken then is one), PROVEN (none is),
+// or FAILED, also if the question is void or no nodes are left. stack: [DEPTH] nodes that wait.
 template <int SLOTS>
-TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
+TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, Quest& q, const int k) {
     for (int waiting = 0;;) {
-        if (left-- <= 0) return FAILED;
+        bool go_on = true;
+        if (team_lane() == 0) go_on = now(q.end) >= k && count_down(q.left) > 0;
+        if (!team_first(go_on)) return FAILED;
         const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other);
         if (verdict == OPEN || verdict == FAILED) return verdict;
         if (verdict == SPLIT_IN_TWO) {
@@ -30,37 +107,4 @@ TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack,
         }
         team_sync();
     }
-}
-
-// Finds the first open set of h.best; there is one, namely h.witness. Asks for each candidate in ascending order
-// whether an open set contains it, given the decisions before; a candidate in the witness needs no question. Returns
-// whether h.best.taken has become the set. stack and left: as in find_any.
-template <int SLOTS>
-TEAM bool find_first(const RowBound& row, const Bench& w, Hand& h, Node* stack, int& left) {
-    for (int k = 0; k < row.d && h.best.choose > 0; ++k) {
-        if (!h.best.kept.has(k)) continue;
-        bool take = h.witness.has(k);
-        team_sync();
-        if (team_lane() == 0) {
-            h.best.kept.drop(k);
-            if (!take) {
-                h.node = h.best;
-                h.node.taken.add(k);
-                --h.node.choose;
-            }
-        }
-        team_sync();
-        if (!take) {
-            const Verdict verdict = find_any<SLOTS>(row, w, h, stack, left);
-            if (verdict == FAILED) return false;
-            take = verdict == OPEN;
-            if (take && team_lane() == 0) h.witness = h.node.taken;
-        }
-        if (take && team_lane() == 0) {
-            h.best.taken.add(k);
-            --h.best.choose;
-        }
-        team_sync();
-    }
-    return true;
 }

@@ -21,6 +21,8 @@ TEAM int team_before(const bool b) { return lanes_before(__ballot_sync(FULL, b))
 TEAM int team_pick(const int v, const bool b) {  // v of the first lane with b; there must be one
     return __shfl_sync(FULL, v, __ffs((int)__ballot_sync(FULL, b)) - 1);
 }
+TEAM bool team_first(const bool b) { return __shfl_sync(FULL, (int)b, 0) != 0; }  // b of the first lane
+TEAM int count_down(int& v) { return atomicSub(&v, 1); }
 TEAM void team_or(unsigned& word, const unsigned mask) { atomicOr(&word, mask); }
 TEAM void team_and(unsigned& word, const unsigned mask) { atomicAnd(&word, mask); }
 #else
@@ -46,10 +48,15 @@ TEAM int team_count(const bool b) { return b; }
 TEAM bool team_any(const bool b) { return b; }
 TEAM int team_before(const bool) { return 0; }
 TEAM int team_pick(const int v, const bool) { return v; }
+TEAM bool team_first(const bool b) { return b; }
+TEAM int count_down(int& v) { return v--; }
 TEAM void team_or(unsigned& word, const unsigned mask) { word |= mask; }
 TEAM void team_and(unsigned& word, const unsigned mask) { word &= mask; }
 using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 #endif
+
+// The present value of what other teams may change.
+TEAM int now(const int& v) { return *(const volatile int*)&v; }
 
 // Replaces each of v[0 .. N - 1] by its sum over the team.
 template <int N>

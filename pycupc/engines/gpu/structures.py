@@ -36,7 +36,7 @@ class Counters(ctypes.Structure):
         *((name, c_ulonglong) for name in ("decided", "bounds")),
         ("spared", c_longlong),
         ("worth", c_double),
-        ("turns", c_ulonglong * 5),
+        ("turns", c_ulonglong * 6),
         *((name, c_ulonglong) for name in ("arrivals", "finished")),
     ]
 

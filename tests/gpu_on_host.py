@@ -179,5 +179,5 @@ class HostEngine(GpuEngine):
         self.algorithm, self.name = "schur", "gpu"
         self.device = HostDevice(library)
         self._gaussian = SchurTests(2)
-        self._graph, self._mirrored = None, False
+        self._graph, self._mirrored, self._prune = None, False, True
         self.close()

@@ -9,12 +9,14 @@ import dataclasses
 import itertools
 import math
 import os
+import warnings
 
 import numpy as np
 import pytest
+from conftest import assert_same
 
 from pycupc import skeleton
-from pycupc.engines.gpu import GpuEngine, pruning, screening
+from pycupc.engines.gpu import GpuEngine, engine, graph, pruning, screening
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import gpu_works
 
@@ -206,3 +208,33 @@ def test_switched_off(forced):
 def test_pruning_is_yes_or_no():
     with pytest.raises(ValueError, match="pruning must be True or False, got 1"):
         GpuEngine(pruning=1)
+
+
+@pytest.mark.parametrize("most", [1e3, 1e5, 1e6])
+def test_the_cpu_takes_over_where_tests_cannot_be_counted(forced, most, monkeypatch):
+    """From some level on; levels before it have tests that a filter answered, whose p-values are found at the end."""
+    monkeypatch.setattr(graph, "MOST_SETS", most)
+    monkeypatch.setattr(engine, "AHEAD", 0.0)
+    taken_over = 0
+    for seed in range(10):
+        C, n, alpha = problem(seed)
+        stat = {"C": C, "n": n}
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            fit = skeleton(stat, alpha=alpha, engine="gpu", m_max=6)
+            p_values = fit.pMax
+        taken_over += any("the CPU takes over" in str(w.message) for w in warned)
+        expected = skeleton(stat, alpha=alpha, engine="cpu", m_max=6)
+        assert_same(fit, expected)
+        np.testing.assert_allclose(p_values, expected.pMax, atol=1e-6)
+    assert taken_over > 4
+
+
+def test_a_complete_graph_whose_tests_cannot_be_counted():
+    p = 72
+    C, fixed = 0.5 + 0.5 * np.eye(p), np.ones((p, p), dtype=bool)
+    fixed[5:11, 5:11] = False
+    with pytest.warns(UserWarning, match=r"level \d+ may need more than 2\^62 tests .* the CPU takes over"):
+        fit = skeleton({"C": C, "n": 10**9}, alpha=0.01, engine="gpu", fixedEdges=fixed, m_max=40)
+    assert fit.n_edgetests[1:] == [30 * math.comb(p - 2, level) for level in range(1, 41)]
+    assert fit.skeleton.sum() == p * (p - 1)

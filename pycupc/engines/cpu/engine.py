@@ -15,8 +15,9 @@ from pycupc.engines.cpu import matrix, threads
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
+from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.machine import available_cores, free_memory
 
 #: The families of tests and their levels whose code is loaded.
@@ -83,6 +84,31 @@ class CpuEngine(Engine):
         self._tests, self._gaps, self._fixed, self._progress = tests, gaps, fixed, progress
         self._p = p
         self._graph: Graph | None = None  # exists from level 0 on
+
+    def resume(
+        self,
+        data: SuffStat,
+        edges: tuple[Ints, Ints, Floats],
+        fixed: Mask | None,
+        pruned: list[PrunedTests],
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """Go on with a run that another engine has begun, instead of `start`; levels from 1 on may follow.
+
+        Parameters
+        ----------
+        data : SuffStat
+        edges : tuple
+            As `edges` returned it.
+        fixed : bool (p, p) or None
+            Edges that are never tested.
+        pruned : list of PrunedTests
+            Levels so far some of whose tests were answered without being made.
+        progress : callable, optional
+        """
+        tests = GaussianTests(data.C, data.n, self._pruning, pruned)
+        self._start(tests, len(data.C), None, fixed, progress)
+        self._graph = Graph.of_edges(len(data.C), *edges, fixed)
 
     def compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""

@@ -5,7 +5,7 @@ A second family of tests is a sibling with the same methods.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from math import comb
 
@@ -44,17 +44,19 @@ class GaussianTests:
         Number of observations.
     pruning : bool or {"always", "checked"}
         As of `CpuEngine`.
+    pruned : sequence of PrunedTests
+        As of `CpuEngine.resume`.
     """
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 2
 
-    def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
+    def __init__(self, C: Floats, n: float, pruning: PruningMode, pruned: Sequence[PrunedTests] = ()) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
         self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
-        self._pruned_levels: list[PrunedTests] = []
+        self._pruned_levels = list(pruned)
 
     @staticmethod
     def rehearsal() -> GaussianTests:

@@ -128,6 +128,16 @@ class Graph:
     def __init__(self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats) -> None:
         self.offsets, self.neighbours, self.fixed, self.z = offsets, neighbours, fixed, z
 
+    @classmethod
+    def of_edges(cls, p: int, x: Ints, y: Ints, z: Floats, fixed: Mask | None) -> Graph:
+        """The graph of the edges x < y of p variables; fixed: bool (p, p) or None."""
+        source, neighbours, z = np.concatenate([x, y]), np.concatenate([y, x]), np.concatenate([z, z])
+        order = np.lexsort((neighbours, source))
+        source, neighbours = source[order], neighbours[order]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=p))])
+        never = np.zeros(len(source), dtype=np.bool_) if fixed is None else fixed[source, neighbours]
+        return cls(offsets, neighbours, never, z[order])
+
     def degrees(self) -> Indices:
         """Number of neighbours of each variable, int64 (p,)."""
         return np.diff(self.offsets)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -12,17 +11,18 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, schur
+from pycupc.engines.gpu import discrete, inspection, on_cpu, schur
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import LAST_BITS, DeviceGraph, Outlook, Tick
+from pycupc.engines.gpu.graph import DeviceGraph, Outlook, Tick
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.records import PendingLevel, Running
-from pycupc.engines.gpu.structures import Graph, Level, f64, i32, ptr
+from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.structures import Graph, Level
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
+    from pycupc.engines.cpu import CpuEngine
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
@@ -32,8 +32,6 @@ KEEP = 1 << 30
 AHEAD = 1e9
 #: Bytes of device memory whatever the number of variables: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
-INSPECT: KernelName = ("graph/inspect", "inspect")
-_NOTHING_FOUND = 2**64 - 1
 
 
 class LevelTests(Protocol):
@@ -64,7 +62,9 @@ class GpuEngine(Engine):
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool
         schur: whether a filter decides what pairs it can without testing all their conditioning sets; see
-        `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same.
+        `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same. From the first level
+        that may need 2^62 tests on, which the device cannot count, the engine "cpu" then takes over, and a warning says
+        so.
 
     Raises
     ------
@@ -93,6 +93,7 @@ class GpuEngine(Engine):
         if not isinstance(pruning, bool):
             raise ValueError(f"pruning must be True or False, got {pruning!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
+        self._prune = pruning and algorithm == "schur"
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
@@ -110,13 +111,14 @@ class GpuEngine(Engine):
         self._ahead: Running | None = None
         self._graph: DeviceGraph | None = None
         self._progress: ProgressHook | None = None
+        self._cpu: CpuEngine | None = None  # has taken over
 
     def close(self) -> None:
         """Release the device memory of the run."""
         if self._graph is not None:
             with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
                 self._graph.wait()
-        self._C = self._C_host = self._graph = self._data = self._ahead = None
+        self._C = self._C_host = self._graph = self._data = self._ahead = self._cpu = None
         self._cutoffs, self._tests = _none_expected, self._gaussian
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
@@ -127,10 +129,13 @@ class GpuEngine(Engine):
     def compile(self, level: int | None = None) -> None:
         """Load the kernels of `level` (None: all of the algorithm), and compile those that CuPy's cache lacks."""
         if level is None:
-            wanted = [INSPECT, *self._gaussian.all_kernels()]
+            wanted = [inspection.INSPECT, *self._gaussian.all_kernels()]
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
+        elif cpu := self._takes_over(level):
+            cpu.compile(level)
+            return
         else:
             wanted = (self._graph or DeviceGraph).kernels(level)
             if level and self._graph is not None:
@@ -176,29 +181,13 @@ class GpuEngine(Engine):
         """Inspect C on the device; the upload is kept for `start`."""
         with self._session():
             self._upload(C)
-            found = self._launch_inspection()
+            found = inspection.launch(self.device, self._C)
             self.device.wait()
         return self._facts(found)
 
-    def _launch_inspection(self) -> NDArray[np.uint64]:
-        """`facts` and `nan_count` of kernels/graph/inspect.cu, uint64 (4 + p,), complete once the stream gets there."""
-        dev, p = self.device, len(self._C)
-        dev.scratch.reset()
-        facts = dev.scratch.take(32 + 8 * p)
-        dev.cp.cuda.runtime.memsetAsync(facts, 0xFF, 32, dev.stream.ptr)
-        dev.cp.cuda.runtime.memsetAsync(facts + 32, 0, 8 * p, dev.stream.ptr)
-        tiles = -(-p // 32)
-        args = (ptr(self._C), i32(p), f64(1e-8), f64(LAST_BITS), f64(1e-10), ptr(facts), ptr(facts + 32))
-        dev.launch(*INSPECT, (tiles, tiles), (32, 8), args)
-        (found,) = dev.transfers.download((facts, np.uint64, (4 + p,)))
-        return found
-
     def _facts(self, found: NDArray[np.uint64]) -> MatrixFacts:
-        """Decode what `_launch_inspection` has found."""
-        self._mirrored = bool(found[3] == _NOTHING_FOUND)
-        nan_count = found[4:].view(np.int64)
-        first = [None if v == _NOTHING_FOUND else divmod(int(v), len(nan_count)) for v in found[:3]]
-        return MatrixFacts(nan_count, first[0], first[1], None if first[2] is None else first[2][1])
+        facts, self._mirrored = inspection.facts(found)
+        return facts
 
     # ---------------------------------------------------------------- the run
 
@@ -235,7 +224,7 @@ class GpuEngine(Engine):
             if data.data is None:
                 self._upload(data.C)
                 self._C_host = None  # the caller may change its array
-                found = self._launch_inspection()
+                found = inspection.launch(self.device, self._C)
             else:
                 self._C, self._C_host, self._mirrored = None, None, True
                 self._C = of_data.correlation(self.device, data.data)
@@ -249,7 +238,8 @@ class GpuEngine(Engine):
             data.check(self._facts(found), names)
 
     def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
-        self._data, self._progress, self._ahead, self._tests = data, progress, None, self._gaussian
+        self._data, self._progress, self._tests = data, progress, self._gaussian
+        self._ahead = self._cpu = None
         self._graph = DeviceGraph(self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
 
     def start_discrete(
@@ -258,8 +248,8 @@ class GpuEngine(Engine):
         """Take the problem; see `Engine.start_discrete`. The algorithms of Zarebavani et al. have no such tests."""
         if self.algorithm != "schur":
             super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
-        self._progress, self._data, self._ahead, self._graph = progress, None, None, None
-        self._C = self._C_host = None
+        self._progress = progress
+        self._C = self._C_host = self._graph = self._data = self._ahead = self._cpu = None
         self._cutoffs = _none_expected  # no level runs ahead: see DiscreteGraph.settle
         with self._session():
             graph = discrete.start(self.device, data, gaps, fixed)
@@ -270,8 +260,19 @@ class GpuEngine(Engine):
             raise EngineError("the engine has no problem: call start() first")
         return self._graph
 
+    def _takes_over(self, level: int) -> CpuEngine | None:
+        """The engine that runs this level and all after it instead of the device, if that cannot."""
+        graph, data = self._graph, self._data
+        if self._cpu or not (level and self._prune) or graph is None or data is None or graph.outlook.countable:
+            return self._cpu
+        with self._session():
+            self._cpu = on_cpu.take_over(data, graph, level, self._progress)
+        return self._cpu
+
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; see `Engine.run_level`."""
+        if cpu := self._takes_over(level):
+            return cpu.run_level(level, cutoff)
         graph = self._started()
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
 
@@ -318,31 +319,27 @@ class GpuEngine(Engine):
 
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each variable, int64 (p,)."""
+        if self._cpu is not None:
+            return self._cpu.degrees()
         with self._session():
             return self._started().degrees()
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left and the smallest |z| of their tests; see `Engine.edges`."""
+        if self._cpu is not None:
+            return self._cpu.edges()
         with self._session():
             return self._started().edges()
 
     def unfinished_z(self) -> Callable[[], Floats] | None:
         """A function that finds the smallest |z|, on the CPU, if a filter spared tests; see `Engine.unfinished_z`."""
+        if self._cpu is not None:
+            return self._cpu.unfinished_z()
         pending = self._graph.pending if self._graph is not None else []
         if self._data is None or not pending:
             return None
-        return functools.partial(_smallest_z, self._data, pending, *self.edges())
+        return on_cpu.smallest_z(self._data, pending, *self.edges())
 
 
 def _none_expected(level: int) -> None:
     return None
-
-
-def _smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
-    """The smallest |z| of all tests of each edge, where `z` holds that of the tests that were made."""
-    from pycupc.engines.cpu.pruning import minimum  # loads Numba, which a run on the GPU does without
-
-    C = data.C.view()
-    C.flags.writeable = False
-    levels = [minimum.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
-    return minimum.SmallestZ.on_all_cores(C, data.n, levels, x, y, z)()

@@ -74,6 +74,11 @@ class Outlook:
     adjacent: Any = None
     mirrored: bool = False
 
+    @property
+    def countable(self) -> bool:
+        """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
+        return max(self.sets, self.tests_at_most) < MOST_SETS
+
     @classmethod
     def after(cls, c: Counters) -> Outlook:
         """From the counters of the level before."""
@@ -106,7 +111,7 @@ class DeviceGraph:
     ) -> None:
         cp, p = dev.cp, int(C.shape[0])
         self._dev, self._C, self._n, self.p = dev, C, n, p
-        self._gaps, self._fixed = gaps, fixed
+        self._gaps, self.fixed = gaps, fixed
         self._masks = [self._upload(mask) for mask in (gaps, fixed)]
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
@@ -218,7 +223,7 @@ class DeviceGraph:
             return tests > 0 and self.p > 2
         first = self._first_graph()
         candidates = first.sum(axis=1) > 1
-        tested = first if self._fixed is None else first & ~np.asarray(self._fixed, dtype=np.bool_)
+        tested = first if self.fixed is None else first & ~np.asarray(self.fixed, dtype=np.bool_)
         x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
         return bool((np.triu(tested).any(axis=1) & candidates).any() or (tested[y, x] & candidates[y]).any())
 

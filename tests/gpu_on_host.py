@@ -118,6 +118,9 @@ class _Kernels:
     def missing(self, wanted) -> list:
         return []
 
+    def load(self, wanted, notice) -> None:
+        """All are there."""
+
 
 class HostDevice(Device):
     """Two processors of two blocks each."""

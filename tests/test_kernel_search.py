@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from filter_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 from gpu_on_host import HostDevice, build
 
-from pycupc.engines.gpu import pruning
+from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.gpu import pruning, smallest
+from pycupc.engines.gpu.records import PendingLevel
+from pycupc.gaussian.fisher_z import cutoff, z_score
+from pycupc.gaussian.suffstat import SuffStat
 
 FILES = {
     "common/binomials": ("binomial_table",),
@@ -79,6 +85,54 @@ def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
         assert left.any()
         assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
         assert problem.open.sum() == (left & (problem.state[problem.source, problem.column] == LIVE)).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
+    """From what levels 0 and 1 know, the search finds what a run without bounds has seen at the levels from 2 on."""
+    monkeypatch.setattr(pruning, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, least_sets=0.0, sets_per_node=1e-6))
+    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
+    engine, pending = CpuEngine(1, pruning=False), []
+    engine.start(C, n)
+    for level in range(12):
+        if level == 2:
+            early = engine.edges()
+        if level >= 2:
+            pending.append(PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.edges(), 12)))
+        if not engine.run_level(level, cutoff(alpha, n, level)).more:
+            break
+    x, y, expected = engine.edges()
+    known = dict(zip(zip(*early[:2], strict=True), early[2], strict=True))
+    z = np.array([known[edge] for edge in zip(x, y, strict=True)])
+    found, left = smallest.Search(device, SuffStat(C, n), x, y).levels(pending, z)
+    assert not left
+    assert (z > expected * 1.001).sum() > 3
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_pairs_of_which_the_smallest_z_is_not_known_are_named(device, monkeypatch):
+    monkeypatch.setattr(pruning, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, least_sets=0.0, nodes=(1, 1)))
+    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    C = random_problem(0, 2, p=16, noise=0.7).C
+    x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(np.ones((16, 16)), 1)))
+    pending = [PendingLevel(6, 0.001, *graph_of((x, y), 16))]
+    z = z_score(C[x, y], 300, 0)
+    found, left = smallest.Search(device, SuffStat(C, 300), x[:30], y[:30]).levels(pending, z[:30])
+    assert (found <= z[:30]).all()
+    (level,) = left
+    assert 0 < level.unknown.sum() <= 60
+
+
+def graph_of(edges, p: int):
+    """Neighbour lists of edges x < y: offsets and neighbours."""
+    near = np.zeros((p, p), dtype=bool)
+    near[edges[0], edges[1]] = near[edges[1], edges[0]] = True
+    return np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64), np.nonzero(near)[1].astype(np.int32)
 
 
 def test_gives_up_where_it_does_not_pay(device):

@@ -100,6 +100,7 @@ struct Filter {
     int most_nodes;        // search: nodes per pair to decide whether a set separates it
     int most_questions;    // search: nodes per pair to find the first separating set, by one warp
     double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this
+    int minimum;           // search: 1: for the smallest r^2 of each pair, not for separating sets
 };
 
 // How the rows of one class, low < degree <= high, are cut into work items (schur, screen_rows).

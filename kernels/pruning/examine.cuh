@@ -20,14 +20,15 @@ TEAM Two two_at(const int t, const int q) {
     return {q - 2 - m, q - 1 - (left - m * (m + 1) / 2)};
 }
 
-// Tests every set of a node with one or two members left to choose, in lexicographic order. rho and margin are scaled
-// as in `examine`. A lane tests AT_ONCE sets at a time, so that their loads overlap. Covariances and variances given
+// Tests every set of a node with one or two members left to choose, in lexicographic order, until one is open; or all
+// of them, if the smallest r^2 is wanted. rho and margin are scaled as in `examine`. A lane tests AT_ONCE sets at a time, so that their loads overlap. Covariances and variances given
 // {f, b} are compared as multiples of the determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
 TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
-                      const double margin) {
+                      const double margin, const Aim& aim) {
     constexpr int AT_ONCE = 4;
-    const double c2 = row.cutoff * row.cutoff;
+    const double c2 = aim.cutoff * aim.cutoff;
+    double smallest = 1.0;
     const bool both = pr.m == 2;
     const int pitch = row.d + 1, sets = both ? pr.q * (pr.q - 1) / 2 : pr.q;
     for (int t0 = 0; t0 < sets; t0 += AT_ONCE * LANES) {
@@ -59,9 +60,11 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
             const double xx = fma(xf * vb, xf, xb * fma(vf, xb, -2.0 * g[i] * xf));
             const double yy = fma(yf * vb, yf, yb * fma(vf, yb, -2.0 * g[i] * yf));
             const double xy = fma(xf * vb, yf, xb * fma(vf, yb, -g[i] * yf)) - g[i] * xf * yb;
-            const double num = fabs(fma(rho, det, -xy)) - margin * det;
+            const double above = fabs(fma(rho, det, -xy)), num = above - margin * det, den = (det - xx) * (det - yy);
             const int t = t0 + i * LANES + team_lane();
-            if (t < sets && !(num > 0.0 && num * num > c2 * (det - xx) * (det - yy))) first = t;
+            if (t >= sets || (num > 0.0 && num * num > c2 * den)) continue;
+            if (aim.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
+            else first = t;
         }
         if (!team_any(first < sets)) continue;
         first = sets - (int)team_max(sets - first);
@@ -73,6 +76,7 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
         team_sync();
         return OPEN;
     }
+    if (smallest < 1.0) lower(*aim.smallest, smallest);
     return PROVEN;
 }
 
@@ -112,10 +116,9 @@ TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, P
 }
 
 // Prepares the relaxation from the correlation rho > 0 of x and y, and from a and u, the candidates' covariances with x
-// and y: budget, w, a and first weights. False if the budget is not positive; s then says which candidates are strong.
+// and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which candidates are strong.
 template <int SLOTS>
-TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin) {
-    const double c = row.cutoff;
+TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
     double squares[2] = {0.0, 0.0};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -202,7 +205,7 @@ TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, co
 
 // Examines a node; see Verdict for what becomes of `node` and `other`.
 template <int SLOTS>
-TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other) {
+TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, const Aim aim) {
     Problem<SLOTS> pr;
     pr.m = node.choose;
     pr.q = list_members(node.kept, row.d, w.list);
@@ -214,7 +217,12 @@ TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node&
     if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
     const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);
     const double rho = fabs(cov), scale_y = cov < 0.0 ? -sy : sy, margin = row.margin * (sx * sy);
-    if (pr.m == 0) return rho - margin > row.cutoff ? PROVEN : OPEN;
+    if (pr.m == 0) {
+        if (rho - margin > aim.cutoff) return PROVEN;
+        if (!aim.smallest) return OPEN;
+        if (team_lane() == 0) lower(*aim.smallest, rho * rho);
+        return PROVEN;
+    }
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         pr.a[i] *= sx;
@@ -228,9 +236,9 @@ TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node&
     }
     if (pr.m <= 2) {
         team_sync();
-        return test_all(row, w, pr, node, rho, margin);
+        return test_all(row, w, pr, node, rho, margin, aim);
     }
     Top top = {0.0, 1e300, 1e300};
-    if (set_up(row, pr, rho, margin) && prove(row, w, pr, top)) return PROVEN;
+    if (set_up(row, pr, rho, margin, aim.cutoff) && prove(row, w, pr, top)) return PROVEN;
     return split(pr, top, node, other);
 }

@@ -39,6 +39,13 @@ struct RowBound {
     double margin;        // by which a bound must clear the cutoff, for variances of 1
 };
 
+// What is asked about the sets of a node.
+struct Aim {
+    double cutoff;  // a set is open unless |r| given it is surely above this
+    u64* smallest;  // null, or bits of the smallest r^2 known, in shared memory: then all sets below it are tested, and
+                    // none counts as open
+};
+
 // The members taken whose rows of W a team holds, in the order of the rows.
 struct Held {
     int count;

@@ -19,6 +19,7 @@ struct Work {
     int quests;                         // bit w: warp w searches for a first separating set, which others may join
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
     u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
+    u64 smallest[TARGETS];              // bits of the smallest r^2 known
 };
 
 // Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
@@ -32,7 +33,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         const u64 item = atomicAdd(&total.turns[launch], 1ULL);
         const double bounds = (double)*(volatile u64*)&total.bounds;
         if (item >= items || *lv.stop) return;
-        if (bounds > f.trial && *(volatile double*)&total.worth < bounds * f.sets_per_node) return;
+        if (!f.minimum && bounds > f.trial && *(volatile double*)&total.worth < bounds * f.sets_per_node) return;
         const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
@@ -188,8 +189,8 @@ DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Ben
 
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
-DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* stack, Node* own,
-                   Hand& h, Quest& q, const int most_questions) {
+DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound& row, const Bench& bench, Node* stack,
+                   Node* own, Hand& h, Quest& q) {
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int stop = 0;
@@ -201,7 +202,8 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
             }
         }
         if (__shfl_sync(FULL, stop, 0)) return;
-        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other);
+        const Aim all = {sqrt(now(work.smallest[t])), &work.smallest[t]}, any = {row.cutoff, nullptr};
+        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, f.minimum ? all : any);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
             if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
@@ -212,7 +214,7 @@ DEVICE void follow(const Level& lv, Work& work, const RowBound& row, const Bench
         int first = 0;
         if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
         if (__shfl_sync(FULL, first, 0) && verdict == OPEN)
-            separate<SLOTS>(lv, work, row, bench, own, h, q, t, most_questions);
+            separate<SLOTS>(lv, work, row, bench, own, h, q, t, f.most_questions);
         return;
     }
 }
@@ -225,6 +227,7 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
         const i64 e = g.start[x] + work.first + t;
         const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
         const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
+        if (in && f.minimum) g.least[e] = work.smallest[t];
         if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
         if (state == SEPARATED) f.rank[e] = work.rank[t];
         if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
@@ -241,14 +244,15 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
     }
 }
 
-// Decides pairs of the rows with low < degree <= high.
+// Decides pairs of the rows with low < degree <= high. With f.minimum it finds, for pairs that no set separates, the
+// smallest r^2 of all tests that is below g.least, and decides the pairs for which that is certain.
 //   Work    item = up to 32 neighbours of a row as targets, one block per item; a warp examines one node at a time, and
 //           the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
 //           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
-//   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin
+//   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
-//           lv.counters->turns, ->bounds, ->decided, ->worth
+//           lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
 //   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
@@ -290,6 +294,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
         const i64 e0 = g.start[x];
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
             work.used[t] = 0;
+            if (f.minimum) work.smallest[t] = g.least[e0 + work.first + t];
             work.state[t] = g.G[(i64)x * g.p + g.column[e0 + work.first + t]] == LIVE ? UNDECIDED : LEFT;
         }
         for (int i = warp; i <= d; i += warps) {
@@ -317,7 +322,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
                 if (!help<SLOTS>(work, row, bench, own, hands[warp], quests)) __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, work, row, bench, stack, own, hands[warp], quests[warp], f.most_questions);
+            follow<SLOTS>(lv, f, work, row, bench, stack, own, hands[warp], quests[warp]);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }

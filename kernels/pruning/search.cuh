@@ -94,7 +94,7 @@ TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack,
         bool go_on = true;
         if (team_lane() == 0) go_on = now(q.end) >= k && count_down(q.left) > 0;
         if (!team_first(go_on)) return FAILED;
-        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other);
+        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, {row.cutoff, nullptr});
         if (verdict == OPEN || verdict == FAILED) return verdict;
         if (verdict == SPLIT_IN_TWO) {
             if (waiting == DEPTH) return FAILED;

@@ -23,6 +23,7 @@ TEAM int team_pick(const int v, const bool b) {  // v of the first lane with b; 
 }
 TEAM bool team_first(const bool b) { return __shfl_sync(FULL, (int)b, 0) != 0; }  // b of the first lane
 TEAM int count_down(int& v) { return atomicSub(&v, 1); }
+TEAM void lower(u64& v, const double to) { atomicMin(&v, (u64)__double_as_longlong(to)); }  // to >= 0
 TEAM void team_or(unsigned& word, const unsigned mask) { atomicOr(&word, mask); }
 TEAM void team_and(unsigned& word, const unsigned mask) { atomicAnd(&word, mask); }
 #else
@@ -50,6 +51,11 @@ TEAM int team_before(const bool) { return 0; }
 TEAM int team_pick(const int v, const bool) { return v; }
 TEAM bool team_first(const bool b) { return b; }
 TEAM int count_down(int& v) { return v--; }
+TEAM void lower(u64& v, const double to) {
+    u64 bits;
+    std::memcpy(&bits, &to, sizeof bits);
+    if (bits < v) v = bits;
+}
 TEAM void team_or(unsigned& word, const unsigned mask) { word |= mask; }
 TEAM void team_and(unsigned& word, const unsigned mask) { word &= mask; }
 using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
@@ -57,6 +63,10 @@ using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 
 // The present value of what other teams may change.
 TEAM int now(const int& v) { return *(const volatile int*)&v; }
+TEAM double now(const u64& bits) {
+    const u64 v = *(const volatile u64*)&bits;
+    return join_words((unsigned)(v >> 32), (unsigned)v);
+}
 
 // Replaces each of v[0 .. N - 1] by its sum over the team.
 template <int N>

@@ -20,7 +20,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur, screening
+from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur, screening, smallest
 from pycupc.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -59,6 +59,7 @@ def compare(engines: tuple[str, ...], what: str) -> None:
         for engine in engines:
             got = pycupc.skeleton(stat, alpha=alpha, engine=engine)
             right = got.n_edgetests == want.n_edgetests and got.sepset == want.sepset
+            right = right and np.allclose(got.pMax, want.pMax, rtol=1e-6, atol=1e-300)
             print(f"p = {p}, levels {want.max_ord}, {engine}{what}: {'right' if right else 'WRONG'}", flush=True)
             if not right:
                 sys.exit(1)
@@ -86,7 +87,8 @@ def main() -> None:
     tuned = pruning.TUNING
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
     pruning.TUNING = dataclasses.replace(tuned, first_level=2, **none)
-    compare(("gpu",), ", pairs searched")
+    smallest.FEW_TESTS = -1.0
+    compare(("gpu",), ", pairs searched, also for pMax")
     pruning.TUNING, tuned = tuned, screening.TUNING
     screening.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")

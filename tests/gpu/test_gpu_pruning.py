@@ -16,7 +16,8 @@ import pytest
 from conftest import assert_same
 
 from pycupc import skeleton
-from pycupc.engines.gpu import GpuEngine, engine, graph, pruning, screening
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import GpuEngine, engine, graph, pruning, screening, smallest
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import gpu_works
 
@@ -187,8 +188,13 @@ def test_what_the_result_says(forced):
     engine.close()
 
 
+@pytest.mark.parametrize("way", ["tests", "search, then tests", "search, then cpu"])
 @pytest.mark.parametrize("seed", range(0, 60, 7))
-def test_p_values(forced, seed):
+def test_p_values(forced, way, seed, monkeypatch):
+    if way != "tests":
+        monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    if way == "search, then cpu":
+        monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C, n, alpha = problem(seed)
     stat = {"C": C, "n": n}
     on, off = (
@@ -196,6 +202,19 @@ def test_p_values(forced, seed):
     )
     assert on.n_edgetests == off.n_edgetests
     np.testing.assert_allclose(on.pMax, off.pMax, rtol=1e-6, atol=1e-300)
+
+
+def test_p_values_are_found_on_the_cpu_if_the_device_cannot(forced, monkeypatch):
+    def fails(*_):
+        raise EngineError("out of device memory")
+
+    C, n, alpha = problem(0)
+    fit = skeleton({"C": C, "n": n}, alpha=alpha, engine="gpu")
+    monkeypatch.setattr(smallest, "borrowed_device", fails)
+    with pytest.warns(UserWarning, match="the largest p-values are searched for on the CPU: out of device memory"):
+        p_values = fit.pMax
+    expected = skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu").pMax
+    np.testing.assert_allclose(p_values, expected, rtol=1e-6, atol=1e-300)
 
 
 def test_switched_off(forced):

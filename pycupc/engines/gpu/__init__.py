@@ -10,7 +10,8 @@ screening.py    a filter before these tests: a walk with bounds, at long levels 
 pruning.py      a filter before these tests: a search for each pair, at long levels from 5 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 discrete.py     the tests of discrete data, and their graph between levels
-on_cpu.py       what the CPU engine does for this one: levels with too many tests, the smallest |z|
+smallest.py     the smallest |z| of all tests of each edge, after a run with filters
+on_cpu.py       what the CPU engine does for this one: levels with too many tests, what smallest.py leaves
 correlation.py  correlations of data
 inspection.py   what is wrong with a given matrix, if anything
 device.py       a device: streams, tables, waiting, errors

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import comb
 from types import TracebackType
 from typing import Any, ClassVar
@@ -178,7 +178,7 @@ def _kernels(index: int) -> Kernels:
 
 
 class _Lent:
-    """A device that belongs to a thread until the thread ends; then another thread takes it over, with its memory."""
+    """A device that belongs to a thread or a borrower until that ends; then another takes it over, with its memory."""
 
     free: ClassVar[dict[int, list[Device]]] = {}
 
@@ -209,12 +209,22 @@ def open_device(index: int) -> Device:
     EngineError
         If there is no such device or it does not work; the message says why.
     """
+    if index not in _of_thread.devices:
+        _of_thread.devices[index] = _lend(index)
+    return _of_thread.devices[index].device
+
+
+@contextlib.contextmanager
+def borrowed_device(index: int) -> Iterator[Device]:
+    """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
+    yield _lend(index).device
+
+
+def _lend(index: int) -> _Lent:
     works, why = gpu_works(index)
     if not works:
         raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
-    if index not in _of_thread.devices:
-        try:
-            _of_thread.devices[index] = _Lent(index)
-        except Exception as error:
-            raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
-    return _of_thread.devices[index].device
+    try:
+        return _Lent(index)
+    except Exception as error:
+        raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, inspection, on_cpu, schur
+from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device, Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Outlook, Tick
@@ -332,13 +332,13 @@ class GpuEngine(Engine):
             return self._started().edges()
 
     def unfinished_z(self) -> Callable[[], Floats] | None:
-        """A function that finds the smallest |z|, on the CPU, if a filter spared tests; see `Engine.unfinished_z`."""
+        """A function that finds the smallest |z| if a filter spared tests; see `Engine.unfinished_z`."""
         if self._cpu is not None:
             return self._cpu.unfinished_z()
         pending = self._graph.pending if self._graph is not None else []
         if self._data is None or not pending:
             return None
-        return on_cpu.smallest_z(self._data, pending, *self.edges())
+        return smallest.finder(self.device.index, self._data, pending, *self.edges())
 
 
 def _none_expected(level: int) -> None:

@@ -87,6 +87,13 @@ class Outlook:
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
 
+def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
+    """What the kernels must know about a level; `counters`: a device array of the size of `Counters`."""
+    square = cutoff * cutoff
+    thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
+    return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
+
+
 class DeviceGraph:
     """The graph of one run, on the device, and what changes it between the tests of two levels.
 
@@ -153,10 +160,7 @@ class DeviceGraph:
         return self._graphs[which]
 
     def _level(self, level: int, cutoff: float) -> Level:
-        square = cutoff * cutoff
-        thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
-        binom = self._dev.binomials(self.p, level + 3)
-        return Level(binom, self._counters.data.ptr, None, self._dev.stop.data.ptr, *thresholds, level, 0)
+        return level_of(self._dev, self.p, self._counters, level, cutoff)
 
     def _root_df(self, level: int) -> ctypes.c_double:
         return f64(math.sqrt(max(0.0, self._n - level - 3)))

@@ -6,7 +6,6 @@ The CPU engine is imported where it is needed: it loads Numba, which most runs o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pycupc.engines.base import Floats, Ints, ProgressHook
@@ -33,20 +32,16 @@ def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: Progress
     return engine
 
 
-def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Callable[[], Floats]:
-    """What finds the smallest |z| of all tests of each edge; `z` holds that of the tests that were made."""
+def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
+    """The smallest |z| of all tests of each edge; `z` holds the smallest that is known."""
+    from pycupc.engines.cpu.pruning.minimum import SmallestZ
 
-    def find() -> Floats:
-        from pycupc.engines.cpu.pruning.minimum import SmallestZ
-
-        C = data.C.view()
-        C.flags.writeable = False
-        return SmallestZ.on_all_cores(C, data.n, _levels(pending), x, y, z)()
-
-    return find
+    C = data.C.view()
+    C.flags.writeable = False
+    return SmallestZ.on_all_cores(C, data.n, _levels(pending), x, y, z)()
 
 
 def _levels(pending: list[PendingLevel]) -> list[PrunedTests]:
     from pycupc.engines.cpu.pruning.minimum import PrunedTests
 
-    return [PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours) for v in pending]
+    return [PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in pending]

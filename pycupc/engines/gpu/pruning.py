@@ -88,13 +88,18 @@ def new_filter(dev: Device, p: int, pairs: int) -> Filter:
     return Filter(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
 
 
-def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
-    """Launch the filter; the pairs that it decides are no targets of the tests until `lift`."""
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimum: bool = False) -> Filter:
+    """Launch the filter; the pairs that it decides are no targets of the tests until `lift`.
+
+    With `minimum` it looks for the smallest r^2 of each pair, see prove_pairs in kernels/pruning/pairs.cu, and does not
+    give up.
+    """
     p = graph.p
     found = new_filter(dev, p, outlook.pairs)
     tests, slower = outlook.tests_at_most, _falling(level.level)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
     found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
+    found.minimum = minimum
     found.most_nodes = _clamped(tests / TUNING.tests_per_node, TUNING.nodes)
     found.most_questions = _clamped(tests / (TUNING.tests_per_question * slower), TUNING.questions)
     widest = CLASSES[-1][0]

@@ -24,12 +24,15 @@ class PendingLevel:
     offsets : int64 (p + 1,)
     neighbours : int32 (E,)
         The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
+    unknown : bool (E,) or None
+        Ordered pairs whose smallest |z| at this level is still to be found; None: all.
     """
 
     level: int
     cutoff: float
     offsets: NDArray[np.int64]
     neighbours: Ints
+    unknown: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

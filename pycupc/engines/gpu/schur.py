@@ -164,10 +164,13 @@ class SchurTests:
             return
         chosen = self._filter(level.level, outlook)
         found = chosen.certify(dev, graph, level, outlook) if chosen else None
-        open_pairs = found.open if found else None
-        _launch_all(dev, plan(dev, graph, level, self.choices(level.level, outlook), outlook.sets, open_pairs))
+        self.launch_walk(dev, graph, level, outlook, found.open if found else None)
         if found:
             pruning.lift(dev, graph, level, found, outlook.pairs)
+
+    def launch_walk(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, open_pairs: int | None) -> None:
+        """Launch the tests of a level >= 2 that no filter has answered; `open_pairs`: see RowClass.open, or None."""
+        _launch_all(dev, plan(dev, graph, level, self.choices(level.level, outlook), outlook.sets, open_pairs))
 
 
 def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:

@@ -71,6 +71,7 @@ class Filter(ctypes.Structure):
         ("most_nodes", c_int),
         ("most_questions", c_int),
         ("most_left", c_double),
+        ("minimum", c_int),
     ]
 
 

@@ -43,11 +43,13 @@ class PrunedTests:
     pruned: Mask
 
     @classmethod
-    def whole(cls, level: int, cutoff: float, offsets: Indices, neighbours: Ints) -> PrunedTests:
-        """A level any test of which may have been answered; `cutoff` is the largest |r| that is independent."""
+    def whole(
+        cls, level: int, cutoff: float, offsets: Indices, neighbours: Ints, pruned: Mask | None = None
+    ) -> PrunedTests:
+        """A level of another engine; `cutoff` is the largest |r| that is independent; pruned: None for all pairs."""
         n = len(neighbours)
         graph = Graph(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
-        return cls(level, Cutoff.around(cutoff), graph, np.ones(n, dtype=np.bool_))
+        return cls(level, Cutoff.around(cutoff), graph, np.ones(n, dtype=np.bool_) if pruned is None else pruned)
 
 
 @dataclass(frozen=True)

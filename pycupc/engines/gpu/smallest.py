@@ -1,0 +1,158 @@
+"""The smallest |z| of all tests of each edge, which gives pMax, where filters have answered tests without making them.
+
+The decisions of a run do not need it, so it is found when somebody asks: for the edges of the final graph alone, level
+by level. The search before the tests (kernels/pruning/pairs.cu) then looks for the smallest r^2 of each pair, with the
+smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. What would
+take too long is left to the CPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb
+
+from pycupc.engines.base import EngineError, Floats, Ints
+from pycupc.engines.gpu import correlation, on_cpu, pruning, schur
+from pycupc.engines.gpu.device import Device, Session, borrowed_device
+from pycupc.engines.gpu.graph import Outlook, level_of
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.records import PendingLevel
+from pycupc.engines.gpu.structures import Counters, Graph, Level
+from pycupc.gaussian.fisher_z import z_score
+from pycupc.gaussian.suffstat import SuffStat
+from pycupc.log import logger
+
+#: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
+FEW_TESTS, MANY_TESTS = 1e10, 2e12
+_LIVE = 1  # kernels/common/structures.cuh
+
+
+def finder(
+    index: int, data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats
+) -> Callable[[], Floats]:
+    """What finds the smallest |z| of all tests of each edge on the CUDA device with this number.
+
+    Parameters
+    ----------
+    index : int
+    data : SuffStat
+    pending : list of PendingLevel
+    x, y : int32 (m,)
+        The edges, x < y.
+    z : float64 (m,)
+        The smallest |z| of the tests that were made, inf for an edge that is never tested.
+    """
+
+    def find() -> Floats:
+        begin, found, left = time.perf_counter(), z, pending
+        try:
+            with borrowed_device(index) as dev, Session(dev, dev.scratch.release):
+                found, left = Search(dev, data, x, y).levels(pending, z)
+            logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(x), time.perf_counter() - begin)
+        except EngineError as error:
+            warnings.warn(f"the largest p-values are searched for on the CPU: {error}", stacklevel=2)
+        return on_cpu.smallest_z(data, left, x, y, found) if left else found
+
+    return find
+
+
+class Search:
+    """The search on one device; use it inside a `Session`. Arguments as of `finder`."""
+
+    def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints) -> None:
+        self._dev, self._n, self._x, self._y = dev, data.n, x, y
+        if data.data is not None:
+            self._C = correlation.correlation(dev, data.data)
+        else:
+            self._C = self._upload(np.ascontiguousarray(data.C, dtype=np.float64))
+        self._G = dev.cp.empty(self._C.shape, dtype=np.uint8)
+        self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
+        self._tests = schur.SchurTests(dev.processors, prune=False)
+
+    def _upload(self, array: NDArray[Any]) -> Any:
+        out = self._dev.cp.empty(array.shape, dtype=array.dtype)
+        self._dev.transfers.upload(array, out)
+        return out
+
+    def levels(self, pending: list[PendingLevel], z: Floats) -> tuple[Floats, list[PendingLevel]]:
+        """The smallest |z| after these levels, and what of them is left, with `unknown` pairs."""
+        z, tested, left = z.copy(), np.isfinite(z), []
+        p = len(self._C)
+        G = np.zeros((p, p), dtype=np.uint8)
+        G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = _LIVE
+        self._dev.transfers.upload(G, self._G)
+        for level in reversed(pending):
+            unknown = self._level(level, z, tested)
+            if unknown.any():
+                left.append(replace(level, unknown=unknown))
+        return z, left[::-1]
+
+    def _level(self, at: PendingLevel, z: Floats, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Lower z where tests of this level are smaller; returns the ordered pairs of which that is not known."""
+        dev, p = self._dev, len(self._C)
+        degrees = np.diff(at.offsets)
+        source = np.repeat(np.arange(p, dtype=np.int32), degrees)
+        keys = source.astype(np.int64) * p + at.neighbours
+        x, y = self._x[tested].astype(np.int64), self._y[tested]
+        entries = np.concatenate([np.searchsorted(keys, x * p + y), np.searchsorted(keys, y.astype(np.int64) * p + x)])
+        root = np.sqrt(max(self._n - at.level - 3, 0.0))
+        least = np.zeros(len(keys))
+        least[entries] = np.tile(np.tanh(z[tested] / root) ** 2, 2)
+        targets = np.bincount(source[entries], minlength=p)
+        outlook = _outlook(at.level, degrees, targets)
+
+        dev.scratch.reset()
+        arrays = [self._upload(a) for a in (at.offsets, at.neighbours, source, least)]
+        best = dev.cp.empty(len(keys), dtype=np.uint64)
+        dev.cp.cuda.runtime.memsetAsync(best.data.ptr, 0xFF, best.nbytes, dev.stream.ptr)
+        dev.cp.cuda.runtime.memsetAsync(self._counters.data.ptr, 0, self._counters.nbytes, dev.stream.ptr)
+        start, column, rows, smallest = (int(a.data.ptr) for a in arrays)
+        graph = Graph(self._C.data.ptr, self._G.data.ptr, start, column, rows, best.data.ptr, smallest, None, p)
+        level = level_of(dev, p, self._counters, at.level, at.cutoff)
+        unknown = self._launch(graph, level, outlook, degrees)
+        (lowest,) = dev.transfers.download((smallest, np.float64, (len(keys),)))
+        dev.wait()
+
+        lower = lowest[entries] < least[entries]
+        new = np.where(lower, z_score(np.sqrt(lowest[entries]), self._n, at.level), np.inf).reshape(2, -1).min(axis=0)
+        z[tested] = np.minimum(z[tested], new)
+        wanted = np.zeros(len(keys), dtype=np.bool_)
+        wanted[entries[degrees[source[entries]] > at.level]] = True
+        return unknown & wanted
+
+    def _launch(self, graph: Graph, level: Level, outlook: Outlook, degrees: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Launch search and tests; returns the ordered pairs that are left, which may be no targets at all."""
+        dev, pairs = self._dev, outlook.pairs
+        self._load(level.level, outlook)
+        found, decided = None, np.ones(pairs, dtype=np.uint8)
+        if outlook.tests_at_most > FEW_TESTS:
+            found = pruning.certify(dev, graph, level, outlook, minimum=True)
+            opened, decided = dev.transfers.download(
+                (found.open, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
+            )
+            dev.wait()
+            if float((opened * comb(degrees - 1, level.level)).sum()) > MANY_TESTS:
+                return np.not_equal(decided, 1)
+        self._tests.launch_walk(dev, graph, level, outlook, found.open if found else None)
+        return np.zeros(pairs, dtype=np.bool_)
+
+    def _load(self, level: int, outlook: Outlook) -> None:
+        wanted: list[KernelName] = [*pruning.kernels(level), *self._tests.kernels(level, outlook)]
+        self._dev.kernels.load(wanted, "compiling the search for the largest p-values, once per machine")
+
+
+def _outlook(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
+    """The tests of `targets` pairs in each row."""
+    rows = (targets > 0) & (degrees > level)
+    classes = np.bincount(np.searchsorted(schur.BOUNDS, degrees[rows]), minlength=6)
+    sets, tests = comb(degrees, level)[rows].sum(), (targets * comb(degrees - 1, level))[rows].sum()
+    widest = int(degrees.max(initial=0))
+    return Outlook(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)

@@ -111,7 +111,7 @@ def same(a, b) -> None:
     np.testing.assert_array_equal(a[1][:2], b[1][:2])
 
 
-def smallest(C: np.ndarray, x: int, y: int, sets: np.ndarray) -> float:
+def smallest_r(C: np.ndarray, x: int, y: int, sets: np.ndarray) -> float:
     """The smallest |r| of x and y given any of `sets`."""
     at = np.concatenate([np.tile([x, y], (len(sets), 1)), sets], axis=1)
     K = np.linalg.inv(C[at[:, :, None], at[:, None, :]])
@@ -138,7 +138,7 @@ def test_same_answer_and_true_certificates(forced, block):
         proven += len(forced)
         for i in rng.permutation(len(forced))[:30]:
             level, limit, x, y, candidates = forced[i]
-            assert smallest(C, x, y, sample(rng, candidates, level)) > limit, (seed, level, x, y)
+            assert smallest_r(C, x, y, sample(rng, candidates, level)) > limit, (seed, level, x, y)
     assert proven > 100
 
 

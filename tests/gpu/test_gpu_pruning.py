@@ -161,7 +161,7 @@ def test_cutoffs_next_to_a_correlation(forced, seed):
         candidates = np.flatnonzero(near[x[e]] & (np.arange(len(C)) != y[e]))
         if len(candidates) < level:
             continue
-        least = smallest(C, x[e], y[e], sample(rng, candidates, level, 20000))
+        least = smallest_r(C, x[e], y[e], sample(rng, candidates, level, 20000))
         for power in (-12, -9, -7, -6):
             for sign in (-1, 1):
                 at = [*cutoffs[:level], least + sign * 10.0**power, *cutoffs[level + 1 :]]

@@ -11,7 +11,7 @@ has_r         whether the r of `LevelResult` are partial correlations
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pycupc.discrete.g_square import DiscreteTest
-from pycupc.engines.base import Engine
+from pycupc.engines.base import Engine, UnfinishedZ
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import SuffStat
@@ -55,7 +55,7 @@ class Gaussian:
 
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
         unfinished = engine.unfinished_z()
-        largest = _largest_p(z) if unfinished is None else partial(_largest_p_of, unfinished)
+        largest = _largest_p(z) if unfinished is None else LargestP(unfinished)
         C = partial(getattr, self.data, "C")  # computed only if a p-value is requested that needs it
         return GaussianPValues(graph, largest, self.data.n, removals, sepset.gaps(), C, self.data.correlations)
 
@@ -65,8 +65,17 @@ def _largest_p(z: Any) -> Any:
     return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
 
 
-def _largest_p_of(unfinished: Callable[[], Any]) -> Any:
-    return _largest_p(unfinished())
+@dataclass(frozen=True)
+class LargestP:
+    """Finds the largest p-value of each edge when it is called; `met` gives that of the tests that were made."""
+
+    unfinished: UnfinishedZ
+
+    def __call__(self) -> Any:
+        return _largest_p(self.unfinished())
+
+    def met(self) -> Any:
+        return _largest_p(self.unfinished.z)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,11 @@ from contextlib import contextmanager
 
 logger = logging.getLogger("pycupc")
 
+#: Progress of the search for the largest p-values: its level, the levels before it, and all levels.
+LARGEST_P = "largest p-values: level %d, after %d of %d levels"
+#: Lines that a progress bar shows begin so.
+SHOWN = ("compiling for", "largest p-values: ")
+
 
 class _Lines(logging.Handler):
     def __init__(self, show: Callable[[str], object]) -> None:

@@ -1,4 +1,4 @@
-"""Progress on a terminal: the correlations, one line per level, and notices of compilation."""
+"""Progress on a terminal: the correlations, one line per level, and notices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from pycupc.log import lines_to
+from pycupc.log import SHOWN, lines_to
 
 #: Called as hook(level, tests_done, tests_at_most, edges_left) during a level, and often, so it must be quick.
 ProgressHook = Callable[[int, int, int, int], None]
@@ -144,13 +144,13 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
         return
     bar = LevelBar(sys.stderr)
 
-    def compile_notice(line: str) -> None:
-        if line.startswith("compiling for"):
+    def show(line: str) -> None:
+        if line.startswith(SHOWN):
             bar.notice(line)
 
     finished = False
     try:
-        with lines_to(compile_notice):
+        with lines_to(show):
             yield bar
         finished = True
     finally:

@@ -22,6 +22,7 @@ import pycupc
 from pycupc import cli
 from pycupc.cli import files
 from pycupc.data import EXAMPLE, load_example
+from pycupc.engines.cpu import CpuEngine
 from pycupc.version import __version__
 
 FILES = {
@@ -363,6 +364,29 @@ def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job, more):
     same = pycupc.skeleton(pycupc.SuffStat.from_data(pd.read_csv("d.csv", header=None)), alpha=0.9, m_max=fit.max_ord)
     np.testing.assert_array_equal(fit.skeleton, same.skeleton)
     assert set(contents(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
+
+
+def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeypatch, capsys):
+    """With the p-values of the tests that were made, here those up to some earlier level: twice as large z."""
+
+    class Unfinished:
+        def __init__(self, z):
+            self.z = 2 * z
+
+        def __call__(self):
+            raise KeyboardInterrupt
+
+    full = pycupc.pc(load_example())
+    monkeypatch.setattr(CpuEngine, "unfinished_z", lambda engine: Unfinished(engine.edges()[2]))
+    assert run("run", "--example", "--out", "out", "--plot", "none") == cli.INTERRUPTED
+    said = printed(capsys)[1]
+    assert said.startswith("pycupc: interrupted while the largest p-values were sought: some may be larger than those")
+    assert said.endswith("; the result is in out/")
+    fit = pycupc.PcAlgo.load("out/result.npz")
+    np.testing.assert_array_equal(fit.graph, full.graph)
+    met, largest = (f.p_values.of_edges(f.sparse_graph) for f in (fit, full))
+    assert (met < largest).all()
+    assert "p values: of the tests that were made; the search" in fit.summary()
 
 
 # -- compare ----------------------------------------------------------------------------------------------------------

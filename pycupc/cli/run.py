@@ -89,10 +89,8 @@ def main(args: argparse.Namespace) -> int:
         with record.timed("pc"):
             fit, interruption = _fit(args, suff_stat)
         if fit.p_values.deferred:
-            with record.timed("p_values"), level_bar(wanted=output.progress_wanted(args)) as bar:
-                if bar is not None:
-                    bar.notice("largest p-values of the edges, of the tests that bounds have answered")
-                fit.p_values.of_edges(fit.sparse_graph)
+            with record.timed("p_values"):
+                interruption = interruption or _find_p_values(args, fit)
         no_more_interrupts()
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             progress = None if bar is None else bar.writing
@@ -100,12 +98,24 @@ def main(args: argparse.Namespace) -> int:
     return _report(args, fit, kept, interruption)
 
 
+def _find_p_values(args: argparse.Namespace, fit: pycupc.PcAlgo) -> str | None:
+    """Find the largest p-values of the edges; returns a message if that was interrupted."""
+    try:
+        with level_bar(wanted=output.progress_wanted(args)):
+            fit.p_values.of_edges(fit.sparse_graph)
+    except KeyboardInterrupt:
+        fit.p_values.settle_for_tests_made()
+        fit.notes["p_values"] = "of the tests that were made; the search for the largest of all tests was interrupted"
+        return "interrupted while the largest p-values were sought: some may be larger than those written; the result"
+    return None
+
+
 def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: keeping.Kept, interruption: str | None) -> int:
     """Print the summary and where the results are; returns the exit code."""
     code = keeping.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
-    print(f"pycupc: {interruption}; the skeleton after them is in {kept.place}{os.sep}", file=sys.stderr)
+    print(f"pycupc: {interruption} is in {kept.place}{os.sep}", file=sys.stderr)
     return INTERRUPTED
 
 
@@ -132,5 +142,6 @@ def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tu
             hint = "" if partial is None else " (--keep-partial would write the skeleton after the finished levels)"
             raise KeyboardInterrupt(f"interrupted; nothing was written{hint}") from None
         partial.notes["interrupted"] = f"skeleton after levels 0 to {partial.max_ord}, not oriented"
-        return partial, f"interrupted; levels 0 to {partial.max_ord} had finished"
+        partial.p_values.settle_for_tests_made()
+        return partial, f"interrupted; levels 0 to {partial.max_ord} had finished; the skeleton after them"
     return fit, None

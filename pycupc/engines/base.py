@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,19 @@ class LevelResult:
     more: bool
     n_made: int = -1
     n_bounds: int = 0
+
+
+class UnfinishedZ(Protocol):
+    """Computes the smallest |z| of all tests of each edge, float64 (m,), in the order of `Engine.edges`.
+
+    An engine that answers tests without making them may know only an upper bound.
+    """
+
+    @property
+    def z(self) -> Floats:
+        """The smallest |z| of the tests that were made: the upper bound."""
+
+    def __call__(self) -> Floats: ...
 
 
 class Engine(ABC):
@@ -167,12 +180,8 @@ class Engine(ABC):
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left (x < y, sorted by (x, y)) and the smallest |z| of all tests of each; inf where never tested."""
 
-    def unfinished_z(self) -> Callable[[], Floats] | None:
-        """None if `edges` has the smallest |z| of all tests; else a function that computes it, in the order of `edges`.
-
-        An engine that answers tests without making them may know only an upper bound. The function may be called after
-        `close`.
-        """
+    def unfinished_z(self) -> UnfinishedZ | None:
+        """None if `edges` has the smallest |z| of all tests; else what computes it, also after `close`."""
         return None
 
     @abstractmethod

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,6 +173,9 @@ class PValues(ABC):
         """Whether the first call of `of_edges` may take as long as the tests did: bounds have answered some of them."""
         return False
 
+    def settle_for_tests_made(self) -> None:  # noqa: B027 - where all are known, nothing changes
+        """Take from now on the largest p-values of the tests that were made for those of all tests."""
+
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         """Correlations of pairs, float64 (k,); None where they are not known."""
         return None
@@ -235,6 +238,15 @@ class ComputedPValues(PValues):
         return -math.inf if (self.gaps == (low, high)).all(axis=1).any() else self.of_level0(low, high)
 
 
+class DeferredP(Protocol):
+    """Finds the largest p-value of each edge, float64 (m,)."""
+
+    def __call__(self) -> Floats: ...
+
+    def met(self) -> Floats:
+        """The largest p-value of the tests that were made, which is no larger."""
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
@@ -243,8 +255,8 @@ class GaussianPValues(ComputedPValues):
     ----------
     graph : SparseGraph
         The edges that are left.
-    edge_p : float64 (m,), or function that returns it
-        The largest p-value of each of them; -inf if never tested. A function is called on first access.
+    edge_p : float64 (m,), or DeferredP
+        The largest p-value of each of them; -inf if never tested. A `DeferredP` is called on first access.
     n : float
         Number of observations.
     removals : Removals
@@ -258,7 +270,7 @@ class GaussianPValues(ComputedPValues):
     """
 
     graph: SparseGraph
-    edge_p: Floats | Callable[[], Floats]
+    edge_p: Floats | DeferredP
     n: float
     removals: Removals
     gaps: Ints
@@ -282,6 +294,10 @@ class GaussianPValues(ComputedPValues):
     @property
     def deferred(self) -> bool:
         return callable(self.edge_p)
+
+    def settle_for_tests_made(self) -> None:
+        if callable(self.edge_p):
+            self.__dict__["edges"] = self.edge_p.met()
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self.edges

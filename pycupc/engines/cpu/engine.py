@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.compiled import announced
 from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
-from pycupc.engines.base import ENTRY_BYTES, Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.base import (
+    ENTRY_BYTES,
+    Engine,
+    EngineError,
+    Floats,
+    Ints,
+    LevelResult,
+    Mask,
+    ProgressHook,
+    UnfinishedZ,
+)
 from pycupc.engines.cpu import matrix, threads
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
@@ -135,7 +143,7 @@ class CpuEngine(Engine):
         assert self._graph is not None
         return self._graph.edges()
 
-    def unfinished_z(self) -> Callable[[], Floats] | None:
+    def unfinished_z(self) -> UnfinishedZ | None:
         return self._tests.unfinished_z(self.threads, *self.edges()) if self._graph is not None else None
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook, UnfinishedZ
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
@@ -331,14 +331,14 @@ class GpuEngine(Engine):
         with self._session():
             return self._started().edges()
 
-    def unfinished_z(self) -> Callable[[], Floats] | None:
+    def unfinished_z(self) -> UnfinishedZ | None:
         """A function that finds the smallest |z| if a filter spared tests; see `Engine.unfinished_z`."""
         if self._cpu is not None:
             return self._cpu.unfinished_z()
         pending = self._graph.pending if self._graph is not None else []
         if self._data is None or not pending:
             return None
-        return smallest.finder(self.device.index, self._data, pending, *self.edges())
+        return smallest.SmallestZ(self.device.index, self._data, pending, *self.edges())
 
 
 def _none_expected(level: int) -> None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import ctypes
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,21 +27,21 @@ from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.gaussian.fisher_z import z_score
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.log import logger
+from pycupc.log import LARGEST_P, logger
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
 _LIVE = 1  # kernels/common/structures.cuh
 
 
-def finder(
-    index: int, data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats
-) -> Callable[[], Floats]:
-    """What finds the smallest |z| of all tests of each edge on the CUDA device with this number.
+@dataclass(frozen=True)
+class SmallestZ:
+    """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.base.UnfinishedZ`.
 
-    Parameters
+    Attributes
     ----------
     index : int
+        Number of the CUDA device.
     data : SuffStat
     pending : list of PendingLevel
     x, y : int32 (m,)
@@ -51,21 +50,26 @@ def finder(
         The smallest |z| of the tests that were made, inf for an edge that is never tested.
     """
 
-    def find() -> Floats:
-        begin, found, left = time.perf_counter(), z, pending
+    index: int
+    data: SuffStat
+    pending: list[PendingLevel]
+    x: Ints
+    y: Ints
+    z: Floats
+
+    def __call__(self) -> Floats:
+        begin, z, left = time.perf_counter(), self.z, self.pending
         try:
-            with borrowed_device(index) as dev, Session(dev, dev.scratch.release):
-                found, left = Search(dev, data, x, y).levels(pending, z)
-            logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(x), time.perf_counter() - begin)
+            with borrowed_device(self.index) as dev, Session(dev, dev.scratch.release):
+                z, left = Search(dev, self.data, self.x, self.y).levels(left, z)
+            logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:
             warnings.warn(f"the largest p-values are searched for on the CPU: {error}", stacklevel=2)
-        return on_cpu.smallest_z(data, left, x, y, found) if left else found
-
-    return find
+        return on_cpu.smallest_z(self.data, left, self.x, self.y, z) if left else z
 
 
 class Search:
-    """The search on one device; use it inside a `Session`. Arguments as of `finder`."""
+    """The search on one device; use it inside a `Session`. Arguments as of `SmallestZ`."""
 
     def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints) -> None:
         self._dev, self._n, self._x, self._y = dev, data.n, x, y
@@ -89,7 +93,8 @@ class Search:
         G = np.zeros((p, p), dtype=np.uint8)
         G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = _LIVE
         self._dev.transfers.upload(G, self._G)
-        for level in reversed(pending):
+        for done, level in enumerate(reversed(pending)):
+            logger.info(LARGEST_P, level.level, done, len(pending))
             unknown = self._level(level, z, tested)
             if unknown.any():
                 left.append(replace(level, unknown=unknown))

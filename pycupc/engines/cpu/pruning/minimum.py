@@ -19,7 +19,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
 from pycupc.gaussian import fisher_z
-from pycupc.log import logger
+from pycupc.log import LARGEST_P, logger
 from pycupc.machine import available_cores
 
 
@@ -90,7 +90,8 @@ class SmallestZ:
         Where that cannot be found in reasonable time, the smallest |z| that was met, and a warning.
         """
         begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
-        for tests in reversed(self.levels):
+        for done, tests in enumerate(reversed(self.levels)):
+            logger.info(LARGEST_P, tests.level, done, len(self.levels))
             for x, y in ((self.x, self.y), (self.y, self.x)):
                 unsure |= self._lower(z, tests, x, y)
         if n := int(unsure.sum()):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from filter_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 from gpu_on_host import HostDevice, build
 
+from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
-from pycupc.engines.gpu import pruning, smallest
+from pycupc.engines.gpu import on_cpu, pruning, smallest
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.gaussian.fisher_z import cutoff, z_score
 from pycupc.gaussian.suffstat import SuffStat
@@ -85,6 +88,23 @@ def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
         assert left.any()
         assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
         assert problem.open.sum() == (left & (problem.state[problem.source, problem.column] == LIVE)).sum()
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_checked_filters_hold_and_a_wrong_one_is_reported(device, monkeypatch, later):
+    """Wrong: each first set is one set later than it is."""
+    problem, certify = random_problem(300, 3), pruning.certify
+
+    def checked(dev, graph, level, outlook):
+        found = certify(dev, graph, level, outlook)
+        spares = (ctypes.c_uint64 * outlook.pairs).from_address(found.spares)
+        spares[:] = [n + later for n in spares]
+        on_cpu.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
+        return found
+
+    monkeypatch.setattr(pruning, "certify", checked)
+    with pytest.raises(EngineError, match="a bound is wrong at level 3") if later else nullcontext():
+        search(problem, device)
 
 
 @pytest.mark.parametrize("seed", range(4))

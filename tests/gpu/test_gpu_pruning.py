@@ -224,9 +224,31 @@ def test_switched_off(forced):
     assert {(r.n_tests - r.n_made, r.n_bounds) for r in results[1:]} == {(0, 0)}
 
 
-def test_pruning_is_yes_or_no():
-    with pytest.raises(ValueError, match="pruning must be True or False, got 1"):
-        GpuEngine(pruning=1)
+def test_pruning_is_one_of_three():
+    with pytest.raises(ValueError, match="pruning must be True, False or 'checked', got 2"):
+        GpuEngine(pruning=2)
+
+
+def test_checked_filters_hold_and_a_wrong_one_is_reported(forced, monkeypatch):
+    engine = GpuEngine(pruning="checked")
+    for seed in range(12):
+        C, n, alpha = problem(seed)
+        cutoffs = [cutoff(alpha, n, level) for level in range(10)]
+        same(levels(engine, C, n, cutoffs.__getitem__, 6), levels(GpuEngine(), C, n, cutoffs.__getitem__, 6))
+    check = engine._gaussian._check
+
+    def misled(graph, level, pairs, found):
+        """Each first set is one set later."""
+        cp = engine.device.cp
+        memory = cp.cuda.UnownedMemory(found.spares, 8 * pairs, engine)
+        spares = cp.ndarray(pairs, dtype=np.uint64, memptr=cp.cuda.MemoryPointer(memory, 0))
+        spares += 1
+        check(graph, level, pairs, found)
+
+    engine._gaussian._check = misled
+    C, n, alpha = problem(0)
+    with pytest.raises(EngineError, match="a bound is wrong at level"):
+        levels(engine, C, n, lambda level: cutoff(alpha, n, level))
 
 
 @pytest.mark.parametrize("most", [1e3, 1e4])

@@ -17,7 +17,7 @@ from pycupc.engines.base import EngineError, Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
-from pycupc.engines.cpu.pruning.check import contradicted
+from pycupc.engines.cpu.pruning.check import contradicted, sample
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide, load
@@ -107,22 +107,28 @@ class GaussianTests:
             side.give_up_left()
             self._pruned_sides.append((side, targets))
             if self._pruning.mode == "checked":
-                yield from self._check(graph, side, level, cutoff, findings)
+                yield from self.check(graph, side.decided, level, cutoff, findings)
             left &= ~chosen | side.left
             if not side.pays():
                 break
         return left
 
-    def _check(
-        self, graph: Graph, side: PrunedSide, level: int, cutoff: Cutoff, findings: Findings
+    def check(
+        self, graph: Graph, decided: Mask, level: int, cutoff: Cutoff, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        """Make tests of some pairs that a pruned side has decided: all, or in rows with many sets random ones."""
-        few, many = side.sample(graph.rows())
+        """Make tests of some pairs that bounds have decided: all, or in rows with many sets random ones.
+
+        Raises
+        ------
+        EngineError
+            If a test contradicts the findings, once the tasks have been run.
+        """
+        few, many = sample(graph, decided, level)
         chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()
         chosen[few] = True
-        sample = graph.targets_at(chosen)
-        tests = subsets.level_tests(graph.degrees(), sample.per_row, level)
-        yield self._walks(graph, sample, level, cutoff, again), tests
+        targets = graph.targets_at(chosen)
+        tests = subsets.level_tests(graph.degrees(), targets.per_row, level)
+        yield self._walks(graph, targets, level, cutoff, again), tests
         wrong = few[again.rank[few] != findings.rank[few]].tolist()
         wrong += contradicted(self._C, graph, many, findings, level, cutoff.value)
         if wrong:

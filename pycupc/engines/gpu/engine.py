@@ -17,7 +17,7 @@ from pycupc.engines.gpu.device import Device, Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Outlook, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.structures import Graph, Level
+from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
@@ -60,18 +60,18 @@ class GpuEngine(Engine):
         cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block.
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
-    pruning : bool
+    pruning : bool or "checked"
         schur: whether a filter decides what pairs it can without testing all their conditioning sets; see
         `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same. From the first level
         that may need 2^62 tests on, which the device cannot count, the engine "cpu" then takes over, and a warning says
-        so.
+        so. With "checked", tests of some pairs that a filter has decided are made on the CPU, and compared.
 
     Raises
     ------
     ValueError
         If an argument is out of its range.
     EngineError
-        If there is no usable device; the message says why.
+        If there is no usable device; the message says why. In a run with "checked", if a test contradicts a filter.
     """
 
     side_by_side = 2
@@ -86,19 +86,20 @@ class GpuEngine(Engine):
         gamma: int = Geometry.gamma,
         theta: int = Geometry.theta,
         delta: int = Geometry.delta,
-        pruning: bool = True,
+        pruning: Literal[True, False, "checked"] = True,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
-        if not isinstance(pruning, bool):
-            raise ValueError(f"pruning must be True or False, got {pruning!r}")
+        if pruning not in (True, False, "checked") or not isinstance(pruning, bool | str):
+            raise ValueError(f"pruning must be True, False or 'checked', got {pruning!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
-        self._prune = pruning and algorithm == "schur"
+        self._prune = bool(pruning) and algorithm == "schur"
         self.algorithm = algorithm
         self.name = "gpu" if algorithm == "schur" else algorithm
         self.device = open_device(device)
+        check = self._check if pruning == "checked" else None
         self._gaussian: LevelTests = (
-            schur.SchurTests(self.device.processors, prune=pruning)
+            schur.SchurTests(self.device.processors, prune=self._prune, check=check)
             if algorithm == "schur"
             else CupcTests(algorithm, geometry)
         )
@@ -259,6 +260,10 @@ class GpuEngine(Engine):
         if self._graph is None:
             raise EngineError("the engine has no problem: call start() first")
         return self._graph
+
+    def _check(self, graph: Graph, level: Level, pairs: int, found: Filter) -> None:
+        assert self._data is not None
+        on_cpu.check(self.device, self._data, (graph, level, pairs), found)
 
     def _takes_over(self, level: int) -> CpuEngine | None:
         """The engine that runs this level and all after it instead of the device, if that cannot."""

@@ -15,7 +15,7 @@ from pycupc.engines.gpu import pruning, screening
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.structures import Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
+from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all wider rows, goes through tiles.
 BOUNDS = (24, 32, 64, 96, 160)
@@ -125,12 +125,18 @@ def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bo
     return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
 
 
-class SchurTests:
-    """Tests of a level by the Schur walk; see `LevelTests`."""
+#: Called with what a filter has found about so many pairs of a level.
+Check = Callable[[Graph, Level, int, Filter], None]
 
-    def __init__(self, processors: int, *, prune: bool = True) -> None:
-        self._processors = processors
-        self._prune = prune
+
+class SchurTests:
+    """Tests of a level by the Schur walk; see `LevelTests`.
+
+    With `prune`, filters decide what pairs they can before the tests; then `check`, if there is one, is called.
+    """
+
+    def __init__(self, processors: int, *, prune: bool = True, check: Check | None = None) -> None:
+        self._processors, self._prune, self._check = processors, prune, check
 
     def _filter(self, level: int, outlook: Outlook) -> Any:
         """The module of the filter before the tests of a level >= 2, or None where no filter would pay."""
@@ -166,6 +172,8 @@ class SchurTests:
         found = chosen.certify(dev, graph, level, outlook) if chosen else None
         self.launch_walk(dev, graph, level, outlook, found.open if found else None)
         if found:
+            if self._check:
+                self._check(graph, level, outlook.pairs, found)
             pruning.lift(dev, graph, level, found, outlook.pairs)
 
     def launch_walk(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, open_pairs: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Pairs decided by bounds whose tests are too many to be made: some random tests instead, in the mode "checked"."""
+"""The mode "checked": which of the pairs that bounds have decided are tested, and random tests where they are many."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats
+from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Findings, Graph, Indices
 from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 
-#: Conditioning sets drawn for a pair.
-SETS = 20
+#: Pairs that are checked per level, at most, of either kind: all tests are made up to this many conditioning sets, else
+#: some of them. Conditioning sets drawn for a pair.
+PAIRS, ALL_SETS, SETS = 500, 1_000_000, 20
+
+
+def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
+    """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
+    few = [subsets.about(d - 1, level) <= ALL_SETS and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    in_few = np.array(few)[graph.rows()]
+    few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
+    return few_sets[:: max(1, len(few_sets) // PAIRS)], many_sets[:: max(1, len(many_sets) // PAIRS)]
 
 
 def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, Floats, Ints
+from pycupc.engines.base import EngineError, Floats, Mask
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Targets
@@ -32,8 +32,6 @@ PATIENCE = 60.0
 WORTHWHILE = 0.5
 #: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: A check takes about so many pairs; in rows of up to so many conditioning sets it makes all tests.
-CHECK_PAIRS, CHECK_SETS = 500, 1_000_000
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
 #: with too many sets, where one that cannot be decided ends the run.
 TASK_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
@@ -94,15 +92,10 @@ class PrunedSide:
         """Whether the searches took clearly less time than the tests that they replace."""
         return self._spent < WORTHWHILE * self._replaced
 
-    def sample(self, row: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
-        level = self._level
-        few = [
-            subsets.about(d - 1, level) <= CHECK_SETS and not subsets.is_wide(d, level) for d in self._degree.tolist()
-        ]
-        decided, in_few = self._side.chosen & ~self.left, np.array(few)[row]
-        few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
-        return few_sets[:: max(1, len(few_sets) // CHECK_PAIRS)], many_sets[:: max(1, len(many_sets) // CHECK_PAIRS)]
+    @property
+    def decided(self) -> Mask:
+        """Entries that were decided."""
+        return self._targets.chosen & ~self.left
 
     def give_up_left(self) -> None:
         """Forget what was found about the targets that are left to the walk."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.kinds import Custom, Kind, kind_of
+from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
@@ -57,7 +58,7 @@ class Options:
                 "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
                 "pcalg::pc()"
             )
-        if self.method not in ("stable", "stable.fast"):
+        if self.method not in get_args(Method):
             raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
         _check_number("alpha", "a number in [0, 1]", self.alpha)
         if not 0 <= self.alpha <= 1:
@@ -160,9 +161,7 @@ def check_arguments(
         chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
         note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
     else:
-        chosen, note = make_engine(
-            engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
-        )
+        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=choice.options)
     call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
     n = None if suff_stat is None else suff_stat.n
     return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
@@ -280,7 +279,7 @@ def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_co
     ValueError
         If `u2pd` is unknown, or two of the arguments exclude each other.
     """
-    if u2pd not in ("relaxed", "rand", "retry"):
+    if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
         if value and u2pd != "relaxed":

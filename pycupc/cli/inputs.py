@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
@@ -20,6 +20,7 @@ from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import begin_context
+from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
@@ -122,7 +123,7 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     """Add the arguments that say how edges are oriented; returns their group."""
     group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is --u2pd relaxed")
     add = group.add_argument
-    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="remedy if no DAG has the colliders")
+    add("--u2pd", choices=get_args(U2pd), default="relaxed", help="remedy if no DAG has the colliders")
     add("--conservative", action="store_true", help="decide on a triple only if all of its separating sets agree")
     add("--maj-rule", action="store_true", help="decide on a triple by the majority of its separating sets")
     add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")

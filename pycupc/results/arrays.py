@@ -156,7 +156,7 @@ def p_values_from_arrays(
         return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
     C = full_matrix(arrays["C"], p) if "C" in arrays else C
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
-    return GaussianPValues(graph, edges, np.nan if n is None else n, removals, gaps, C)
+    return GaussianPValues(graph, removals, gaps, edges, np.nan if n is None else n, C)
 
 
 def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[int]:

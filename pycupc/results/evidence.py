@@ -197,6 +197,7 @@ class RecordedPValues(PValues):
         return float(self.matrix[x, y])
 
 
+@dataclass(frozen=True, eq=False)
 class ComputedPValues(PValues):
     """P-values computed from the evidence of a run: base of the classes for each kind of test.
 
@@ -241,15 +242,12 @@ class GaussianPValues(ComputedPValues):
 
     Attributes
     ----------
-    graph : SparseGraph
-        The edges that are left.
+    graph, removals, gaps
+        As in `ComputedPValues`.
     edge_p : float64 (m,), or function that returns it
-        The largest p-value of each of them; -inf if never tested. A function is called on first access.
+        The largest p-value of each edge; -inf if never tested. A function is called on first access.
     n : float
         Number of observations.
-    removals : Removals
-    gaps : int32 (k, 2)
-        Pairs that were never tested (fixedGaps).
     matrix : float64 (p, p), or function that returns it, optional
         The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
         of pairs removed at later levels are known. A function is called on first access.
@@ -257,11 +255,8 @@ class GaussianPValues(ComputedPValues):
         Computes the correlations of given pairs without the matrix.
     """
 
-    graph: SparseGraph
     edge_p: Floats | Callable[[], Floats]
     n: float
-    removals: Removals
-    gaps: Ints
     matrix: Floats | Callable[[], Floats] | None = None
     pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
 

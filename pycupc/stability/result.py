@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.named_graph import NamedGraph
+from pycupc.sparse_graph import pair_keys, positions
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
 from pycupc.stability.resampling import Resampling
@@ -190,11 +191,8 @@ class Stability:
         """
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
-        edges, keys, counts = graph.sparse_graph, self._keys(alpha), self._counts(alpha)
-        if not len(keys):
-            return np.zeros(len(edges))
-        at = np.minimum(keys.searchsorted(edges.keys), len(keys) - 1)
-        return np.where(keys[at] == edges.keys, counts.adjacent[at], 0) / max(self.n_resamples, 1)
+        times = np.append(self._counts(alpha).adjacent, 0)  # the last one for edges that were never found
+        return times[positions(self._keys(alpha), graph.sparse_graph.keys)] / max(self.n_resamples, 1)
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 
@@ -332,7 +330,7 @@ class Stability:
 
     def _keys(self, alpha: float | None) -> Ints:
         counts = self._counts(alpha)
-        return counts.low.astype(np.int64) * self.p + counts.high
+        return pair_keys(counts.low, counts.high, self.p)
 
 
 def _checked_share(name: str, value: Any) -> float:

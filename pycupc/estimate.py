@@ -203,7 +203,7 @@ def _stage(
     n_tests: int | None,
     seconds: float,
     m_max: float,
-    kept: tuple[int, int] = (0, 0),
+    kept: tuple[int, int],
 ) -> Stage:
     """The stage after `level`; `kept` are the bytes of the data, and the number of separating sets stored."""
     top = int(degrees.max(initial=0))

@@ -199,7 +199,8 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
     if not problem.test.has_r:
         removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
+    gaps = None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
     note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
         labels=problem.labels,
@@ -216,10 +217,6 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         removals=removals,
         notes={"quirks": note} if note else {},
     )
-
-
-def _gap_keys(problem: Problem) -> Any:
-    return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
 
 
 def _check_memory(problem: Problem) -> None:

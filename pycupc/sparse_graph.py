@@ -117,7 +117,7 @@ class SparseGraph:
 
     def edge_number(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
         """Position in the list of edges of each pair, whichever end comes first; -1 for pairs that are not adjacent."""
-        return positions(self.keys, pair_keys(x, y, self.p))
+        return look_up(self.keys, pair_keys(x, y, self.p))
 
     def adjacent(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
         """Is there an edge between x and y? Arrays of pairs in, bool out."""
@@ -254,7 +254,7 @@ def pair_keys(x: ArrayLike, y: ArrayLike, p: int) -> NDArray[np.int64]:
     return keys
 
 
-def positions(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def look_up(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each number occurs in a sorted array; -1 for those that do not. Fast if that array is short."""
     if not len(ascending):
         return np.full(wanted.shape, -1, dtype=np.int64)

@@ -43,9 +43,8 @@ def make_engine(
     numCores : int, optional
         Threads of the cpu engine; all cores by default.
     options : mapping, optional
-        Keyword arguments of the engine: pruning (cpu, gpu and "auto"), device (every GPU engine and "auto"), beta and
-        gamma (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the note names the options that were not
-        used.
+        Keyword arguments of the engine; `_TAKEN_BY` says which engine has which. If "auto" chooses the CPU, the note
+        names the options that were not used.
 
     Returns
     -------

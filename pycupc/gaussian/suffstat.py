@@ -15,12 +15,12 @@ from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
     Floats,
-    Progress,
     constant_columns,
     correlation,
     groups_of_identical_columns,
 )
 from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter
+from pycupc.progress import CountHook
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SuffStat:
         self.n = check_n(n)
         self.data: Floats | None = None
         self._engine: CorrelationEngine | None = None
-        self._progress: Progress | None = None
+        self._progress: CountHook | None = None
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
@@ -133,7 +133,7 @@ class SuffStat:
         labels: Sequence[str] | None = None,
         *,
         engine: CorrelationEngine | None = None,
-        progress: Progress | None = None,
+        progress: CountHook | None = None,
     ) -> SuffStat:
         """Correlations of a table of observations.
 
@@ -253,7 +253,7 @@ def check_n(n: Any) -> float:
     return int(n) if n == int(n) else float(n)
 
 
-def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
+def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
     Parameters

@@ -13,7 +13,7 @@ from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
 from pycupc.results.arrays import ANSWER, Arrays
 from pycupc.results.evidence import LevelSummary
-from pycupc.sparse_graph import pair_keys, positions
+from pycupc.sparse_graph import look_up, pair_keys
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:
@@ -82,13 +82,13 @@ def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.i
     cells = np.sort(x * p + y, kind="stable")  # which is quick where they are nearly in order, as they are
     require(bool((np.diff(cells) > 0).all()), name, "a cell twice")
     pairs = pair_keys(x, y, p)
-    require((positions(edges, pairs) < 0).all(), name, "a set of variables that are joined by an edge")
+    require((look_up(edges, pairs) < 0).all(), name, "a set of variables that are joined by an edge")
     gap_x, gap_y = indices(arrays, f"{gap}x", p), indices(arrays, f"{gap}y", p)
     require(len(gap_x) == len(gap_y) and bool((gap_x < gap_y).all()), gap, "no pairs x < y")
     gaps = gap_x * p + gap_y
     require(bool((np.diff(gaps) > 0).all()), gap, "not in order")
-    require((positions(edges, gaps) < 0).all(), gap, "an edge")
-    require((positions(gaps, pairs) < 0).all(), gap, "a separated pair")
+    require((look_up(edges, gaps) < 0).all(), gap, "an edge")
+    require((look_up(gaps, pairs) < 0).all(), gap, "a separated pair")
     owner = np.repeat(np.arange(len(x)), length)
     require(not ((members == x[owner]) | (members == y[owner])).any(), name, "a set that holds what it separates")
 

@@ -16,7 +16,7 @@ from pycupc.explorer import Content, RemovedPairs, write_page
 from pycupc.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.kept import KeptEdges, TestedResult, kept_edges, removed_pairs, weakest_tests
+from pycupc.results.kept import KeptEdges, TestedResult, removed_pairs
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
@@ -72,7 +72,7 @@ def content(
     place[nodes] = np.arange(len(nodes))
     removed, named = _removed(fit, place)
     low, high = graph.low[at], graph.high[at]
-    kept = kept_edges(fit)
+    kept = KeptEdges(fit)
     tests, highest = kept.n_tests(low, high)
     tests[np.isneginf(edge_p[at])] = 0  # fixedEdges
     correlations = None
@@ -136,7 +136,7 @@ def _chosen(
 def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
-    x, y, level = removed_pairs(gone, fit.found_sepset)
+    x, y, level = removed_pairs(fit)
     known = len(x) == len(gone)  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
     everywhere = bool((place >= 0).all())
@@ -194,7 +194,7 @@ def _weakest(
         return []
     out: list[tuple[list[int | str], float] | None] = [None] * len(low)
     tested = cheapest[tests[cheapest] > 0]
-    for k, test in zip(tested.tolist(), weakest_tests(fit, kept, low[tested], high[tested]), strict=False):
+    for k, test in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
         out[k] = [_named(fit, place, v) for v in test.S], test.r
     return out
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import label_position
-from pycupc.sparse_graph import Ints, SparseGraph, pair_keys, positions
+from pycupc.sparse_graph import Ints, SparseGraph, look_up, pair_keys
 
 Cell = tuple[int, int]
 
@@ -206,7 +206,7 @@ class SepSets:
         """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
         x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
         there, sets = self.stored(x, y)
-        implied = (x < y) & (positions(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
+        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
         for block in self.blocks:
             implied &= ~block.find(y, x)[1]
         return there | implied, sets

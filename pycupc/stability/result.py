@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.named_graph import NamedGraph
-from pycupc.sparse_graph import pair_keys, positions
+from pycupc.sparse_graph import look_up, pair_keys
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
 from pycupc.stability.resampling import Resampling
@@ -192,7 +192,7 @@ class Stability:
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
         times = np.append(self._counts(alpha).adjacent, 0)  # the last one for edges that were never found
-        return times[positions(self._keys(alpha), graph.sparse_graph.keys)] / max(self.n_resamples, 1)
+        return times[look_up(self._keys(alpha), graph.sparse_graph.keys)] / max(self.n_resamples, 1)
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pycupc.data.names import check_labels, default_labels, listed
+from pycupc.data.numbers import check_real, is_whole
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -24,8 +25,6 @@ from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
-
-_NUMBER = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True)
@@ -60,20 +59,14 @@ class Options:
             )
         if self.method not in get_args(Method):
             raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
-        _check_number("alpha", "a number in [0, 1]", self.alpha)
+        check_real("alpha", "a number in [0, 1]", self.alpha)
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
-        _check_number("m_max", "a whole number of at least 0, or inf", self.m_max)
-        if not (self.m_max == math.inf or (self.m_max >= 0 and self.m_max == int(self.m_max))):
-            raise ValueError(f"m_max must be a whole number of at least 0, or inf, got {self.m_max!r}")
+        limit = "a whole number of at least 0, or inf"
+        check_real("m_max", limit, self.m_max, lambda m: m == math.inf or (m >= 0 and m == int(m)))
         cores = self.numCores
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
             raise ValueError(f"numCores must be a whole number of at least 1, or None for all, got {cores!r}")
-
-
-def _check_number(name: str, expected: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, _NUMBER):
-        raise TypeError(f"{name} must be {expected}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -197,7 +190,7 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
         names = column_names(variables.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
-        if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
+        if not is_whole(p):
             raise TypeError(f"p must be the number of variables, got {p!r}")
         if labels is not None and len(labels) != p:
             raise ValueError(f"p must equal the number of labels, {len(labels)}, got {p}")

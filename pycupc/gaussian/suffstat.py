@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, listed
+from pycupc.data.numbers import check_real
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
@@ -246,10 +247,8 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
 
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
-    if not np.isfinite(n) or n < 1:
-        raise ValueError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
+    expected = "the number of observations, a finite number of at least 1"
+    check_real("n", expected, n, lambda n: np.isfinite(n) and n >= 1)
     return int(n) if n == int(n) else float(n)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.arguments import EngineChoice, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.data.numbers import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.pc import pc
 from pycupc.stability.checkpoint import seed_in
@@ -40,7 +41,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         n, executor, checkpoint = self.n_resamples, self.executor, self.checkpoint
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        if not is_whole(n):
             raise TypeError(f"n_resamples must be a whole number, got {n!r}")
         if n < 1:
             raise ValueError(f"n_resamples must be at least 1, got {n}")
@@ -91,9 +92,8 @@ def _checked_alphas(alpha: Any) -> tuple[float, ...]:
     alphas = tuple(alpha) if isinstance(alpha, Iterable) else (alpha,)
     if not alphas:
         raise ValueError("alpha must be a number in [0, 1] or a sequence of them, got an empty sequence")
-    for level in alphas:
-        if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
-            raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
+    if not all(map(is_real, alphas)):
+        raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
     if len(set(alphas)) < len(alphas):
         raise ValueError(f"alpha must not name a level twice, got {alpha!r}")
     return tuple(map(float, alphas))

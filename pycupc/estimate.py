@@ -9,7 +9,6 @@ cheap, are run, and the bounds are computed again for the graphs that they leave
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -166,10 +165,7 @@ def run_stages(
         for level in range(int(min(last, m_max)) + 1):
             if not stages[-1].most_tests:
                 break
-            engine.compile(level)
-            start = time.perf_counter()
-            result = engine.run_level(level, test.cutoff(level))
-            seconds = time.perf_counter() - start
+            result, seconds = engine.timed_level(level, test.cutoff(level))
             degrees = targets = engine.degrees()
             if fixed is not None:
                 x, y, _ = engine.edges()

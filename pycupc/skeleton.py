@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -159,7 +158,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
-            r, seconds = _run_level(problem, len(results))
+            r, seconds = engine.timed_level(len(results), problem.test.cutoff(len(results)))
             edges -= r.n_removed
             results.append(r)
             summaries.append(
@@ -175,14 +174,6 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         raise Interrupted(len(results), finished) from None
     finally:
         engine.close()
-
-
-def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
-    """Run a level; returns its result, and the seconds that the tests took, without those for compiling."""
-    problem.engine.compile(level)
-    start = time.perf_counter()
-    result = problem.engine.run_level(level, problem.test.cutoff(level))
-    return result, time.perf_counter() - start
 
 
 def _cutoff(problem: Problem, level: int) -> float | None:

@@ -166,7 +166,7 @@ def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: floa
 
 
 def collinear_pairs(C: np.ndarray, among: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Pairs of columns with \\|r\\| = 1 up to rounding."""
+    """Pairs of columns with |r| = 1 up to rounding."""
     columns = np.asarray(sorted(among))
     found = np.argwhere(np.triu(1.0 - np.abs(C[np.ix_(columns, columns)]) < COLLINEAR, 1))
     return tuple((int(columns[i]), int(columns[j])) for i, j in found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
-from pycupc.machine import available_cores
+from pycupc.machine import available_cores, in_threads
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
@@ -301,8 +300,8 @@ class GaussianPValues(ComputedPValues):
             result[first:end, first:] = values
             result[first:, first:end] = values.T
 
-        with ThreadPoolExecutor(available_cores() if p > _FEW else 1) as pool:
-            list(pool.map(band, range(0, p, _BAND)))
+        for _ in in_threads(band, range(0, p, _BAND), available_cores() if p > _FEW else 1):
+            pass
         set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
         set_both(result, self.graph.low, self.graph.high, self.edges)
         np.fill_diagonal(result, 1.0)

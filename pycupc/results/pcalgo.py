@@ -249,7 +249,7 @@ class PcAlgo(NamedGraph):
         -----
         `pycupc.results.npz` describes the file.
         """
-        meta: Mapping[str, Any] = {
+        meta = {
             "labels": self.labels,
             "max_ord": self.max_ord,
             "call": self.call,
@@ -260,7 +260,7 @@ class PcAlgo(NamedGraph):
             "notes": self.notes,
             "trace": [[*pair, *reason] for pair, reason in self.trace.items()],
         }
-        npz.write(path, dict(meta), self.to_arrays(evidence=evidence))
+        npz.write(path, meta, self.to_arrays(evidence=evidence))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
@@ -279,8 +279,7 @@ class PcAlgo(NamedGraph):
         ValueError
             If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
         """
-        meta, arrays = npz.read(path)
-        with npz.RESULT.expected_at(path):
+        with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
         C = None if suffStat is None else _correlations(suffStat, meta)

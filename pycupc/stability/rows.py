@@ -19,6 +19,8 @@ from pycupc.gaussian.suffstat import SuffStat
 
 Ints = NDArray[np.int64]
 
+_NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
+
 
 @dataclass(frozen=True)
 class Resample:
@@ -130,9 +132,6 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     X, columns = observations(data)
     checked = SuffStat.from_data(X, columns if labels is None else labels)
     return GaussianRows(np.array(X, order="C"), checked.labels)  # the caller may change the table
-
-
-_NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
 
 
 def _sha256(*arrays: NDArray[Any]) -> str:

@@ -62,8 +62,7 @@ def arrays(result: Stability) -> dict[str, NDArray[Any]]:
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
     """The attributes of the `Stability` in a file; errors as of `Stability.load`."""
-    about, values = npz.read(path, KIND)
-    with KIND.expected_at(path):
+    with npz.reading(path, KIND) as (about, values):
         return _attributes(about, values)
 
 

@@ -1,4 +1,4 @@
-"""The G^2 tests over the graph between levels; the sibling of `gaussian`, with the same methods."""
+"""The G^2 tests over the graph between levels: the sibling of `gaussian`, with the same methods."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ OBSERVATIONS_PER_GAUSSIAN_TEST = 20
 
 
 class DiscreteTests:
-    """G^2 tests of codes.
-
-    Parameters
-    ----------
-    data : Data
-    """
+    """G^2 tests of codes."""
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 1

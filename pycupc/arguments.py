@@ -29,21 +29,7 @@ Method = Literal["stable", "stable.fast"]
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments that determine how tests are made; checked on construction.
-
-    Attributes
-    ----------
-    alpha : float in [0, 1]
-    m_max : whole number >= 0, or inf
-    method : {"stable", "stable.fast"}
-    NAdelete : bool
-    numCores : int >= 1, or None for all cores
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is invalid; the message names it, what was expected and what was given.
-    """
+    """The arguments of `skeleton` that determine how tests are made; checked on construction."""
 
     alpha: float
     m_max: float
@@ -114,19 +100,12 @@ class Problem:
 def check_arguments(
     function: str, variables: Variables, options: Options, choice: EngineChoice, progress: ProgressHook | None = None
 ) -> Problem:
-    """Check all arguments before anything runs, and make the engine.
-
-    Parameters
-    ----------
-    function : {"pc", "skeleton"}
-        The function that was called, for `PcAlgo.call`.
-    variables, options, choice, progress
-        Its arguments.
+    """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is invalid; the message names it.
+        An argument is invalid; the message names it, what was expected and what was given.
     EngineError
         The engine cannot run on this machine.
     """
@@ -265,13 +244,7 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Check the arguments of `pc` that determine how edges are oriented; the same combinations as in pcalg are errors.
-
-    Raises
-    ------
-    ValueError
-        If `u2pd` is unknown, or two of the arguments exclude each other.
-    """
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
     if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):

@@ -118,7 +118,6 @@ def run_stages(
     *,
     gaps: Mask | None = None,
     fixed: Mask | None = None,
-    m_max: float = math.inf,
     last: int = 1,
     progress: ProgressHook | None = None,
 ) -> Estimate:
@@ -134,8 +133,6 @@ def run_stages(
         Not started yet; it is closed afterwards. A reference engine of discrete data has been given the test.
     gaps, fixed : bool (p, p), optional
         Symmetric; pairs without an edge, and edges that are never tested.
-    m_max : int or inf
-        Largest size of the conditioning sets considered.
     last : int
         Last level to run; -1 runs none.
     progress : callable, optional
@@ -161,8 +158,8 @@ def run_stages(
         if fixed is not None:
             untested = fixed & ~np.eye(p, dtype=np.bool_)
             targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
-        stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max, (held, 0))]
-        for level in range(int(min(last, m_max)) + 1):
+        stages = [_stage(-1, degrees, targets, labels, None, 0.0, (held, 0))]
+        for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
             result, seconds = engine.timed_level(level, test.cutoff(level))
@@ -172,7 +169,7 @@ def run_stages(
                 tested = ~fixed[x, y]
                 targets = np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
             removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
-            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, m_max, (held, removed)))
+            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, (held, removed)))
     finally:
         engine.close()
     kind = "gaussian" if data is suff_stat else "discrete"
@@ -198,16 +195,11 @@ def _stage(
     labels: Sequence[str],
     n_tests: int | None,
     seconds: float,
-    m_max: float,
     kept: tuple[int, int],
 ) -> Stage:
     """The stage after `level`; `kept` are the bytes of the data, and the number of separating sets stored."""
     top = int(degrees.max(initial=0))
-    most = []
-    for next_level in range(level + 1, level + 1 + SHOWN):
-        if next_level > m_max or top - 1 < next_level:
-            break
-        most.append(level_tests(degrees, targets, next_level))
+    most = [level_tests(degrees, targets, later) for later in range(level + 1, min(level + 1 + SHOWN, top))]
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
     held, removed = kept

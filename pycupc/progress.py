@@ -158,10 +158,7 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook | None]:
     """Yield the hook for the argument `progress` of `pycupc.pc`: a bar for True, None for False and None.
 
-    Raises
-    ------
-    TypeError
-        If it is something else and not callable.
+    TypeError for anything else that is not callable.
     """
     if isinstance(progress, bool):
         with level_bar(wanted=progress, anywhere=True) as bar:
@@ -177,13 +174,7 @@ def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook
 
 @contextmanager
 def count_hook(progress: CountHook | bool | None, what: str) -> Iterator[CountHook | None]:
-    """Yield the hook for an argument `progress` that counts tasks: a bar for True, None for False and None.
-
-    Raises
-    ------
-    TypeError
-        If it is something else and not callable.
-    """
+    """As `progress_hook`, for an argument that counts tasks."""
     if isinstance(progress, bool) or progress is None:
         bar = CountBar(sys.stderr, what) if progress else None
         try:

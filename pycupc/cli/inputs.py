@@ -157,18 +157,9 @@ def check(args: argparse.Namespace) -> None:
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
-    """Read the data that `args` name; `bar` shows the progress of their correlations.
+    """Read the data that `args` name; also returns what the manifest records about them.
 
-    Returns
-    -------
-    suff_stat : SuffStat or DiscreteSuffStat
-    facts : dict
-        What the manifest records about the input.
-
-    Raises
-    ------
-    pycupc.data.DataError, ValueError
-        The file or its values are wrong.
+    `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
@@ -226,13 +217,7 @@ def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
 
 
 def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
-    """The arguments of `pycupc.pc` that select the test.
-
-    Raises
-    ------
-    DataError
-        If --adapt-df or --quirks were given for the Gaussian test.
-    """
+    """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
     if isinstance(suff_stat, DiscreteSuffStat):
         return {"indepTest": disCItest, "quirks": args.quirks}
     if args.adapt_df or args.quirks:

@@ -91,17 +91,7 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
 
 
 def groups_of_identical_columns(X: Floats) -> list[list[int]]:
-    """Which columns of a table are exact copies of each other.
-
-    Parameters
-    ----------
-    X : float64 (n, p)
-
-    Returns
-    -------
-    list of list of int
-        Groups of two or more columns that are equal in every row, ascending; sorted by their first members.
-    """
+    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members."""
     groups = []
     few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
     for some in _of_equal_keys(few, np.arange(X.shape[1])):

@@ -192,11 +192,7 @@ class SuffStat:
     def from_checked(cls, X: Floats, labels: tuple[str, ...] | None) -> SuffStat:
         """As `from_data`, but without checks and warnings, for rows of a table that `from_data` has accepted.
 
-        Parameters
-        ----------
-        X : float64 (n, p)
-            Must not be changed before the correlations are computed.
-        labels : tuple of p str, or None
+        X must not be changed before the correlations are computed.
         """
         out = cls.__new__(cls)
         out._C, out.data, out._engine, out._progress = None, scaled(X), None, None
@@ -255,16 +251,8 @@ def check_n(n: Any) -> float:
 def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
-    Parameters
-    ----------
-    suffStat : SuffStat, mapping with "C" and "n", or what `SuffStat.from_data` takes
-    progress : callable ``(done, total)``, optional
-        Called while the CPU computes the correlations, if it does, when the engine accesses them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is something else or lacks an entry.
+    TypeError or ValueError for anything else. `progress` is called while the CPU computes the correlations, if it does,
+    when the engine accesses them.
     """
     if isinstance(suffStat, SuffStat):
         return suffStat

@@ -71,13 +71,7 @@ class Checkpoint:
                     part.unlink()
 
     def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
-        """The finished resamples with numbers below `n_resamples`.
-
-        Raises
-        ------
-        ValueError
-            A file is damaged, or of another study; the message names it.
-        """
+        """The finished resamples with numbers below `n_resamples`; ValueError names a file that is not one of them."""
         there = {path.name for path in self.folder.iterdir()}
         for i in range(n_resamples):
             path = self._path(i)
@@ -134,13 +128,7 @@ def remove(folder: str | PathLike[str]) -> None:
 
 
 def seed_in(folder: str | PathLike[str]) -> int | None:
-    """The seed of the study in a folder, None if there is no study.
-
-    Raises
-    ------
-    ValueError
-        The folder holds other files, or is damaged.
-    """
+    """The seed of the study in a folder, None if there is none; ValueError if it holds other files or is damaged."""
     found = _read_study(Path(folder))
     if found is None:
         return None

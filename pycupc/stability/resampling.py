@@ -80,10 +80,7 @@ class Resampling:
 def seed_of(random_state: Any) -> int:
     """The seed that `random_state` stands for: itself, one drawn from a generator, or for None a fresh one below 2^32.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `random_state` is none of these.
+    TypeError or ValueError if it is none of these.
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])

@@ -109,10 +109,7 @@ class DiscreteRows:
 def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     """The observations that `pycupc.stability` was given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `data` is not a table of observations of the kind that `indepTest` takes, or the test is the user's own.
+    TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
     if indepTest is disCItest or indepTest is binCItest:
         return DiscreteRows(as_discrete_suff_stat(data, "data"))

@@ -57,12 +57,8 @@ class PrunedSide:
 
     Parameters
     ----------
-    C : float64 (p, p)
     graph, targets, findings
         Of the level; `targets` are in the rows to prune.
-    level : int
-    way : {"rows", "pairs"}
-    cutoff : Cutoff
     bound : float64 (E,)
         Squared partial correlation below which a test is looked at.
     minimum : bool

@@ -69,19 +69,6 @@ class Variables:
 
 
 @dataclass(frozen=True)
-class EngineChoice:
-    """The arguments that determine where the tests run, unchecked; `check_arguments` checks them."""
-
-    engine: str | Engine = "auto"
-    options: Mapping[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self.engine if isinstance(self.engine, str) else self.engine.name
-
-
-@dataclass(frozen=True)
 class Problem:
     """The checked arguments of one run."""
 
@@ -98,7 +85,12 @@ class Problem:
 
 
 def check_arguments(
-    function: str, variables: Variables, options: Options, choice: EngineChoice, progress: ProgressHook | None = None
+    function: str,
+    variables: Variables,
+    options: Options,
+    engine: str | Engine,
+    engine_options: Mapping[str, Any] | None = None,
+    progress: ProgressHook | None = None,
 ) -> Problem:
     """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
 
@@ -109,7 +101,7 @@ def check_arguments(
     EngineError
         The engine cannot run on this machine.
     """
-    test, engine = variables.indepTest, choice.engine
+    test = variables.indepTest
     if test is not None and not callable(test):
         raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
     discrete = _discrete_test(variables)
@@ -123,8 +115,8 @@ def check_arguments(
         data = discrete or as_suff_stat(variables.suffStat, correlations)
         kind = kind_of(data, options.alpha, literal=engine == "reference")
         suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
-    if isinstance(kind, Custom) and choice.options:
-        names = ", ".join(choice.options)
+    if isinstance(kind, Custom) and engine_options:
+        names = ", ".join(engine_options)
         raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
     labels = _checked_labels(variables, suff_stat)
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
@@ -133,8 +125,9 @@ def check_arguments(
         chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
         note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
     else:
-        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=choice.options)
-    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
+        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=engine_options)
+    name = engine if isinstance(engine, str) else engine.name
+    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={name!r})"
     n = None if suff_stat is None else suff_stat.n
     return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
 

@@ -127,8 +127,6 @@ def run_stages(
     ----------
     data : SuffStat or DiscreteTest
         The data of the Gaussian test, or the G^2 test with its data.
-    alpha : float in [0, 1]
-        Significance level.
     engine : Engine
         Not started yet; it is closed afterwards. A reference engine of discrete data has been given the test.
     gaps, fixed : bool (p, p), optional
@@ -137,15 +135,6 @@ def run_stages(
         Last level to run; -1 runs none.
     progress : callable, optional
         As for `Engine.start`.
-
-    Returns
-    -------
-    Estimate
-
-    Raises
-    ------
-    EngineError
-        If the engine cannot run, for example for lack of memory.
     """
     suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
     test = kind_of(data, alpha, literal=isinstance(engine, ReferenceEngine))

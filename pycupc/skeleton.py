@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments
+from pycupc.arguments import Method, Options, Problem, Variables, check_arguments
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to, logger
@@ -136,7 +136,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
             "skeleton",
             Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
             Options(alpha, m_max, method, NAdelete, numCores),
-            EngineChoice(engine, engine_options),
+            engine,
+            engine_options,
             hook,
         )
         return find_skeleton(problem)

@@ -74,10 +74,8 @@ class Side:
     """One of the two results, in a form for comparison."""
 
     def __init__(self, fit: PcAlgo, name: str) -> None:
-        self.fit = fit
-        self.name = name
-        self.graph = np.asarray(fit.graph)
-        self.adjacent = (self.graph + self.graph.T) != 0
+        self.fit, self.name = fit, name
+        self.graph, self.adjacent = fit.graph, fit.skeleton
         #: The sets as the tests found them, before the conservative or majority rule changed some.
         self.sepset = fit.found_sepset
         self.x, self.y, self.length, _ = self.sepset.flat()

@@ -207,15 +207,8 @@ class PcAlgo(NamedGraph):
     ) -> PcAlgo:
         """Rebuild a result from the arrays that `to_arrays` returned.
 
-        Parameters
-        ----------
-        arrays : mapping of str to array
-        labels : sequence of p str
-        max_ord : int
-        C : float64 (p, p), optional
-            The correlations, where the arrays do not hold them.
-        **facts
-            Further attributes: call, n, alpha, engine, levels, trace, notes.
+        `C`, float64 (p, p), are the correlations, where the arrays do not hold them; `facts` are further attributes:
+        call, n, alpha, engine, levels, trace, notes.
         """
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import EngineChoice, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.arguments import Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.data.numbers import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.pc import pc
@@ -109,10 +109,10 @@ def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> 
     variables = Variables(rows.whole(), **{name: given[name] for name in names})
     options = _options(alpha, given)
     try:
-        problem = check_arguments("pc", variables, options, EngineChoice(given["engine"], given["engine_options"]))
+        problem = check_arguments("pc", variables, options, given["engine"], given["engine_options"])
     except EngineError:
         if not away:
             raise
-        problem = check_arguments("pc", variables, options, EngineChoice("cpu"))
+        problem = check_arguments("pc", variables, options, "cpu")
     problem.engine.close()
     return problem

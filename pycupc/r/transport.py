@@ -168,7 +168,7 @@ class Job:
             self._p_values = fit.p_values if options["pMax"] and in_place else None
             reply["found"] = fit.found_sepset is not fit.sepset
             if reply["found"]:
-                arrays |= sepset_arrays(fit.found_sepset, "found_", "found_gap_")
+                arrays |= sepset_arrays(fit.found_sepset, "found_")
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
         reply["seconds"] = time.perf_counter() - start
         return reply

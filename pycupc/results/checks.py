@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
-from pycupc.results.arrays import ANSWER, Arrays
+from pycupc.results.arrays import ANSWER, GAPS, Arrays
 from pycupc.results.evidence import LevelSummary
 from pycupc.sparse_graph import look_up, pair_keys
 
@@ -47,8 +47,8 @@ def check_arrays(arrays: Arrays, p: int) -> None:
         raise ValueError(f"without {', '.join(missing)}")
     edges = _check_graph(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
-    for sets, gap in {("sepset_", "gap_"), (found, "found_gap_" if found == "found_" else "gap_")}:
-        _check_sets(arrays, sets, gap, p, edges)
+    for name in dict.fromkeys(("sepset_", found)):
+        _check_sets(arrays, name, p, edges)
     counts = arrays["n_edgetests"]
     require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
@@ -73,7 +73,8 @@ def _check_graph(arrays: Arrays, p: int) -> NDArray[np.int64]:
     return np.unique(pair_keys(row, column, p))
 
 
-def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.int64]) -> None:
+def _check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
+    gap = GAPS[name]
     x, y, members = (indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
     length = np.asarray(arrays[f"{name}len"], dtype=np.int64)
     require(len(x) == len(y) == len(length), name, (len(x), len(y), len(length)))

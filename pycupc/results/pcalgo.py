@@ -197,7 +197,7 @@ class PcAlgo(NamedGraph):
         elif p_values == "evidence":
             cells = self.found_sepset.flat(by_row=False)
             if self.found_sepset is not self.sepset:
-                out |= flat.sepset_arrays(self.found_sepset, "found_", "found_gap_", by_row=False)
+                out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, cells, everything=evidence)
         return out
 
@@ -213,7 +213,7 @@ class PcAlgo(NamedGraph):
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
-            found = flat.sepset_from_arrays(arrays, graph, "found_", "found_gap_")
+            found = flat.sepset_from_arrays(arrays, graph, "found_")
         removals = flat.removals_from_arrays(arrays, C)
         return cls(
             labels=tuple(labels),

@@ -43,15 +43,14 @@ class SetsOfOneSize:
 
     def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
         """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
+        left = self
         if len(gone):
             left = SetsOfOneSize(*(np.delete(part, gone, axis=0) for part in (self.x, self.y, self.members)))
-            return left.edited(gone[:0], x, y, members)
         if not len(x):
-            return self
-        at, _ = self.find(x, y)
-        return SetsOfOneSize(
-            np.insert(self.x, at, x), np.insert(self.y, at, y), np.insert(self.members, at, members, axis=0)
-        )
+            return left
+        at, _ = left.find(x, y)
+        new = zip((left.x, left.y, left.members), (x, y, members), strict=True)
+        return SetsOfOneSize(*(np.insert(old, at, values, axis=0) for old, values in new))
 
 
 class FlatCells(NamedTuple):

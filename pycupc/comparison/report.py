@@ -75,7 +75,8 @@ class Report:
             pairs = listed([f"{self._name(i)} with {self._name(j)}" for i, j in collinear], most=LISTED)
             lines.append(f"Columns collinear up to rounding: {pairs}. Leave out one of each pair.")
         final = [f for f in differences if f.other_level == KEPT]
-        lines += ["", f"The edges that differ, by the level at which they were removed{_limited(final)}:"]
+        limited = f" (the first {LISTED} of {len(final)})" if len(final) > LISTED else ""
+        lines += ["", f"The edges that differ, by the level at which they were removed{limited}:"]
         lines += [self._row(f) for f in final[:LISTED]]
         if len(final) < len(differences):
             lines.append(f"{len(differences) - len(final)} more pairs were removed by both, at different levels.")
@@ -171,7 +172,3 @@ class Report:
 
     def _separating(self, side: Side, x: int, y: int) -> str:
         return "an edge" if side.adjacent[x, y] else self._set(side.separating(x, y)[2])
-
-
-def _limited(rows: Sequence[Difference]) -> str:
-    return f" (the first {LISTED} of {len(rows)})" if len(rows) > LISTED else ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from pycupc.data.names import check_labels, default_labels, listed
+from pycupc.data.numbers import check_real, is_whole
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
@@ -20,30 +21,15 @@ from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.kinds import Custom, Kind, kind_of
+from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
 
-_NUMBER = (int, float, np.integer, np.floating)
-
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments that determine how tests are made; checked on construction.
-
-    Attributes
-    ----------
-    alpha : float in [0, 1]
-    m_max : whole number >= 0, or inf
-    method : {"stable", "stable.fast"}
-    NAdelete : bool
-    numCores : int >= 1, or None for all cores
-
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is invalid; the message names it, what was expected and what was given.
-    """
+    """The arguments of `skeleton` that determine how tests are made; checked on construction."""
 
     alpha: float
     m_max: float
@@ -57,22 +43,16 @@ class Options:
                 "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
                 "pcalg::pc()"
             )
-        if self.method not in ("stable", "stable.fast"):
+        if self.method not in get_args(Method):
             raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
-        _check_number("alpha", "a number in [0, 1]", self.alpha)
+        check_real("alpha", "a number in [0, 1]", self.alpha)
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
-        _check_number("m_max", "a whole number of at least 0, or inf", self.m_max)
-        if not (self.m_max == math.inf or (self.m_max >= 0 and self.m_max == int(self.m_max))):
-            raise ValueError(f"m_max must be a whole number of at least 0, or inf, got {self.m_max!r}")
+        limit = "a whole number of at least 0, or inf"
+        check_real("m_max", limit, self.m_max, lambda m: m == math.inf or (m >= 0 and m == int(m)))
         cores = self.numCores
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
             raise ValueError(f"numCores must be a whole number of at least 1, or None for all, got {cores!r}")
-
-
-def _check_number(name: str, expected: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, _NUMBER):
-        raise TypeError(f"{name} must be {expected}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -86,19 +66,6 @@ class Variables:
     fixedGaps: Any = None
     fixedEdges: Any = None
     quirks: bool = False
-
-
-@dataclass(frozen=True)
-class EngineChoice:
-    """The arguments that determine where the tests run, unchecked; `check_arguments` checks them."""
-
-    engine: str | Engine = "auto"
-    options: Mapping[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return self.engine if isinstance(self.engine, str) else self.engine.name
 
 
 @dataclass(frozen=True)
@@ -118,25 +85,23 @@ class Problem:
 
 
 def check_arguments(
-    function: str, variables: Variables, options: Options, choice: EngineChoice, progress: ProgressHook | None = None
+    function: str,
+    variables: Variables,
+    options: Options,
+    engine: str | Engine,
+    engine_options: Mapping[str, Any] | None = None,
+    progress: ProgressHook | None = None,
 ) -> Problem:
-    """Check all arguments before anything runs, and make the engine.
-
-    Parameters
-    ----------
-    function : {"pc", "skeleton"}
-        The function that was called, for `PcAlgo.call`.
-    variables, options, choice, progress
-        Its arguments.
+    """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is invalid; the message names it.
+        An argument is invalid; the message names it, what was expected and what was given.
     EngineError
         The engine cannot run on this machine.
     """
-    test, engine = variables.indepTest, choice.engine
+    test = variables.indepTest
     if test is not None and not callable(test):
         raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
     discrete = _discrete_test(variables)
@@ -150,8 +115,8 @@ def check_arguments(
         data = discrete or as_suff_stat(variables.suffStat, correlations)
         kind = kind_of(data, options.alpha, literal=engine == "reference")
         suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
-    if isinstance(kind, Custom) and choice.options:
-        names = ", ".join(choice.options)
+    if isinstance(kind, Custom) and engine_options:
+        names = ", ".join(engine_options)
         raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
     labels = _checked_labels(variables, suff_stat)
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
@@ -160,10 +125,9 @@ def check_arguments(
         chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
         note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
     else:
-        chosen, note = make_engine(
-            engine, len(labels), numCores=options.numCores, options=dict(choice.options or {}) or None
-        )
-    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={choice.name!r})"
+        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=engine_options)
+    name = engine if isinstance(engine, str) else engine.name
+    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={name!r})"
     n = None if suff_stat is None else suff_stat.n
     return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
 
@@ -198,7 +162,7 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
         names = column_names(variables.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
-        if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
+        if not is_whole(p):
             raise TypeError(f"p must be the number of variables, got {p!r}")
         if labels is not None and len(labels) != p:
             raise ValueError(f"p must equal the number of labels, {len(labels)}, got {p}")
@@ -273,14 +237,8 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Check the arguments of `pc` that determine how edges are oriented; the same combinations as in pcalg are errors.
-
-    Raises
-    ------
-    ValueError
-        If `u2pd` is unknown, or two of the arguments exclude each other.
-    """
-    if u2pd not in ("relaxed", "rand", "retry"):
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
+    if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
         if value and u2pd != "relaxed":

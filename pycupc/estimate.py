@@ -9,7 +9,6 @@ cheap, are run, and the bounds are computed again for the graphs that they leave
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -119,7 +118,6 @@ def run_stages(
     *,
     gaps: Mask | None = None,
     fixed: Mask | None = None,
-    m_max: float = math.inf,
     last: int = 1,
     progress: ProgressHook | None = None,
 ) -> Estimate:
@@ -129,27 +127,14 @@ def run_stages(
     ----------
     data : SuffStat or DiscreteTest
         The data of the Gaussian test, or the G^2 test with its data.
-    alpha : float in [0, 1]
-        Significance level.
     engine : Engine
         Not started yet; it is closed afterwards. A reference engine of discrete data has been given the test.
     gaps, fixed : bool (p, p), optional
         Symmetric; pairs without an edge, and edges that are never tested.
-    m_max : int or inf
-        Largest size of the conditioning sets considered.
     last : int
         Last level to run; -1 runs none.
     progress : callable, optional
         As for `Engine.start`.
-
-    Returns
-    -------
-    Estimate
-
-    Raises
-    ------
-    EngineError
-        If the engine cannot run, for example for lack of memory.
     """
     suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
     test = kind_of(data, alpha, literal=isinstance(engine, ReferenceEngine))
@@ -162,21 +147,18 @@ def run_stages(
         if fixed is not None:
             untested = fixed & ~np.eye(p, dtype=np.bool_)
             targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
-        stages = [_stage(-1, degrees, targets, labels, None, 0.0, m_max, (held, 0))]
-        for level in range(int(min(last, m_max)) + 1):
+        stages = [_stage(-1, degrees, targets, labels, None, 0.0, (held, 0))]
+        for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
-            engine.compile(level)
-            start = time.perf_counter()
-            result = engine.run_level(level, test.cutoff(level))
-            seconds = time.perf_counter() - start
+            result, seconds = engine.timed_level(level, test.cutoff(level))
             degrees = targets = engine.degrees()
             if fixed is not None:
                 x, y, _ = engine.edges()
                 tested = ~fixed[x, y]
                 targets = np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
             removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
-            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, m_max, (held, removed)))
+            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, (held, removed)))
     finally:
         engine.close()
     kind = "gaussian" if data is suff_stat else "discrete"
@@ -202,16 +184,11 @@ def _stage(
     labels: Sequence[str],
     n_tests: int | None,
     seconds: float,
-    m_max: float,
-    kept: tuple[int, int] = (0, 0),
+    kept: tuple[int, int],
 ) -> Stage:
     """The stage after `level`; `kept` are the bytes of the data, and the number of separating sets stored."""
     top = int(degrees.max(initial=0))
-    most = []
-    for next_level in range(level + 1, level + 1 + SHOWN):
-        if next_level > m_max or top - 1 < next_level:
-            break
-        most.append(level_tests(degrees, targets, next_level))
+    most = [level_tests(degrees, targets, later) for later in range(level + 1, min(level + 1 + SHOWN, top))]
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
     held, removed = kept

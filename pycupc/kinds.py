@@ -57,7 +57,7 @@ class Gaussian:
         unfinished = engine.unfinished_z()
         largest = _largest_p(z) if unfinished is None else LargestP(unfinished)
         C = partial(getattr, self.data, "C")  # computed only if a p-value is requested that needs it
-        return GaussianPValues(graph, largest, self.data.n, removals, sepset.gaps(), C, self.data.correlations)
+        return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, C, self.data.correlations)
 
 
 def _largest_p(z: Any) -> Any:
@@ -107,7 +107,7 @@ class Discrete:
         return CallableTest(self._single_tests().p_value, None, self.alpha)
 
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
-        return DiscretePValues(graph, -z, removals, sepset.gaps(), self._single_tests().pairs)
+        return DiscretePValues(graph, removals, sepset.gaps(), -z, self._single_tests().pairs)
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         return self.test.note(n_edgetests)

@@ -1,4 +1,4 @@
-"""This machine: its cores, its memory, its processor, and whether the GPU engines can run on it."""
+"""This machine: its cores and work on them, its memory, its processor, and whether the GPU engines can run on it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import importlib.util
 import os
 import sys
 import threading
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from pycupc.caches import set_environment
 
@@ -19,12 +21,37 @@ _DRIVER = "libcuda.so.1"
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
 def available_cores() -> int:
     """Cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows
         return os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """Yield ``work(item)`` for each item, in order. Threads are a few items ahead only: Ctrl-C takes effect soon."""
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                ahead.append(pool.submit(work, item))
+                if len(ahead) >= 2 * n_threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 def physical_memory() -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
@@ -102,7 +102,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             "pc",
             Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
-            EngineChoice(engine, engine_options),
+            engine,
+            engine_options,
             hook,
         )
         fit = find_skeleton(problem)

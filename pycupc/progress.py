@@ -37,6 +37,11 @@ class _Line:
         self._stream.flush()
         self._length = len(text)
 
+    def close(self) -> None:
+        """End the line, so that the output that follows begins on a line of its own."""
+        if self._length:
+            self._end_line()
+
 
 class CountBar(_Line):
     """Progress of tasks of about equal size; call it with (done, total)."""
@@ -62,11 +67,6 @@ class CountBar(_Line):
         ended = f"  {clock(passed)}" if done == total else ""
         self._draw(f"{self._what} [{bar:<{_WIDTH}}] {share:4.0%}  {done:,} of {total:,}{left}{ended}")
 
-    def close(self) -> None:
-        """End the line, so that the output that follows begins on a line of its own."""
-        if self._length:
-            self._end_line()
-
 
 class LevelBar(_Line):
     """Progress of a run on a terminal; call it with (level, tests done, tests at most, edges left).
@@ -78,8 +78,7 @@ class LevelBar(_Line):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self._correlations_began: float | None = None
-        self._writing_began: float | None = None
+        self._began: dict[str, float] = {}
         self._level: int | None = None
         self._drawn = 0.0
 
@@ -106,27 +105,25 @@ class LevelBar(_Line):
 
     def correlations(self, done: int, total: int) -> None:
         """Progress of `SuffStat.from_data`, shown where it takes more than a second."""
-        now = time.monotonic()
-        if self._correlations_began is None:
-            self._correlations_began = now
-        passed = now - self._correlations_began
+        passed = self._seconds_of("correlations")
         if passed > 1:
             self.notice(f"correlations {done / total:4.0%}  {passed:.0f} s")
 
     def writing(self, begun: int, total: int, name: str) -> None:
         """Progress of writing the files, shown where it takes more than a second."""
-        now = time.monotonic()
-        if self._writing_began is None:
-            self._writing_began = now
-        if now - self._writing_began > 1:
+        if self._seconds_of("writing") > 1:
             self.notice(f"writing {begun / total:4.0%}  {name}")
 
+    def _seconds_of(self, work: str) -> float:
+        """Seconds since the first call with this name."""
+        now = time.monotonic()
+        return now - self._began.setdefault(work, now)
+
     def close(self, *, finished: bool = True) -> None:
-        """End the last line, so that the output that follows begins on a line of its own."""
+        """End the line of the level, which has `finished` or was stopped, or that of a notice."""
         self._end_level("done" if finished else "stopped")
         self._level = None
-        if self._length:  # a notice, with no level after it
-            self._end_line()
+        super().close()
 
     def _end_level(self, state: str = "done") -> None:
         if self._level is None:
@@ -161,10 +158,7 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook | None]:
     """Yield the hook for the argument `progress` of `pycupc.pc`: a bar for True, None for False and None.
 
-    Raises
-    ------
-    TypeError
-        If it is something else and not callable.
+    TypeError for anything else that is not callable.
     """
     if isinstance(progress, bool):
         with level_bar(wanted=progress, anywhere=True) as bar:
@@ -180,13 +174,7 @@ def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook
 
 @contextmanager
 def count_hook(progress: CountHook | bool | None, what: str) -> Iterator[CountHook | None]:
-    """Yield the hook for an argument `progress` that counts tasks: a bar for True, None for False and None.
-
-    Raises
-    ------
-    TypeError
-        If it is something else and not callable.
-    """
+    """As `progress_hook`, for an argument that counts tasks."""
     if isinstance(progress, bool) or progress is None:
         bar = CountBar(sys.stderr, what) if progress else None
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import EngineChoice, Method, Options, Problem, Variables, check_arguments
+from pycupc.arguments import Method, Options, Problem, Variables, check_arguments
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to, logger
@@ -137,7 +136,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
             "skeleton",
             Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
             Options(alpha, m_max, method, NAdelete, numCores),
-            EngineChoice(engine, engine_options),
+            engine,
+            engine_options,
             hook,
         )
         return find_skeleton(problem)
@@ -159,7 +159,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         edges = int(engine.degrees().sum()) // 2
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
-            r, seconds = _run_level(problem, len(results))
+            r, seconds = engine.timed_level(len(results), problem.test.cutoff(len(results)))
             edges -= r.n_removed
             results.append(r)
             summaries.append(
@@ -177,14 +177,6 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         engine.close()
 
 
-def _run_level(problem: Problem, level: int) -> tuple[LevelResult, float]:
-    """Run a level; returns its result, and the seconds that the tests took, without those for compiling."""
-    problem.engine.compile(level)
-    start = time.perf_counter()
-    result = problem.engine.run_level(level, problem.test.cutoff(level))
-    return result, time.perf_counter() - start
-
-
 def _cutoff(problem: Problem, level: int) -> float | None:
     """What the test compares |r| with at a level; None beyond m_max."""
     return None if level > problem.options.m_max else problem.test.cutoff(level)
@@ -199,7 +191,8 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
     if not problem.test.has_r:
         removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], _gap_keys(problem))
+    gaps = None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
     note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
         labels=problem.labels,
@@ -216,10 +209,6 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         removals=removals,
         notes={"quirks": note} if note else {},
     )
-
-
-def _gap_keys(problem: Problem) -> Any:
-    return None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
 
 
 def _check_memory(problem: Problem) -> None:

@@ -112,17 +112,12 @@ class SparseGraph:
 
     @cached_property
     def keys(self) -> NDArray[np.int64]:
-        """``low * p + high`` of each edge, ascending."""
-        return self.low.astype(np.int64) * self.p + self.high
+        """`pair_keys` of the edges, ascending."""
+        return pair_keys(self.low, self.high, self.p)
 
     def edge_number(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
         """Position in the list of edges of each pair, whichever end comes first; -1 for pairs that are not adjacent."""
-        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
-        wanted = np.minimum(x, y) * self.p + np.maximum(x, y)
-        if not len(self):
-            return np.full(wanted.shape, -1, dtype=np.int64)
-        at = np.minimum(self.keys.searchsorted(wanted), len(self) - 1)
-        return np.where(self.keys[at] == wanted, at, -1)
+        return look_up(self.keys, pair_keys(x, y, self.p))
 
     def adjacent(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
         """Is there an edge between x and y? Arrays of pairs in, bool out."""
@@ -212,8 +207,7 @@ class SparseGraph:
         kind = np.full(len(self), DIRECTED, dtype="<U10")
         kind[(forward == 1) & (backward == 1)] = UNDIRECTED
         kind[(forward == 2) & (backward == 2)] = BIDIRECTED
-        wrong = (kind == DIRECTED) & (np.minimum(forward, backward) != 0) | (np.maximum(forward, backward) > 2)
-        wrong |= (kind == DIRECTED) & (np.maximum(forward, backward) != 1)
+        wrong = (kind == DIRECTED) & ((np.minimum(forward, backward) != 0) | (np.maximum(forward, backward) != 1))
         if wrong.any():
             k = int(np.argmax(wrong))
             i, j = int(self.low[k]), int(self.high[k])
@@ -251,6 +245,21 @@ class SparseGraph:
         out = np.zeros((self.p, self.p), dtype=np.bool_)
         out[self.low, self.high] = out[self.high, self.low] = True
         return out
+
+
+def pair_keys(x: ArrayLike, y: ArrayLike, p: int) -> NDArray[np.int64]:
+    """One number for each unordered pair of variables: ``low * p + high``."""
+    x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+    keys: NDArray[np.int64] = np.minimum(x, y) * p + np.maximum(x, y)
+    return keys
+
+
+def look_up(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each number occurs in a sorted array; -1 for those that do not. Fast if that array is short."""
+    if not len(ascending):
+        return np.full(wanted.shape, -1, dtype=np.int64)
+    at = np.minimum(ascending.searchsorted(wanted), len(ascending) - 1)
+    return np.where(ascending[at] == wanted, at, -1)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -40,7 +40,7 @@ def main(n_edges: int, folder: Path) -> None:
         labels=tuple(f"v{i}" for i in range(P)),
         sparse_graph=oriented.graph,
         sepset=sepset,
-        p_values=GaussianPValues(skeleton, rng.random(len(skeleton)), 100, removals, sepset.gaps()),
+        p_values=GaussianPValues(skeleton, removals, sepset.gaps(), rng.random(len(skeleton)), 100),
         n_edgetests=[P * (P - 1) // 2, 10],
         max_ord=1,
         trace=oriented.trace,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import pytest
 
 import pycupc
-from pycupc.cli.compare import add_arguments, load_or_compute, main
+from pycupc.cli import build_parser
+from pycupc.cli.compare import load_or_compute, main
 from pycupc.comparison import Comparison, compare
 from pycupc.r.bridge import RBridgeError
 from pycupc.results.arrays import only_stored_cells
@@ -201,9 +200,7 @@ def test_other_variables_are_refused():
 
 
 def command(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return main(parser.parse_args(words))
+    return main(build_parser().parse_args(["compare", *words]))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from math import comb
 
 import numpy as np
@@ -92,16 +91,14 @@ def test_each_level_is_compiled_before_it_is_run_and_the_engine_is_closed():
     engine = Recorder()
     assert len(run_stages(problem(), 0.05, engine).stages) == 3
     assert engine.calls == ["compile 0", "run 0", "compile 1", "run 1", "close"]
-    for options in ({"last": -1}, {"m_max": -1}):
-        engine = Recorder()
-        assert len(run_stages(problem(), 0.05, engine, **options).stages) == 1
-        assert engine.calls == ["close"]
-    assert len(run_stages(problem(), 0.05, Recorder(), m_max=0).stages) == 2
-    assert run_stages(problem(), 0.05, Recorder(), m_max=2, last=0).stages[-1].most_tests[2:] == ()
+    engine = Recorder()
+    assert len(run_stages(problem(), 0.05, engine, last=-1).stages) == 1
+    assert engine.calls == ["close"]
+    assert len(run_stages(problem(), 0.05, Recorder(), last=0).stages) == 2
 
 
 def test_a_table_has_one_column_per_stage():
-    estimate = run_stages(problem(), 0.05, ReferenceEngine(), m_max=math.inf)
+    estimate = run_stages(problem(), 0.05, ReferenceEngine())
     lines = str(estimate).splitlines()
     assert lines[0] == f"{P} variables, 200 observations, alpha 0.05, engine reference"
     assert lines[3].split("  ")[-1].strip() == "after level 1"

@@ -532,16 +532,6 @@ def test_bad_skeletons():
         sparse(odd)
 
 
-def test_bad_options():
-    square = np.zeros((3, 3), dtype=bool)
-    with pytest.raises(ValueError, match="u2pd must be one of 'relaxed', 'rand', 'retry', got 'best'"):
-        orient_dense(square, Cells({}), u2pd="best")
-    with pytest.raises(ValueError, match="solve_confl=True needs u2pd='relaxed', got u2pd='retry'"):
-        orient_dense(square, Cells({}), u2pd="retry", solve_confl=True)
-    with pytest.raises(ValueError, match="ambiguous triples need u2pd='relaxed', got u2pd='rand'"):
-        orient_dense(square, Cells({}), u2pd="rand", ambiguous={(0, 1, 2)})
-
-
 def test_endless_checks_are_refused_by_name():
     skeleton = ~np.eye(40, dtype=bool)
     skeleton[3, 7] = skeleton[7, 3] = False

@@ -1,4 +1,10 @@
-"""The command ``pycupc``: run, plot, stability, estimate, compare, doctor; one module per command."""
+"""The command ``pycupc``: run, plot, stability, estimate, compare, doctor; one module per command.
+
+inputs.py, output.py               arguments about data and tests, and about results; reading the data
+files.py, writing.py, manifest.py  what is written
+folder.py, keeping.py              the folder of results, which exists completely or not at all
+command.py, messages.py, interrupts.py
+"""
 
 from __future__ import annotations
 

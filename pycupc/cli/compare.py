@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +26,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(
         commands, "compare", main, summary="how two results differ, and where they first do", description=_DESCRIPTION
     )
-    add_arguments(parser)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``pycupc compare``."""
-    parser.add_argument("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
-    parser.add_argument("b", metavar="B", help="the same")
-    parser.add_argument("--data", metavar="FILE", help="observations, for methods and to explain differences")
-    parser.add_argument("--alpha", type=float, help="significance level of each test, for methods")
-    parser.add_argument(
-        "--m-max", type=float, default=math.inf, metavar="L", help="size of the largest conditioning set of methods"
-    )
-    parser.add_argument("--skeleton", action="store_true", help="run methods up to the skeleton only")
-    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
+    add = parser.add_argument
+    add("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
+    add("b", metavar="B", help="the same")
+    add("--data", metavar="FILE", help="observations, for methods and to explain differences")
+    add("--alpha", type=float, help="significance level of each test, for methods")
+    add("--m-max", type=float, default=math.inf, metavar="L", help="size of the largest conditioning set of methods")
+    add("--skeleton", action="store_true", help="run methods up to the skeleton only")
+    add("--rtol", type=float, default=1e-6, help="relative tolerance of p-values (default %(default)g)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -50,9 +43,8 @@ def main(args: argparse.Namespace) -> int:
 
     try:
         suffStat = pycupc.SuffStat.from_data(args.data) if args.data else None
-        labels = None if suffStat is None else suffStat.labels
         fits = [
-            load_or_compute(source, suffStat, args.alpha, labels=labels, skeleton=args.skeleton, m_max=args.m_max)
+            load_or_compute(source, suffStat, args.alpha, skeleton=args.skeleton, m_max=args.m_max)
             for source in (args.a, args.b)
         ]
         names = [source if source in METHODS else Path(source).name for source in (args.a, args.b)]
@@ -67,13 +59,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def load_or_compute(
-    source: str | Path,
-    suffStat: Any = None,
-    alpha: float | None = None,
-    *,
-    labels: Sequence[str] | None = None,
-    skeleton: bool = False,
-    **options: Any,
+    source: str | Path, suffStat: Any = None, alpha: float | None = None, *, skeleton: bool = False, **options: Any
 ) -> PcAlgo:
     """The result in a file or folder, or that of one of `METHODS` with these arguments of `pycupc.pc`.
 
@@ -95,10 +81,10 @@ def load_or_compute(
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":
-        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, labels=labels, **options)
+        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, **options)
     from pycupc.r.bridge import pcalg_pc, pcalg_skeleton
 
     method = str(source).removeprefix("pcalg-")
     if skeleton:
-        return pcalg_skeleton(suffStat, alpha=alpha, labels=labels, method=method, **options)
-    return pcalg_pc(suffStat, alpha=alpha, labels=labels, skel_method=method, **options)
+        return pcalg_skeleton(suffStat, alpha, method=method, **options)
+    return pcalg_pc(suffStat, alpha, skel_method=method, **options)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
@@ -20,6 +20,7 @@ from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import begin_context
+from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
@@ -122,7 +123,7 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     """Add the arguments that say how edges are oriented; returns their group."""
     group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is --u2pd relaxed")
     add = group.add_argument
-    add("--u2pd", choices=("relaxed", "rand", "retry"), default="relaxed", help="remedy if no DAG has the colliders")
+    add("--u2pd", choices=get_args(U2pd), default="relaxed", help="remedy if no DAG has the colliders")
     add("--conservative", action="store_true", help="decide on a triple only if all of its separating sets agree")
     add("--maj-rule", action="store_true", help="decide on a triple by the majority of its separating sets")
     add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
@@ -156,18 +157,9 @@ def check(args: argparse.Namespace) -> None:
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
-    """Read the data that `args` name; `bar` shows the progress of their correlations.
+    """Read the data that `args` name; also returns what the manifest records about them.
 
-    Returns
-    -------
-    suff_stat : SuffStat or DiscreteSuffStat
-    facts : dict
-        What the manifest records about the input.
-
-    Raises
-    ------
-    pycupc.data.DataError, ValueError
-        The file or its values are wrong.
+    `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
@@ -225,13 +217,7 @@ def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
 
 
 def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
-    """The arguments of `pycupc.pc` that select the test.
-
-    Raises
-    ------
-    DataError
-        If --adapt-df or --quirks were given for the Gaussian test.
-    """
+    """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
     if isinstance(suff_stat, DiscreteSuffStat):
         return {"indepTest": disCItest, "quirks": args.quirks}
     if args.adapt_df or args.quirks:

@@ -28,19 +28,8 @@ class Kept:
 def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folder: OutputFolder, run: Run) -> Kept:
     """Write all files and put the folder into place; if that fails, into another folder.
 
-    Parameters
-    ----------
-    write_files : callable
-        Writes all files but the manifest into a folder.
-    facts : mapping
-        The facts about the result for the manifest.
-    folder : OutputFolder
-    run : Run
-
-    Raises
-    ------
-    OSError
-        The results cannot be kept anywhere.
+    `write_files` writes all files but the manifest into a folder, and `facts` are those about the result for the
+    manifest. OSError if the results cannot be kept anywhere.
     """
 
     def write(target: OutputFolder) -> Kept:

@@ -1,4 +1,7 @@
-"""Two results side by side: are they equal, and if not, at which test, triple or rule do they begin to differ?"""
+"""Two results side by side: are they equal, and if not, at which test, triple or rule do they begin to differ?
+
+`comparison` compares, `differences` finds what differs, `report` puts it into words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two results side by side: are they equal, and if not, at which test, triple or rule do they begin to differ?
+"""`compare`, and what it returns.
 
 Two results begin to differ at the first level at which one removed an edge that the other kept. Later differences may
 merely follow from that one, so it is explained in full: the test, both p-values, the condition number of its matrix,
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pycupc.comparison.differences import (
+    Compared,
     Difference,
-    Side,
     collinear_pairs,
     find_differences,
     first_triple,
@@ -101,7 +101,7 @@ def compare(
     """
     labels = list(a.labels)
     _check_labels(labels, list(b.labels), names)
-    one, two = Side(a, names[0]), Side(b, names[1])
+    one, two = Compared(a, names[0]), Compared(b, names[1])
     C, n = _data(suffStat, len(labels))
     skeleton = np.array_equal(one.adjacent, two.adjacent)
     parts = {

@@ -23,7 +23,7 @@ SINGULAR = 1e12
 #: Two columns are called collinear up to rounding, whether |r| is 1 or only nearly, when 1 - |r| is below this.
 COLLINEAR = 1e-12
 
-#: Values of `Side.level` for pairs that no test removed.
+#: Values of `Compared.level` for pairs that no test removed.
 KEPT, GAP = -1, -2
 
 
@@ -70,14 +70,12 @@ class Difference:
         return self.condition > SINGULAR
 
 
-class Side:
+class Compared:
     """One of the two results, in a form for comparison."""
 
     def __init__(self, fit: PcAlgo, name: str) -> None:
-        self.fit = fit
-        self.name = name
-        self.graph = np.asarray(fit.graph)
-        self.adjacent = (self.graph + self.graph.T) != 0
+        self.fit, self.name = fit, name
+        self.graph, self.adjacent = fit.graph, fit.skeleton
         #: The sets as the tests found them, before the conservative or majority rule changed some.
         self.sepset = fit.found_sepset
         self.x, self.y, self.length, _ = self.sepset.flat()
@@ -124,27 +122,27 @@ class Side:
         return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
 
 
-def same_p_values(one: Side, two: Side, rtol: float) -> bool:
+def same_p_values(one: Compared, two: Compared, rtol: float) -> bool:
     """Are the p-values that both results know equal up to a relative difference?"""
     known = np.ones(one.graph.shape, dtype=np.bool_)
-    for side in (one, two):
-        if not side.fit.p_values.complete:
-            known &= side.adjacent | np.eye(len(known), dtype=np.bool_)
+    for result in (one, two):
+        if not result.fit.p_values.complete:
+            known &= result.adjacent | np.eye(len(known), dtype=np.bool_)
     return bool(np.allclose(one.p_max[known], two.p_max[known], rtol=rtol, atol=1e-300))
 
 
-def find_differences(one: Side, two: Side, C: np.ndarray | None, n: float) -> tuple[Difference, ...]:
+def find_differences(one: Compared, two: Compared, C: np.ndarray | None, n: float) -> tuple[Difference, ...]:
     """Pairs that the results removed at different levels, or only one of them removed; by level, then by variables."""
     differ = np.triu(one.level != two.level, 1)
     found = []
     for i, j in np.argwhere(differ):
         levels = int(one.level[i, j]), int(two.level[i, j])
-        removers = [side for side in (0, 1) if levels[side] >= 0]
+        removers = [which for which in (0, 1) if levels[which] >= 0]
         if not removers:
             continue  # a gap in one, an edge in the other: no test decided that
-        remover = min(removers, key=lambda side: levels[side])
-        side = (one, two)[remover]
-        x, y, S = side.separating(int(i), int(j))
+        remover = min(removers, key=lambda which: levels[which])
+        result = (one, two)[remover]
+        x, y, S = result.separating(int(i), int(j))
         recorded = float(one.p_max[x, y]), float(two.p_max[x, y])
         found.append(
             Difference(x, y, levels[remover], S, remover, levels[1 - remover], recorded, **_recompute(x, y, S, C, n))
@@ -166,13 +164,13 @@ def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: floa
 
 
 def collinear_pairs(C: np.ndarray, among: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Pairs of columns with \\|r\\| = 1 up to rounding."""
+    """Pairs of columns with |r| = 1 up to rounding."""
     columns = np.asarray(sorted(among))
     found = np.argwhere(np.triu(1.0 - np.abs(C[np.ix_(columns, columns)]) < COLLINEAR, 1))
     return tuple((int(columns[i]), int(columns[j])) for i, j in found)
 
 
-def first_triple(one: Side, two: Side) -> tuple[int, int, int] | None:
+def first_triple(one: Compared, two: Compared) -> tuple[int, int, int] | None:
     """The first unshielded triple x - y - z of an equal skeleton that is a collider by the sets of one only."""
     for y in range(len(one.adjacent)):
         neighbours = np.flatnonzero(one.adjacent[y]).tolist()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.comparison.differences import COLLINEAR, GAP, KEPT, Difference, Side
+from pycupc.comparison.differences import COLLINEAR, GAP, KEPT, Compared, Difference
 from pycupc.data.names import listed
 
 #: How many pairs a report lists.
@@ -18,10 +18,10 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Report:
-    """The two sides and the names for them; `text` writes the report."""
+    """The two results, the labels of their variables, and alpha; `text` writes the report."""
 
-    one: Side
-    two: Side
+    one: Compared
+    two: Compared
     labels: Sequence[str]
     alpha: float | None
 
@@ -54,7 +54,7 @@ class Report:
     def _skeleton(self, differences: Sequence[Difference], collinear: Sequence[Pair]) -> list[str]:
         one, two = self.one, self.two
         only = [int(np.triu(a.adjacent & ~b.adjacent).sum()) for a, b in ((one, two), (two, one))]
-        edges = [int(np.triu(side.adjacent).sum()) for side in (one, two)]
+        edges = [int(np.triu(result.adjacent).sum()) for result in (one, two)]
         lines = [
             f"{sum(only)} edges differ: {only[0]} only in {one.name} (of {edges[0]}), "
             f"{only[1]} only in {two.name} (of {edges[1]})."
@@ -75,7 +75,8 @@ class Report:
             pairs = listed([f"{self._name(i)} with {self._name(j)}" for i, j in collinear], most=LISTED)
             lines.append(f"Columns collinear up to rounding: {pairs}. Leave out one of each pair.")
         final = [f for f in differences if f.other_level == KEPT]
-        lines += ["", f"The edges that differ, by the level at which they were removed{_limited(final)}:"]
+        limited = f" (the first {LISTED} of {len(final)})" if len(final) > LISTED else ""
+        lines += ["", f"The edges that differ, by the level at which they were removed{limited}:"]
         lines += [self._row(f) for f in final[:LISTED]]
         if len(final) < len(differences):
             lines.append(f"{len(differences) - len(final)} more pairs were removed by both, at different levels.")
@@ -128,10 +129,10 @@ class Report:
         lines.append(f"First edge: {self._arrow(one, x, y)}, {self._arrow(two, x, y)}.")
         return lines
 
-    def _arrow(self, side: Side, x: int, y: int) -> str:
-        codes = int(side.graph[x, y]), int(side.graph[y, x])
+    def _arrow(self, result: Compared, x: int, y: int) -> str:
+        codes = int(result.graph[x, y]), int(result.graph[y, x])
         mark = {(1, 0): "-->", (0, 1): "<--", (1, 1): "---", (2, 2): "<->"}.get(codes, f"{codes}")
-        return f"{self._name(x)} {mark} {self._name(y)} in {side.name}"
+        return f"{self._name(x)} {mark} {self._name(y)} in {result.name}"
 
     def _bookkeeping(self, parts: dict[str, bool]) -> list[str]:
         one, two = self.one, self.two
@@ -148,9 +149,9 @@ class Report:
             else:
                 lines.append("The separating sets are equal, but stored in other cells ([x][y] for [y][x]).")
         if not parts["numbers of tests"]:
-            for side in (one, two):
-                counts = " ".join(map(str, side.fit.n_edgetests))
-                lines.append(f"Tests per level in {side.name}: {counts}")
+            for result in (one, two):
+                counts = " ".join(map(str, result.fit.n_edgetests))
+                lines.append(f"Tests per level in {result.name}: {counts}")
         if not parts["last level"]:
             lines.append(f"Last level: {one.fit.max_ord} in {one.name}, {two.fit.max_ord} in {two.name}.")
         if not parts["p-values"]:
@@ -169,9 +170,5 @@ class Report:
     def _set(self, S: Sequence[int]) -> str:
         return "{" + ", ".join(self._name(s) for s in S) + "}"
 
-    def _separating(self, side: Side, x: int, y: int) -> str:
-        return "an edge" if side.adjacent[x, y] else self._set(side.separating(x, y)[2])
-
-
-def _limited(rows: Sequence[Difference]) -> str:
-    return f" (the first {LISTED} of {len(rows)})" if len(rows) > LISTED else ""
+    def _separating(self, result: Compared, x: int, y: int) -> str:
+        return "an edge" if result.adjacent[x, y] else self._set(result.separating(x, y)[2])

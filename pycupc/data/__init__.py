@@ -1,5 +1,11 @@
 """Reading data: files and tables of many kinds as arrays of numbers, and the example data of the package.
 
+    readers.py, categories.py         tables of numbers, and of categories, from files
+    source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
+    text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
+    observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
+    names.py, pairs.py, numbers.py    checks of names, of pairs of names, and of numbers
+
 The source and licence of the example data are in README.md in this folder.
 """
 

@@ -83,13 +83,9 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
     if cells is None:
         wanted = "choose one with --sheet" if sheet is None else f"none is {sheet!r}"
         raise DataError(f"{source.name}: has the sheets {', '.join(map(repr, names))}; {wanted}")
-    table = [[_text(cell) for cell in row] for row in cells]
+    table = [["" if cell is None else str(cell) for cell in row] for row in cells]
     width = max((k + 1 for row in table for k, cell in enumerate(row) if cell), default=0)
     return [(k, (row + [""] * width)[:width]) for k, row in enumerate(table, start=1) if any(row)]
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
 
 
 def _damaged(source: Source, error: Exception) -> DataError:

@@ -29,7 +29,6 @@ class _Unusual(ValueError):
 
 def parse(name: str, text: TextIO, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
     """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as in `careful`."""
-    values = [float(cell) for cell in options.na if NUMBER.fullmatch(cell.strip())]
     for missing in (False, True):
         try:
             X = _fast(text, delimiter, layout, options, missing=missing)
@@ -37,7 +36,7 @@ def parse(name: str, text: TextIO, delimiter: str, rows: Rows, layout: Layout, o
             continue
         if np.isinf(X).any():
             break
-        X[np.isin(X, values)] = np.nan
+        X[np.isin(X, options.missing_numbers)] = np.nan
         return X
     return careful(name, rows, layout, options)
 
@@ -52,9 +51,7 @@ def careful(name: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floa
         column.
     """
     width = len(layout.names)
-    columns = [k for k in range(width) if k not in layout.text_columns]
-    missing = options.missing_cells
-    values = [float(cell) for cell in options.na if NUMBER.fullmatch(cell.strip())]
+    missing, values, columns = options.missing_cells, options.missing_numbers, layout.columns
     table = []
     for number, (line, cells) in enumerate(islice(rows(), 1 if layout.has_header else 0, None), start=1):
         if len(cells) != width:
@@ -112,13 +109,12 @@ def _explained(
 
 def _fast(text: TextIO, delimiter: str, layout: Layout, options: ReadOptions, *, missing: bool) -> Floats:
     """NumPy's parser; with `missing`, cells without a value are allowed. ValueError where it may not be used."""
-    width = len(layout.names)
-    columns = [k for k in range(width) if k not in layout.text_columns]
+    columns = layout.columns
     text.seek(0)
     lines = _plain_lines(text, delimiter, layout, options)
     if missing:
-        pattern, escape = _missing_cell(delimiter, options), "nan"
-        lines = (pattern.sub(escape, line) for line in lines)
+        pattern = _missing_cell(delimiter, options)
+        lines = (pattern.sub("nan", line) for line in lines)
     first = next(lines, None)
     if first is None:
         return np.empty((0, len(columns)))

@@ -162,7 +162,7 @@ def _from_cells(
         X = cells.parse(source.name, *text, all_rows, layout, options)
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
-    labels = [name for k, name in enumerate(layout.names) if k not in layout.text_columns]
+    labels = [layout.names[k] for k in layout.columns]
     row_names = None
     if matrix and layout.has_row_names:
         row_names = [row[0].strip() for _, row in islice(all_rows(), 1 if layout.has_header else 0, None)]

@@ -110,7 +110,8 @@ def open_text(source: Source) -> Iterator[TextIO]:
         what = "a NUL byte" if others[0] == 0 else f"the control character 0x{others[0]:02x}"
         raise DataError(f"{_place(source, position)}: {what}; this is not a text table, or it is damaged")
     try:
-        content.decode("utf-8") if not content.isascii() else None
+        if not content.isascii():
+            content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{_place(source, error.start)}: not UTF-8 text (byte 0x{content[error.start]:02x}). If it is Latin-1, as "

@@ -92,6 +92,11 @@ class ReadOptions:
         """The cells that mean "no value", in lower case."""
         return MISSING | {cell.strip().casefold() for cell in self.na}
 
+    @property
+    def missing_numbers(self) -> list[float]:
+        """The numbers that mean "no value"."""
+        return [float(cell) for cell in self.na if NUMBER.fullmatch(cell.strip())]
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -102,6 +107,11 @@ class Layout:
     names: list[str]  #: the name of each column, "" for that of the row names
     text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be dropped
     guesses: tuple[str, ...] = ()  #: sentences about decisions that were likely but not certain
+
+    @property
+    def columns(self) -> list[int]:
+        """Positions of the columns of numbers."""
+        return [k for k in range(len(self.names)) if k not in self.text_columns]
 
 
 def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, *, matrix: bool = False) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -168,6 +169,12 @@ class Engine(ABC):
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         """Run one level; `cutoff` is the largest |r| judged independent (`fisher_z.cutoff`)."""
+
+    def timed_level(self, level: int, cutoff: float) -> tuple[LevelResult, float]:
+        """`compile` and `run_level`; also the seconds that the tests took, without those for compiling."""
+        self.compile(level)
+        start = time.perf_counter()
+        return self.run_level(level, cutoff), time.perf_counter() - start
 
     def wait(self) -> None:  # noqa: B027 - most engines have completed a level when they report it
         """Complete the arrays of all `LevelResult` so far."""

@@ -33,24 +33,9 @@ def make_engine(
 ) -> tuple[Engine, str]:
     """The engine for `p` variables, and a note on why it was chosen.
 
-    Parameters
-    ----------
-    engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine
-        "schur", the name of its algorithm, is an alias for "gpu". "auto" is the GPU if it works and there are at least
-        `GPU_PAYS_FROM` variables, else the CPU.
-    p : int
-        Number of variables.
-    numCores : int, optional
-        Threads of the cpu engine; all cores by default.
-    options : mapping, optional
-        Keyword arguments of the engine: pruning (cpu, gpu and "auto"), device (every GPU engine and "auto"), beta and
-        gamma (cupc-e), theta and delta (cupc-s). If "auto" chooses the CPU, the note names the options that were not
-        used.
-
-    Returns
-    -------
-    engine : Engine
-    note : str
+    "auto" is the GPU if it works and there are at least `GPU_PAYS_FROM` variables, else the CPU, in which case the note
+    names the `options` that were not used. The options are keyword arguments of the engine; `_TAKEN_BY` says which of
+    them each engine has. "schur", the name of its algorithm, is an alias for "gpu".
 
     Raises
     ------

@@ -102,15 +102,7 @@ def exact_sum(counts: Counts) -> int:
 def level_tests(degrees: Counts, targets: Counts, level: int) -> int:
     """Most tests that a level can need: sum over rows of targets * C(degree - 1, level), an exact Python integer.
 
-    Parameters
-    ----------
-    degrees : int (p,)
-        Neighbours of each variable.
-    targets : int (p,)
-        Those neighbours whose edge is tested (all but fixed edges).
-    level : int
+    `targets`, int (p,), are the numbers of neighbours whose edge is tested: all but fixed edges.
     """
-    total = 0
-    for d in np.unique(degrees[degrees > level]):
-        total += int(targets[degrees == d].sum()) * comb(int(d) - 1, level)
-    return total
+    kinds = np.unique(degrees[degrees > level]).tolist()
+    return sum(int(targets[degrees == d].sum()) * comb(d - 1, level) for d in kinds)

@@ -20,25 +20,7 @@ Modules: `content` (what a page shows), `write` (the page as a file). `pycupc.re
 
 from __future__ import annotations
 
-from pycupc.explorer.content import (
-    MAX_CORRELATIONS,
-    MAX_EDGES,
-    MAX_NODES,
-    MAX_REMOVED,
-    MAX_TESTS,
-    Content,
-    RemovedPairs,
-)
+from pycupc.explorer.content import Content, RemovedPairs
 from pycupc.explorer.write import page, write_page
 
-__all__ = [
-    "MAX_CORRELATIONS",
-    "MAX_EDGES",
-    "MAX_NODES",
-    "MAX_REMOVED",
-    "MAX_TESTS",
-    "Content",
-    "RemovedPairs",
-    "page",
-    "write_page",
-]
+__all__ = ["Content", "RemovedPairs", "page", "write_page"]

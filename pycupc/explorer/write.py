@@ -25,13 +25,7 @@ _KINDS = ("directed", "undirected", "bidirected")
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
-    """Write the page of `content` to a file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Write the page of `content` to a file."""
     Path(path).write_text(page(content), encoding="utf-8", newline="\n")
 
 

@@ -21,18 +21,16 @@ not matter where a matrix is computed, or whether it is computed twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.machine import available_cores
+from pycupc.machine import available_cores, in_threads
+from pycupc.progress import CountHook
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Called as progress(done, total), counted in tiles of the matrix.
-Progress = Callable[[int, int], None]
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
@@ -43,8 +41,6 @@ FEW = 8
 #: Calls per thread, so that all end at about the same time.
 CALLS_PER_THREAD = 16
 
-Item = TypeVar("Item")
-
 
 class CorrelationEngine(Protocol):
     """An engine that computes correlations on its own device."""
@@ -53,7 +49,7 @@ class CorrelationEngine(Protocol):
         """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation`."""
 
 
-def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
+def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     """Correlation matrix of a table, by the definition at the head of this module.
 
     Parameters
@@ -85,9 +81,9 @@ def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
     parts = [tiles[k : k + step] for k in range(0, len(tiles), step)]
     done, total = n_blocks, n_blocks + len(tiles)
     with announced("compiling for correlations, once per machine"):
-        for _ in _in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
+        for _ in in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
             pass
-        for part in _in_threads(table.correlate, parts, threads):
+        for part, _ in zip(parts, in_threads(table.correlate, parts, threads), strict=True):
             done += len(part)
             if progress is not None:
                 progress(done, total)
@@ -95,17 +91,7 @@ def correlation(X: Floats, *, progress: Progress | None = None) -> Floats:
 
 
 def groups_of_identical_columns(X: Floats) -> list[list[int]]:
-    """Which columns of a table are exact copies of each other.
-
-    Parameters
-    ----------
-    X : float64 (n, p)
-
-    Returns
-    -------
-    list of list of int
-        Groups of two or more columns that are equal in every row, ascending; sorted by their first members.
-    """
+    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members."""
     groups = []
     few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
     for some in _of_equal_keys(few, np.arange(X.shape[1])):
@@ -141,23 +127,3 @@ def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
     shared = sizes > 1
     pairs = zip(starts[shared].tolist(), sizes[shared].tolist(), strict=True)
     return [columns[order[start : start + size]] for start, size in pairs]
-
-
-def _in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> Iterator[Item]:
-    """Call `work` for each item in threads and yield the items in order as they finish; Ctrl-C takes effect soon."""
-    if threads == 1:
-        for item in items:
-            work(item)
-            yield item
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [(item, pool.submit(work, item)) for item in items]
-        try:
-            for item, future in futures:
-                future.result()
-                yield item
-        finally:
-            for _, future in futures:
-                future.cancel()

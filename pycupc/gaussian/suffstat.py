@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, listed
+from pycupc.data.numbers import check_real
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,
     Floats,
-    Progress,
     constant_columns,
     correlation,
     groups_of_identical_columns,
 )
 from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter
+from pycupc.progress import CountHook
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class SuffStat:
         self.n = check_n(n)
         self.data: Floats | None = None
         self._engine: CorrelationEngine | None = None
-        self._progress: Progress | None = None
+        self._progress: CountHook | None = None
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, self.p)
         self._checked = self._constant_named = False
@@ -133,7 +134,7 @@ class SuffStat:
         labels: Sequence[str] | None = None,
         *,
         engine: CorrelationEngine | None = None,
-        progress: Progress | None = None,
+        progress: CountHook | None = None,
     ) -> SuffStat:
         """Correlations of a table of observations.
 
@@ -191,11 +192,7 @@ class SuffStat:
     def from_checked(cls, X: Floats, labels: tuple[str, ...] | None) -> SuffStat:
         """As `from_data`, but without checks and warnings, for rows of a table that `from_data` has accepted.
 
-        Parameters
-        ----------
-        X : float64 (n, p)
-            Must not be changed before the correlations are computed.
-        labels : tuple of p str, or None
+        X must not be changed before the correlations are computed.
         """
         out = cls.__new__(cls)
         out._C, out.data, out._engine, out._progress = None, scaled(X), None, None
@@ -246,26 +243,16 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
 
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
-    if not np.isfinite(n) or n < 1:
-        raise ValueError(f"n must be the number of observations, a finite number of at least 1, got {n!r}")
+    expected = "the number of observations, a finite number of at least 1"
+    check_real("n", expected, n, lambda n: np.isfinite(n) and n >= 1)
     return int(n) if n == int(n) else float(n)
 
 
-def as_suff_stat(suffStat: Any, progress: Progress | None = None) -> SuffStat:
+def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
-    Parameters
-    ----------
-    suffStat : SuffStat, mapping with "C" and "n", or what `SuffStat.from_data` takes
-    progress : callable ``(done, total)``, optional
-        Called while the CPU computes the correlations, if it does, when the engine accesses them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is something else or lacks an entry.
+    TypeError or ValueError for anything else. `progress` is called while the CPU computes the correlations, if it does,
+    when the engine accesses them.
     """
     if isinstance(suffStat, SuffStat):
         return suffStat

@@ -71,17 +71,9 @@ def warn_of_counter(X: Floats, names: Sequence[str]) -> None:
 
 
 def scaled(X: Floats) -> Floats:
-    """`X` with columns of very large or very small numbers multiplied by powers of two, which changes no correlation.
+    """`X`, finite, with columns of very large or very small numbers multiplied by powers of two.
 
-    Parameters
-    ----------
-    X : float64 (n, p)
-        Finite.
-
-    Returns
-    -------
-    float64 (n, p)
-        `X` itself if no column needs it.
+    That changes no correlation. If no column needs it, `X` itself is returned.
     """
     exponents = np.frexp(np.maximum(X.max(axis=0), -X.min(axis=0)))[1]
     extreme = np.flatnonzero(np.abs(exponents) > EXPONENTS)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ from pycupc.sparse_graph import SparseGraph
 __all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]
 
 U2pd = Literal["relaxed", "rand", "retry"]
-Status = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Orientation:
 
     graph: SparseGraph
     trace: Mapping[tuple[int, int], Reason]
-    status: Status = "relaxed"
+    status: str = "relaxed"
     n_tries: int = 0
 
 
@@ -73,31 +72,10 @@ def orient(
     skeleton : SparseGraph
         The edges; their marks do not matter.
     sepset : SepSets
-    u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
-        "relaxed" keeps the result as it is. The others require a graph that some DAG extends. If the colliders do not
-        give one, "rand" draws a DAG on the skeleton; "retry" first reverses edges that colliders direct both ways, then
-        adds colliders, and draws a DAG only if the arrows still form a cycle.
-    solve_confl : bool, default False
-        Edges on which colliders or rules disagree become bidirected, instead of taking the last direction.
+    u2pd, solve_confl, random_state
+        As of `pycupc.pc`. "rand" and "retry" exclude `solve_confl` and ambiguous triples, as `pc` has checked.
     ambiguous : int64 (k, 3), optional
         Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
-    random_state : int, numpy.random.Generator or None
-        For the random DAG of "rand" and "retry"; an int makes it reproducible. pcalg draws with R's generator, so it
-        returns a different graph for the same skeleton.
-
-    Returns
-    -------
-    Orientation
-
-    Raises
-    ------
-    ValueError
-        If `u2pd` is unknown, or `solve_confl` or `ambiguous` are combined with a `u2pd` other than "relaxed".
-
-    Notes
-    -----
-    A pair of fixedGaps has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
-    same.
 
     References
     ----------
@@ -105,18 +83,10 @@ def orient(
     Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782. Dor and Tarsi (1992), A simple
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
-    if u2pd not in get_args(U2pd):
-        raise ValueError(f"u2pd must be one of {', '.join(map(repr, get_args(U2pd)))}, got {u2pd!r}")
-    if u2pd != "relaxed" and solve_confl:
-        raise ValueError(f"solve_confl=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    triples = np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous
-    if u2pd != "relaxed" and len(triples):
-        raise ValueError(f"ambiguous triples need u2pd='relaxed', got u2pd={u2pd!r}")
     from pycupc.compiled import announced, plain_if_small  # loads Numba
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
 
-    status: Status = "relaxed"
-    n_tries = 0
+    status, n_tries = "relaxed", 0
     degree = skeleton.degrees()
     sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
     # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
@@ -124,7 +94,7 @@ def orient(
     steps = int((degree * degree).sum()) + rows
     with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
         graph = mixed_graph.undirected(skeleton)
-        colliders.mark_triples(graph, sepset, triples)
+        colliders.mark_triples(graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)
             meek.apply_rules(graph, solve_confl=solve_confl)

@@ -9,10 +9,8 @@ handful of operations on average, at any size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +18,10 @@ from numpy.typing import NDArray
 from pycupc.compiled import announced, compiled, part
 from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import canonical_space, careful_address, clipped, given_one, given_several
+from pycupc.machine import in_threads
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Done = TypeVar("Done")
 
 #: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
 _FREE = 16
@@ -212,58 +210,20 @@ def count_separating_sets(
             _count_jobs(C, cut, jobs, starts, columns, space, *counts)
         return at, counts[0], low, counts[1]
 
-    with (
-        announced("compiling for the conservative and majority rule, once per machine"),
-        ThreadPoolExecutor(n_threads) as pool,
-    ):
-        for at, n_found, low, n_containing in _ordered_results(pool, work, pairwise(cuts), 2 * n_threads):
+    with announced("compiling for the conservative and majority rule, once per machine"):
+        for at, n_found, low, n_containing in in_threads(work, pairwise(cuts), n_threads):
             np.add.at(found, at, n_found)
             containing[low : low + len(n_containing)] += n_containing
     return found, containing, counts_at
 
 
-def _ordered_results(
-    pool: ThreadPoolExecutor, work: Callable[[tuple[int, int]], Done], items: Iterable[tuple[int, int]], n_ahead: int
-) -> Iterator[Done]:
-    """Yield the results of `work` in order, with at most `n_ahead` items waiting, so that Ctrl-C takes effect soon."""
-    waiting: list[Future[Done]] = []
-    for item in items:
-        waiting.append(pool.submit(work, item))
-        if len(waiting) >= n_ahead:
-            yield waiting.pop(0).result()
-    for future in waiting:
-        yield future.result()
-
-
 @compiled
-def _count_jobs(
-    C: Floats,
-    cut: Floats,
-    jobs: Indices,
-    starts: Indices,
-    columns: Indices,
-    walk: Walk,
-    found: Indices,
-    containing: Indices,
-) -> None:
-    """Count the separating sets of each job, and how many of them hold each neighbour (added to `containing`).
+def _count_jobs(C, cut, jobs, starts, columns, walk, found, containing):
+    """Write the number of separating sets of each job, and add how many hold each neighbour to `containing`.
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-    cut : float64, one per level
-        `fisher_z.cutoff`.
-    jobs : int64 (m, 6)
-        a, c, the variable whose neighbours the subsets are of, how many of the first neighbours are settled, which of
-        these are in S (bits), and where in `containing` the counts of this job go.
-    starts, columns : int64
-        Neighbours of v, ascending: ``columns[starts[v]:starts[v + 1]]``.
-    walk : Walk
-        `work_space` of the largest number of neighbours.
-    found : int64 (m,)
-        Written: number of separating sets.
-    containing : int64
-        Per neighbour, the number of separating sets with it in.
+    Each job, of int64 (m, 6), has a, c, the variable whose neighbours the subsets are of, how many of the first
+    neighbours are settled, which of these are in S (bits), and where in `containing` its counts go. The other arguments
+    are as in `count_separating_sets`; `walk` is the `work_space` of the largest number of neighbours.
     """
     for job in range(len(jobs)):
         owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
 from pycupc.results.sepset import FlatCells
-from pycupc.sparse_graph import SparseGraph
+from pycupc.sparse_graph import SparseGraph, look_up
 
 #: Largest number of subsets that is accepted: for one pair with the built-in test, for one pair with a test in Python,
 #: and in all.
@@ -180,8 +180,8 @@ def _changed_cells(triples: Triples, decision: Indices, sepset: StoredSets, p: i
     cell = np.repeat(np.arange(2 * n), stored.length)
     keys = triples.pair * p + triples.b
     wanted = (cell % max(n, 1)) * p + stored.members
-    at = np.minimum(keys.searchsorted(wanted), max(k - 1, 0))
-    is_b = keys[at] == wanted if k else np.zeros(0, dtype=np.bool_)
+    at = look_up(keys, wanted)
+    is_b = at >= 0
     removed = is_b & np.isin(decision[at], (COLLIDER, UNSEPARATED))  # pcalg clears b from an unseparated pair too
     has_b = np.zeros((2, k), dtype=np.bool_)
     has_b[cell[is_b] // max(n, 1), at[is_b]] = True

@@ -31,13 +31,10 @@ from pycupc.orientation.trace import COLLIDER
 MAX_TRIES = 100
 MAX_TURNS = MAX_TRIES.bit_length()
 
-#: How a graph that some DAG extends was found, see `Orientation.status`.
-Way = Literal["extendable", "reoriented", "forced", "random"]
-
 
 def orient_extendable(
     graph: MixedGraph, u2pd: Literal["rand", "retry"], random_state: int | np.random.Generator | None
-) -> tuple[MixedGraph, Way, int]:
+) -> tuple[MixedGraph, str, int]:
     """Set the colliders and apply the rules if some DAG extends the colliders; otherwise proceed as `u2pd` says.
 
     "retry" reverses the edges that colliders direct both ways, in binary counting order over their list (the first edge
@@ -55,6 +52,7 @@ def orient_extendable(
     Returns
     -------
     graph, status, number of tries
+        The last two as in `Orientation`.
     """
     p = len(graph.start) - 1
     heads = without_arrows(graph)

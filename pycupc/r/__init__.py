@@ -3,6 +3,7 @@
     bridge.py, bridge.R   rpy2's side, for a Python process: from_r, to_r, and pcalg itself for comparison
     conversions.py        what the bridge converts, field by field
     transport.py          reticulate's side, for an R process: what the R package in r_wrapper/ calls
+    background.py         its computations, in a thread that R polls; r_memory.py, R's vectors as arrays
     resampled.py          results of pycupc.stability as plain values, for reticulate's side
     messages.py           errors and warnings in R's terms
 

@@ -168,7 +168,7 @@ class Job:
             self._p_values = fit.p_values if options["pMax"] and in_place else None
             reply["found"] = fit.found_sepset is not fit.sepset
             if reply["found"]:
-                arrays |= sepset_arrays(fit.found_sepset, "found_", "found_gap_")
+                arrays |= sepset_arrays(fit.found_sepset, "found_")
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
         reply["seconds"] = time.perf_counter() - start
         return reply
@@ -196,7 +196,7 @@ class Job:
         if self._what == "stability" and options["test"] == "gaussCItest":
             return {"suffStat": np.frombuffer(self._in["x"], dtype=np.float64).reshape(len(labels), -1).T}
         if options["test"] == "gaussCItest":
-            return {"suffStat": {"C": self._square("C", len(labels)), "n": options["n"]}}
+            return {"suffStat": {"C": self._correlations(len(labels)), "n": options["n"]}}
         if options["test"] == "":
             return {"suffStat": None, "indepTest": self._call_r_test}
         dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
@@ -204,9 +204,9 @@ class Job:
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
         return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
 
-    def _square(self, name: str, p: int) -> NDArray[np.float64]:
+    def _correlations(self, p: int) -> NDArray[np.float64]:
         """R's matrix, which is stored column by column; a symmetric one is read row by row, which avoids a copy."""
-        matrix = np.frombuffer(self._in[name], dtype=np.float64).reshape(p, p)
+        matrix = np.frombuffer(self._in["C"], dtype=np.float64).reshape(p, p)
         return matrix if _is_symmetric(matrix.view(np.int64)) else matrix.T
 
     def _mask(self, name: str, p: int) -> NDArray[np.bool_] | None:
@@ -269,7 +269,7 @@ class Job:
         """Compare the results given as "a_..." and "b_..."; returns plain values and never raises an Exception."""
         with failures_in_reply(options["a_labels"]) as reply:
             a, b = self._result("a_", options), self._result("b_", options)
-            data = {"C": self._square("C", a.p), "n": options["n"]} if "C" in self._in else None
+            data = {"C": self._correlations(a.p), "n": options["n"]} if "C" in self._in else None
             found = compare(a, b, suffStat=data, alpha=options["alpha"], names=options["names"])
             reply |= {"equal": found.equal, "parts": found.parts, "text": found.text}
             rows = found.differences

@@ -1,1 +1,10 @@
-"""The result of a run: graph, separating sets, p-values and evidence, with files and exports for other programs."""
+"""The result of a run: graph, separating sets, p-values and evidence, with files and exports for other programs.
+
+pcalgo.py, named_graph.py     `PcAlgo`, and what every graph on named variables can do
+sepset.py                     separating sets
+evidence.py                   levels, removals and p-values; discrete_evidence.py, those of discrete data
+kept.py, why.py               the tests that a kept edge survived; the reason for an edge or its absence
+arrays.py, npz.py, checks.py  a result as arrays, as a file, and the checks of such a file
+exports.py                    tables and formats of other programs; evidence_table.py, the separating sets
+explored.py                   what the explorer shows
+"""

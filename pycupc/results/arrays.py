@@ -52,6 +52,10 @@ ANSWER = (
 )  # fmt: skip
 
 
+#: The prefixes of the arrays of sets, the final ones and those that the tests found, with the prefixes of their gaps.
+GAPS = {"sepset_": "gap_", "found_": "found_gap_"}
+
+
 def graph_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
     """The arrays of a graph."""
     row, column, mark = graph.cells()
@@ -63,18 +67,17 @@ def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:
     return SparseGraph.from_cells(p, *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
 
 
-def sepset_arrays(
-    sepset: SepSets, name: str = "sepset_", gap: str = "gap_", *, by_row: bool = True
-) -> dict[str, NDArray[Any]]:
-    """The arrays of separating sets, named ``{name}x``, ..., ``{gap}y``; `by_row` as in `SepSets.flat`."""
-    cells, gaps = sepset.flat(by_row=by_row), sepset.gaps()
+def sepset_arrays(sepset: SepSets, name: str = "sepset_", *, by_row: bool = True) -> dict[str, NDArray[Any]]:
+    """The arrays of separating sets, whose prefix is `name`, one of `GAPS`; `by_row` as in `SepSets.flat`."""
+    cells, gaps, gap = sepset.flat(by_row=by_row), sepset.gaps(), GAPS[name]
     out = {f"{name}{key}": values for key, values in zip(("x", "y", "len", "members"), cells, strict=True)}
     return out | {f"{gap}x": gaps[:, 0], f"{gap}y": gaps[:, 1]}
 
 
-def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepset_", gap: str = "gap_") -> SepSets:
+def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepset_") -> SepSets:
     """The reverse of `sepset_arrays`."""
     cells = FlatCells(*(np.asarray(arrays[f"{name}{key}"]) for key in ("x", "y", "len", "members")))
+    gap = GAPS[name]
     gaps = np.asarray(arrays[f"{gap}x"], dtype=np.int64) * skeleton.p + np.asarray(arrays[f"{gap}y"])
     return SepSets.from_flat(skeleton, cells, gaps)
 
@@ -156,7 +159,7 @@ def p_values_from_arrays(
         return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
     C = full_matrix(arrays["C"], p) if "C" in arrays else C
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
-    return GaussianPValues(graph, edges, np.nan if n is None else n, removals, gaps, C)
+    return GaussianPValues(graph, removals, gaps, edges, np.nan if n is None else n, C)
 
 
 def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[int]:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
-from pycupc.results.arrays import ANSWER
+from pycupc.results.arrays import ANSWER, GAPS, Arrays
 from pycupc.results.evidence import LevelSummary
-
-Arrays = Mapping[str, NDArray[Any]]
+from pycupc.sparse_graph import look_up, pair_keys
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:
@@ -46,11 +45,10 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     """Raise ValueError unless the arrays of a file describe a result of `p` variables."""
     if missing := [name for name in ANSWER if name not in arrays]:
         raise ValueError(f"without {', '.join(missing)}")
-    m = _check_graph(arrays, p)
-    edges = np.unique(_pairs(arrays["graph_from"], arrays["graph_to"], p))
+    edges = _check_graph(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
-    for sets, gap in {("sepset_", "gap_"), (found, "found_gap_" if found == "found_" else "gap_")}:
-        _check_sets(arrays, sets, gap, p, edges)
+    for name in dict.fromkeys(("sepset_", found)):
+        _check_sets(arrays, name, p, edges)
     counts = arrays["n_edgetests"]
     require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
@@ -60,22 +58,23 @@ def check_arrays(arrays: Arrays, p: int) -> None:
         if name in arrays:
             indices(arrays, name, p)
     _check_range(arrays, "removed_r", n_removed, -1.0, 1.0)
-    _check_range(arrays, "edge_p", m, -math.inf, 1.0)
+    _check_range(arrays, "edge_p", len(edges), -math.inf, 1.0)
     _check_range(arrays, "C", p * (p + 1) // 2, -1 - 1e-6, 1 + 1e-6)
     _check_range(arrays, "pMax", p * (p + 1) // 2, -math.inf, 1 + 1e-6)
 
 
-def _check_graph(arrays: Arrays, p: int) -> int:
-    """Check the cells of the graph matrix; returns the number of edges."""
+def _check_graph(arrays: Arrays, p: int) -> NDArray[np.int64]:
+    """Check the cells of the graph matrix; returns the `pair_keys` of the edges, ascending."""
     row, column = (indices(arrays, f"graph_{name}", p) for name in ("from", "to"))
     mark = indices(arrays, "graph_mark", 3)
     require(len(row) == len(column) == len(mark), "graph", (len(row), len(column), len(mark)))
     cells = row * p + column
     require(len(np.unique(cells)) == len(cells), "graph", "a cell twice")
-    return len(np.unique(_pairs(row, column, p)))
+    return np.unique(pair_keys(row, column, p))
 
 
-def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.int64]) -> None:
+def _check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
+    gap = GAPS[name]
     x, y, members = (indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
     length = np.asarray(arrays[f"{name}len"], dtype=np.int64)
     require(len(x) == len(y) == len(length), name, (len(x), len(y), len(length)))
@@ -83,31 +82,16 @@ def _check_sets(arrays: Arrays, name: str, gap: str, p: int, edges: NDArray[np.i
     require(not (x == y).any(), name, "a variable separated from itself")
     cells = np.sort(x * p + y, kind="stable")  # which is quick where they are nearly in order, as they are
     require(bool((np.diff(cells) > 0).all()), name, "a cell twice")
-    pairs = _pairs(x, y, p)
-    require(not _among(pairs, edges).any(), name, "a set of variables that are joined by an edge")
+    pairs = pair_keys(x, y, p)
+    require((look_up(edges, pairs) < 0).all(), name, "a set of variables that are joined by an edge")
     gap_x, gap_y = indices(arrays, f"{gap}x", p), indices(arrays, f"{gap}y", p)
     require(len(gap_x) == len(gap_y) and bool((gap_x < gap_y).all()), gap, "no pairs x < y")
     gaps = gap_x * p + gap_y
     require(bool((np.diff(gaps) > 0).all()), gap, "not in order")
-    require(not _among(gaps, edges).any(), gap, "an edge")
-    require(not _among(pairs, gaps).any(), gap, "a separated pair")
+    require((look_up(edges, gaps) < 0).all(), gap, "an edge")
+    require((look_up(gaps, pairs) < 0).all(), gap, "a separated pair")
     owner = np.repeat(np.arange(len(x)), length)
     require(not ((members == x[owner]) | (members == y[owner])).any(), name, "a set that holds what it separates")
-
-
-def _among(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values occur in `ascending`, a sorted array; fast if that array is short."""
-    if not len(ascending):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
-    found: NDArray[np.bool_] = ascending[at] == values
-    return found
-
-
-def _pairs(x: NDArray[Any], y: NDArray[Any], p: int) -> NDArray[np.int64]:
-    low, high = np.minimum(x, y).astype(np.int64), np.maximum(x, y).astype(np.int64)
-    pairs: NDArray[np.int64] = low * p + high
-    return pairs
 
 
 def indices(arrays: Arrays, name: str, limit: float = math.inf) -> NDArray[np.int64]:
@@ -126,7 +110,7 @@ def _check_range(arrays: Arrays, name: str, size: int, low: float, high: float) 
             require(not ((values < low) | (values > high)).any(), name, "outside of the range")
 
 
-def require(condition: bool, name: str, value: object) -> None:
+def require(condition: bool | np.bool_, name: str, value: object) -> None:
     """Raise ValueError, which says that `name` cannot be `value`, unless `condition` holds."""
     if not condition:
         raise ValueError(f"{name} cannot be {value}")

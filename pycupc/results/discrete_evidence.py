@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.results.evidence import ComputedPValues, Floats, Removals, set_both
+from pycupc.results.evidence import ComputedPValues, Floats, set_both
 from pycupc.sparse_graph import Ints, SparseGraph
 
 #: p-values of pairs x, y given nothing: (x int, y int) -> float64
@@ -21,22 +21,15 @@ class DiscretePValues(ComputedPValues):
 
     Attributes
     ----------
-    graph : SparseGraph
-        The edges that are left.
+    graph, removals, gaps
+        As in `ComputedPValues`; the `r` of a removal is the p-value of the separating test.
     edge_p : float64 (m,)
-        The largest p-value of each of them; -inf if never tested.
-    removals : Removals
-        The edges removed at level 1 and above; their `r` is the p-value of the separating test.
-    gaps : int32 (k, 2)
-        Pairs that were never tested (fixedGaps).
+        The largest p-value of each edge; -inf if never tested.
     unconditional : callable
         Computes the p-values of the other pairs, which were removed at level 0.
     """
 
-    graph: SparseGraph
     edge_p: Floats
-    removals: Removals
-    gaps: Ints
     unconditional: Unconditional
 
     def of_edges(self, graph: SparseGraph) -> Floats:

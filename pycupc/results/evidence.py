@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
-from pycupc.machine import available_cores
+from pycupc.machine import available_cores, in_threads
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
@@ -200,6 +199,7 @@ class RecordedPValues(PValues):
         return float(self.matrix[x, y])
 
 
+@dataclass(frozen=True, eq=False)
 class ComputedPValues(PValues):
     """P-values computed from the evidence of a run: base of the classes for each kind of test.
 
@@ -251,29 +251,30 @@ class DeferredP(Protocol):
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
 
-    Attributes
-    ----------
-    graph : SparseGraph
-        The edges that are left.
-    edge_p : float64 (m,), or DeferredP
-        The largest p-value of each of them; -inf if never tested. A `DeferredP` is called on first access.
-    n : float
-        Number of observations.
-    removals : Removals
-    gaps : int32 (k, 2)
-        Pairs that were never tested (fixedGaps).
-    matrix : float64 (p, p), or function that returns it, optional
-        The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
-        of pairs removed at later levels are known. A function is called on first access.
-    pairs : function of two int64 (k,), optional
-        Computes the correlations of given pairs without the matrix.
+        Attributes
+        ----------
+    <<<<<<< HEAD
+        graph : SparseGraph
+            The edges that are left.
+        edge_p : float64 (m,), or DeferredP
+            The largest p-value of each of them; -inf if never tested. A `DeferredP` is called on first access.
+    =======
+        graph, removals, gaps
+            As in `ComputedPValues`.
+        edge_p : float64 (m,), or function that returns it
+            The largest p-value of each edge; -inf if never tested. A function is called on first access.
+    >>>>>>> h11
+        n : float
+            Number of observations.
+        matrix : float64 (p, p), or function that returns it, optional
+            The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
+            of pairs removed at later levels are known. A function is called on first access.
+        pairs : function of two int64 (k,), optional
+            Computes the correlations of given pairs without the matrix.
     """
 
-    graph: SparseGraph
     edge_p: Floats | DeferredP
     n: float
-    removals: Removals
-    gaps: Ints
     matrix: Floats | Callable[[], Floats] | None = None
     pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
 
@@ -322,8 +323,8 @@ class GaussianPValues(ComputedPValues):
             result[first:end, first:] = values
             result[first:, first:end] = values.T
 
-        with ThreadPoolExecutor(available_cores() if p > _FEW else 1) as pool:
-            list(pool.map(band, range(0, p, _BAND)))
+        for _ in in_threads(band, range(0, p, _BAND), available_cores() if p > _FEW else 1):
+            pass
         set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
         set_both(result, self.graph.low, self.graph.high, self.edges)
         np.fill_diagonal(result, 1.0)

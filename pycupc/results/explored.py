@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,20 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.explorer import (
-    MAX_CORRELATIONS,
-    MAX_EDGES,
-    MAX_NODES,
-    MAX_REMOVED,
-    MAX_TESTS,
-    Content,
-    RemovedPairs,
-    write_page,
-)
+from pycupc.explorer import Content, RemovedPairs, write_page
+from pycupc.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.kept import KeptEdges, TestedResult, kept_edges, removed_pairs, weakest_tests
-from pycupc.results.sepset import SepSets
+from pycupc.results.kept import KeptEdges, TestedResult, removed_pairs
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
@@ -74,13 +65,14 @@ def content(
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
     nodes, edges, note = _chosen(graph, edge_p, centres, radius)
-    shown = SparseGraph(*_edges_of(graph, edges)).subgraph(nodes)
+    part = SparseGraph(p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
+    shown = part.subgraph(nodes)
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     removed, named = _removed(fit, place)
     low, high = graph.low[at], graph.high[at]
-    kept = kept_edges(fit)
+    kept = KeptEdges(fit)
     tests, highest = kept.n_tests(low, high)
     tests[np.isneginf(edge_p[at])] = 0  # fixedEdges
     correlations = None
@@ -141,14 +133,10 @@ def _chosen(
     return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
 
 
-def _edges_of(graph: SparseGraph, edges: Integers) -> tuple[int, Any, Any, Any, Any]:
-    return graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges]
-
-
 def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
     gone = fit.removals
-    x, y, level = removed_pairs(gone, fit.found_sepset)
+    x, y, level = removed_pairs(fit)
     known = len(x) == len(gone)  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
     everywhere = bool((place >= 0).all())
@@ -157,7 +145,9 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     x, y, level, r = x[here], y[here], level[here], r[here]
     if known and gone.r_known and not gone.r_recorded:
         r = np.array([gone.r_at(k) for k in here.tolist()], dtype=np.float64)
-    members = _members(fit.found_sepset, x, y, level)
+    stored, sets = fit.found_sepset.stored(x, y)
+    assert stored.all(), "a removed pair has no separating set"
+    members = sets.members
     named = np.setdiff1d(members, np.flatnonzero(place >= 0))
     number = place.copy()
     number[named] = (place >= 0).sum() + np.arange(len(named))
@@ -189,20 +179,6 @@ def _closest(here: Integers, level: NDArray[Any], r: NDArray[np.float64]) -> tup
     return np.sort(np.concatenate([sure, open_[taken]])), last + 1
 
 
-def _members(sets: SepSets, x: NDArray[Any], y: NDArray[Any], level: NDArray[Any]) -> Integers:
-    """The separating sets of these cells, one after the other."""
-    out = np.zeros(int(level.sum()), dtype=np.int64)
-    start = np.cumsum(level, dtype=np.int64) - level
-    for block in sets.blocks:
-        size = block.members.shape[1]
-        here = np.flatnonzero(level == size)
-        if size and len(here):
-            found, there = block.find(x[here], y[here])
-            assert there.all(), "a removed pair has no separating set"
-            out[start[here, None] + np.arange(size)] = block.members[found]
-    return out
-
-
 def _weakest(
     fit: ExploredResult,
     kept: KeptEdges,
@@ -218,7 +194,7 @@ def _weakest(
         return []
     out: list[tuple[list[int | str], float] | None] = [None] * len(low)
     tested = cheapest[tests[cheapest] > 0]
-    for k, test in zip(tested.tolist(), weakest_tests(fit, kept, low[tested], high[tested]), strict=False):
+    for k, test in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
         out[k] = [_named(fit, place, v) for v in test.S], test.r
     return out
 
@@ -261,9 +237,6 @@ def _cutoff(fit: ExploredResult, level: int) -> float | None:
 
 
 def _facts(fit: ExploredResult) -> str:
-    text: Sequence[str] = [
-        describe(fit.sparse_graph),
-        *([] if fit.n is None else [f"{fit.n:,} observations"]),
-        *([] if fit.alpha is None else [f"alpha {fit.alpha:g}"]),
-    ]
-    return "; ".join(text)
+    observations = "" if fit.n is None else f"; {fit.n:,} observations"
+    alpha = "" if fit.alpha is None else f"; alpha {fit.alpha:g}"
+    return f"{describe(fit.sparse_graph)}{observations}{alpha}"

@@ -42,34 +42,21 @@ class WeakestTest(NamedTuple):
     r: float
 
 
-def removed_pairs(
-    removals: Removals, sepset: SepSets
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def removed_pairs(fit: TestedResult) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Pairs removed at level 1 and above: x, y and level, recorded or (for a result from R) taken from the sets."""
-    if len(removals) or not sepset.blocks:
+    removals = fit.removals
+    if len(removals) or not fit.found_sepset.blocks:
         return removals.x, removals.y, removals.level
-    x, y, level, _ = sepset.flat()
+    x, y, level, _ = fit.found_sepset.flat()
     return x, y, level
 
 
 class KeptEdges:
-    """The tests of the kept edges of a graph.
+    """The tests of the kept edges of a result."""
 
-    Parameters
-    ----------
-    graph : SparseGraph
-        The edges that are left.
-    x, y, level : int (k,)
-        The pairs removed at level 1 and above.
-    last : int
-        The last level.
-    """
-
-    def __init__(
-        self, graph: SparseGraph, x: NDArray[np.int32], y: NDArray[np.int32], level: NDArray[np.int32], last: int
-    ) -> None:
-        self._graph, self._last = graph, last
-        self._x, self._y, self._level = x, y, level
+    def __init__(self, fit: TestedResult) -> None:
+        self._fit, self._graph, self._last = fit, fit.sparse_graph, fit.max_ord
+        self._x, self._y, self._level = removed_pairs(fit)
 
     def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
         """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
@@ -114,7 +101,17 @@ class KeptEdges:
         order = np.argsort(nodes)
         return nodes[order], gone[order]
 
-    def weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
+    def weakest_tests(self, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
+        """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
+
+        A test of discrete data is not made again.
+        """
+        p_values, n = self._fit.p_values, self._fit.n
+        if not isinstance(p_values, GaussianPValues) or p_values.C is None or n is None:
+            return []
+        return [self._weakest(p_values.C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+
+    def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
         from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation  # imports Numba
 
@@ -135,19 +132,3 @@ class KeptEdges:
             if z < least:
                 weakest, least = test, z
         return weakest
-
-
-def kept_edges(fit: TestedResult) -> KeptEdges:
-    """The tests of the kept edges of a result."""
-    return KeptEdges(fit.sparse_graph, *removed_pairs(fit.removals, fit.found_sepset), fit.max_ord)
-
-
-def weakest_tests(fit: TestedResult, kept: KeptEdges, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
-    """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
-
-    A test of discrete data is not made again.
-    """
-    if not isinstance(fit.p_values, GaussianPValues) or fit.p_values.C is None or fit.n is None:
-        return []
-    C, n = fit.p_values.C, fit.n
-    return [kept.weakest(C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]

@@ -89,10 +89,12 @@ def _smallest(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if values.dtype.kind == "i" else values
 
 
-def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write` wrote: meta and arrays, which are vectors of int32 or float64.
+@contextmanager
+def reading(path: str | PathLike[str], kind: Kind = RESULT) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
+    """Read what `write` wrote: yields meta and arrays, which are vectors of int32 or float64.
 
-    Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum.
+    Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum. Errors
+    of the block, which checks and converts the content, mean that the file is damaged as well.
 
     Raises
     ------
@@ -107,7 +109,9 @@ def read(path: str | PathLike[str], kind: Kind = RESULT) -> tuple[dict[str, Any]
             _check_sizes(members, os.fstat(file.fileno()).st_size)
             arrays = {info.filename.removesuffix(".npy"): _array(members.read(info)) for info in members.infolist()}
         meta = _meta(arrays, kind)
-        return meta, {name: _vector(name, values) for name, values in arrays.items()}
+        vectors = {name: _vector(name, values) for name, values in arrays.items()}
+    with kind.expected_at(path):
+        yield meta, vectors
 
 
 def _check_sizes(members: zipfile.ZipFile, size: int) -> None:

@@ -197,7 +197,7 @@ class PcAlgo(NamedGraph):
         elif p_values == "evidence":
             cells = self.found_sepset.flat(by_row=False)
             if self.found_sepset is not self.sepset:
-                out |= flat.sepset_arrays(self.found_sepset, "found_", "found_gap_", by_row=False)
+                out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, cells, everything=evidence)
         return out
 
@@ -207,20 +207,13 @@ class PcAlgo(NamedGraph):
     ) -> PcAlgo:
         """Rebuild a result from the arrays that `to_arrays` returned.
 
-        Parameters
-        ----------
-        arrays : mapping of str to array
-        labels : sequence of p str
-        max_ord : int
-        C : float64 (p, p), optional
-            The correlations, where the arrays do not hold them.
-        **facts
-            Further attributes: call, n, alpha, engine, levels, trace, notes.
+        `C`, float64 (p, p), are the correlations, where the arrays do not hold them; `facts` are further attributes:
+        call, n, alpha, engine, levels, trace, notes.
         """
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
-            found = flat.sepset_from_arrays(arrays, graph, "found_", "found_gap_")
+            found = flat.sepset_from_arrays(arrays, graph, "found_")
         removals = flat.removals_from_arrays(arrays, C)
         return cls(
             labels=tuple(labels),
@@ -249,7 +242,7 @@ class PcAlgo(NamedGraph):
         -----
         `pycupc.results.npz` describes the file.
         """
-        meta: Mapping[str, Any] = {
+        meta = {
             "labels": self.labels,
             "max_ord": self.max_ord,
             "call": self.call,
@@ -260,7 +253,7 @@ class PcAlgo(NamedGraph):
             "notes": self.notes,
             "trace": [[*pair, *reason] for pair, reason in self.trace.items()],
         }
-        npz.write(path, dict(meta), self.to_arrays(evidence=evidence))
+        npz.write(path, meta, self.to_arrays(evidence=evidence))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
@@ -279,8 +272,7 @@ class PcAlgo(NamedGraph):
         ValueError
             If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
         """
-        meta, arrays = npz.read(path)
-        with npz.RESULT.expected_at(path):
+        with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
         C = None if suffStat is None else _correlations(suffStat, meta)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import label_position
-from pycupc.sparse_graph import Ints, SparseGraph
+from pycupc.sparse_graph import Ints, SparseGraph, look_up, pair_keys
 
 Cell = tuple[int, int]
 
@@ -43,15 +43,14 @@ class SetsOfOneSize:
 
     def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
         """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
+        left = self
         if len(gone):
             left = SetsOfOneSize(*(np.delete(part, gone, axis=0) for part in (self.x, self.y, self.members)))
-            return left.edited(gone[:0], x, y, members)
         if not len(x):
-            return self
-        at, _ = self.find(x, y)
-        return SetsOfOneSize(
-            np.insert(self.x, at, x), np.insert(self.y, at, y), np.insert(self.members, at, members, axis=0)
-        )
+            return left
+        at, _ = left.find(x, y)
+        new = zip((left.x, left.y, left.members), (x, y, members), strict=True)
+        return SetsOfOneSize(*(np.insert(old, at, values, axis=0) for old, values in new))
 
 
 class FlatCells(NamedTuple):
@@ -187,24 +186,29 @@ class SepSets:
 
     # -- many cells -------------------------------------------------------------------------------------------------
 
-    def of_cells(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
-        there, mirrored = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.bool_)
-        length = np.zeros(len(x), dtype=np.int32)
+    def stored(self, x: Ints, y: Ints) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) are stored, and their sets; the other cells have length 0."""
+        there, length = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.int32)
         found = []
         for block in self.blocks:
-            at, here = block.find(x, y)
-            there |= here
-            length[here] = block.members.shape[1]
-            found.append((np.flatnonzero(here), block.members[at[here]]))
-            mirrored |= block.find(y, x)[1]
+            open_ = np.flatnonzero(~there)  # a cell is in one block only
+            at, here = block.find(x[open_], y[open_])
+            found.append((open_[here], block.members[at[here]]))
+            there[open_[here]], length[open_[here]] = True, block.members.shape[1]
         start = np.cumsum(length, dtype=np.int64) - length
         members = np.empty(int(length.sum()), dtype=np.int32)
         for cells, sets in found:
             members[start[cells, None] + np.arange(sets.shape[1])] = sets
-        gap = np.isin(np.minimum(x, y) * self.p + np.maximum(x, y), self._gaps)
-        there |= (x < y) & ~mirrored & ~gap & ~self._skeleton.adjacent(x, y)
-        return there, FlatCells(x.astype(np.int32), y.astype(np.int32), length, members)
+        return there, FlatCells(x, y, length, members)
+
+    def of_cells(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
+        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
+        there, sets = self.stored(x, y)
+        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
+        for block in self.blocks:
+            implied &= ~block.find(y, x)[1]
+        return there | implied, sets
 
     @property
     def n_stored(self) -> int:
@@ -258,7 +262,7 @@ class SepSets:
         """
         keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
         alone = ~np.isin(mirrored, keys)
-        there, held = self.of_cells(new.y[alone].astype(np.int64), new.x[alone].astype(np.int64))
+        there, held = self.of_cells(new.y[alone], new.x[alone])
         held = FlatCells(held.x[there], held.y[there], held.length[there], held.members)
         x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
         start, order = np.cumsum(length, dtype=np.int64) - length, np.lexsort((y, x))
@@ -268,9 +272,8 @@ class SepSets:
             at, there = block.find(x[order], y[order])
             these = order[length[order] == n]
             blocks[n] = block.edited(at[there], x[these], y[these], members[start[these, None] + np.arange(n)])
-        pairs = self._keys(np.minimum(x, y), np.maximum(x, y))
         parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
-        return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pairs))
+        return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
 
     def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
         return x.astype(np.int64) * self.p + y

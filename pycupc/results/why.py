@@ -11,7 +11,7 @@ import numpy as np
 
 from pycupc.gaussian import fisher_z
 from pycupc.results.evidence import GaussianPValues
-from pycupc.results.kept import kept_edges, weakest_tests
+from pycupc.results.kept import KeptEdges
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
@@ -108,12 +108,12 @@ def why_pair(fit: PcAlgo, i: int, j: int) -> Why:
 
 def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """For a kept edge whose largest p-value is p."""
-    kept, low, high = kept_edges(fit), np.array([min(i, j)]), np.array([max(i, j)])
+    kept = KeptEdges(fit)
     tests = kept.n_tests_of(i, j)
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why
-    for S, r in weakest_tests(fit, kept, low, high):
+    for S, r in kept.weakest_tests(np.array([i]), np.array([j])):
         why = replace(why, **_test(fit, S, r, fit.n, fit.alpha))
     return why
 

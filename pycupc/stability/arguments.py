@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import EngineChoice, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.arguments import Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.data.numbers import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.pc import pc
 from pycupc.stability.checkpoint import seed_in
@@ -40,7 +41,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         n, executor, checkpoint = self.n_resamples, self.executor, self.checkpoint
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        if not is_whole(n):
             raise TypeError(f"n_resamples must be a whole number, got {n!r}")
         if n < 1:
             raise ValueError(f"n_resamples must be at least 1, got {n}")
@@ -91,9 +92,8 @@ def _checked_alphas(alpha: Any) -> tuple[float, ...]:
     alphas = tuple(alpha) if isinstance(alpha, Iterable) else (alpha,)
     if not alphas:
         raise ValueError("alpha must be a number in [0, 1] or a sequence of them, got an empty sequence")
-    for level in alphas:
-        if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
-            raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
+    if not all(map(is_real, alphas)):
+        raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
     if len(set(alphas)) < len(alphas):
         raise ValueError(f"alpha must not name a level twice, got {alpha!r}")
     return tuple(map(float, alphas))
@@ -109,10 +109,10 @@ def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> 
     variables = Variables(rows.whole(), **{name: given[name] for name in names})
     options = _options(alpha, given)
     try:
-        problem = check_arguments("pc", variables, options, EngineChoice(given["engine"], given["engine_options"]))
+        problem = check_arguments("pc", variables, options, given["engine"], given["engine_options"])
     except EngineError:
         if not away:
             raise
-        problem = check_arguments("pc", variables, options, EngineChoice("cpu"))
+        problem = check_arguments("pc", variables, options, "cpu")
     problem.engine.close()
     return problem

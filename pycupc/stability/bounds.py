@@ -111,13 +111,7 @@ def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples:
 
 
 def checked_method(method: str | None, scheme: str, fraction: float) -> Method:
-    """The requested method, or the default of the scheme.
-
-    Raises
-    ------
-    ValueError
-        The scheme has no bound, or not this one.
-    """
+    """The requested method, or the default of the scheme; ValueError if the scheme has no bound, or not this one."""
     if method is not None and method not in get_args(Method):
         raise ValueError(f"method must be one of {', '.join(map(repr, get_args(Method)))}, got {method!r}")
     holding = METHODS[scheme] if fraction == 0.5 else ()

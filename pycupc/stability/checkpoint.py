@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results import npz
-from pycupc.stability.study import Outcome
+from pycupc.stability.study import Outcome, Study
 from pycupc.stability.tally import BIDIRECTED, Edges
 from pycupc.whole_file import whole_file
 
 STUDY = npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
-_STUDY = "study.json"
+_STUDY_FILE = "study.json"
 #: Seconds after which an unfinished file is regarded as left by a run that was killed.
 _ABANDONED = 3600
 
@@ -38,12 +38,7 @@ class Checkpoint:
     ----------
     folder : str or Path
         Created if it does not exist.
-    identity : mapping
-        `Study.identity`.
-    key : str
-        `Study.key`.
-    p, n_alphas : int
-        Variables and alphas.
+    study : Study
 
     Raises
     ------
@@ -53,16 +48,15 @@ class Checkpoint:
         The folder cannot be read or written.
     """
 
-    def __init__(
-        self, folder: str | PathLike[str], identity: Mapping[str, Any], key: str, p: int, n_alphas: int
-    ) -> None:
-        self.folder, self._key, self._p, self._n_alphas = Path(folder), key, p, n_alphas
+    def __init__(self, folder: str | PathLike[str], study: Study) -> None:
+        self.folder, self._key, identity = Path(folder), study.key, study.identity
+        self._p, self._n_alphas = len(study.arguments["labels"]), len(study.alphas)
         found = _read_study(self.folder)
         if found is None:
-            text = json.dumps({"format": STUDY.format, "study": dict(identity)}, indent=1) + "\n"
+            text = json.dumps({"format": STUDY.format, "study": identity}, indent=1) + "\n"
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                with whole_file(self.folder / _STUDY) as file:
+                with whole_file(self.folder / _STUDY_FILE) as file:
                     file.write(text.encode())
             except OSError as error:
                 raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
@@ -77,13 +71,7 @@ class Checkpoint:
                     part.unlink()
 
     def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
-        """The finished resamples with numbers below `n_resamples`.
-
-        Raises
-        ------
-        ValueError
-            A file is damaged, or of another study; the message names it.
-        """
+        """The finished resamples with numbers below `n_resamples`; ValueError names a file that is not one of them."""
         there = {path.name for path in self.folder.iterdir()}
         for i in range(n_resamples):
             path = self._path(i)
@@ -107,8 +95,7 @@ class Checkpoint:
 
     def _read(self, path: Path, i: int) -> Outcome:
         try:
-            meta, arrays = npz.read(path, KIND)
-            with KIND.expected_at(path):
+            with npz.reading(path, KIND) as (meta, arrays):
                 if (meta["study"], meta["index"]) != (self._key, i):
                     raise ValueError("it is a resample of another study, or another resample")
                 return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
@@ -135,36 +122,30 @@ class Checkpoint:
 def remove(folder: str | PathLike[str]) -> None:
     """Delete the files of a checkpoint, and the folder if nothing else is in it."""
     with contextlib.suppress(OSError):
-        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY):
+        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY_FILE):
             path.unlink(missing_ok=True)
         Path(folder).rmdir()
 
 
 def seed_in(folder: str | PathLike[str]) -> int | None:
-    """The seed of the study in a folder, None if there is no study.
-
-    Raises
-    ------
-    ValueError
-        The folder holds other files, or is damaged.
-    """
+    """The seed of the study in a folder, None if there is none; ValueError if it holds other files or is damaged."""
     found = _read_study(Path(folder))
     if found is None:
         return None
     if type(found.get("random_state")) is not int:
-        raise ValueError(f"{Path(folder) / _STUDY} is damaged: it has no random_state")
+        raise ValueError(f"{Path(folder) / _STUDY_FILE} is damaged: it has no random_state")
     return int(found["random_state"])
 
 
 def _read_study(folder: Path) -> dict[str, Any] | None:
     """The content of study.json; None if the folder does not exist or is empty."""
-    path = folder / _STUDY
+    path = folder / _STUDY_FILE
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"checkpoint {folder} is not a folder")
     if not path.exists():
         if folder.exists() and any(folder.iterdir()):
             raise ValueError(
-                f"checkpoint {folder} holds other files and no {_STUDY}; name an empty folder or a new one"
+                f"checkpoint {folder} holds other files and no {_STUDY_FILE}; name an empty folder or a new one"
             )
         return None
     with STUDY.expected_at(path):  # JSON and UTF-8 errors are ValueErrors

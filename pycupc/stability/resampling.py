@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.numbers import check_real, is_whole
+
 Scheme = Literal["bootstrap", "subsample", "complementary"]
 
 
@@ -40,10 +42,7 @@ class Resampling:
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
             raise ValueError(f"scheme must be one of {', '.join(map(repr, get_args(Scheme)))}, got {self.scheme!r}")
-        if isinstance(self.fraction, bool) or not isinstance(self.fraction, (int, float, np.integer, np.floating)):
-            raise TypeError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
-        if not 0 < self.fraction < 1:
-            raise ValueError(f"fraction must be a number between 0 and 1, got {self.fraction!r}")
+        check_real("fraction", "a number between 0 and 1", self.fraction, lambda share: 0 < share < 1)
         object.__setattr__(self, "fraction", float(self.fraction))
         if self.fraction != 0.5 and self.scheme != "subsample":
             size = "as many rows as the data" if self.scheme == "bootstrap" else "half of the rows"
@@ -81,16 +80,13 @@ class Resampling:
 def seed_of(random_state: Any) -> int:
     """The seed that `random_state` stands for: itself, one drawn from a generator, or for None a fresh one below 2^32.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `random_state` is none of these.
+    TypeError or ValueError if it is none of these.
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+    if not is_whole(random_state):
         raise TypeError(f"random_state must be a whole number, a numpy.random.Generator or None, got {random_state!r}")
     if random_state < 0:
         raise ValueError(f"random_state must be 0 or more, got {random_state}")

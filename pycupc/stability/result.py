@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.numbers import check_real, is_whole
 from pycupc.results.named_graph import NamedGraph
+from pycupc.sparse_graph import look_up, pair_keys
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
 from pycupc.stability.resampling import Resampling
@@ -102,7 +104,7 @@ class Stability:
 
     def indices(self, i: int) -> Ints:
         """The rows of resample `i`, 0-based, ascending: its graph is that of ``pycupc.pc(data[indices(i)], ...)``."""
-        if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or i < 0:
+        if not is_whole(i) or i < 0:
             raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
         return self.resampling.indices(int(i))
 
@@ -128,7 +130,7 @@ class Stability:
 
     def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
-        counts, share = self._counts(alpha), _checked_share("threshold", threshold)
+        counts, share = self._counts(alpha), _checked_share(threshold)
         kept = np.flatnonzero(counts.adjacent >= least_count(share, self.n_resamples))
         kept = kept[np.argsort(-counts.adjacent[kept], kind="stable")]
         low, high, kinds = counts.low[kept], counts.high[kept], counts.kinds[kept]
@@ -157,7 +159,7 @@ class Stability:
         """
         import pandas as pd
 
-        share = _checked_share("threshold", threshold)
+        share = _checked_share(threshold)
         ascending = sorted(self.alphas)
         keys = np.unique(np.concatenate([self._keys(alpha) for alpha in ascending]))
         table = np.zeros((len(keys), len(ascending)), dtype=np.int64)
@@ -190,11 +192,8 @@ class Stability:
         """
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
-        edges, keys, counts = graph.sparse_graph, self._keys(alpha), self._counts(alpha)
-        if not len(keys):
-            return np.zeros(len(edges))
-        at = np.minimum(keys.searchsorted(edges.keys), len(keys) - 1)
-        return np.where(keys[at] == edges.keys, counts.adjacent[at], 0) / max(self.n_resamples, 1)
+        times = np.append(self._counts(alpha).adjacent, 0)  # the last one for edges that were never found
+        return times[look_up(self._keys(alpha), graph.sparse_graph.keys)] / max(self.n_resamples, 1)
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 
@@ -203,7 +202,7 @@ class Stability:
 
         `Consensus` describes how the mark of an edge is chosen.
         """
-        share = _checked_share("threshold", threshold)
+        share = _checked_share(threshold)
         return Consensus.of(
             self.labels, self._counts(alpha), alpha=self._alpha(alpha), threshold=share, n_resamples=self.n_resamples
         )
@@ -244,7 +243,7 @@ class Stability:
         TypeError, ValueError
             The scheme has no bound, or not this one, or the run was interrupted between two halves.
         """
-        share = _checked_share("threshold", threshold)
+        share = _checked_share(threshold)
         return self._bound(alpha, method)(share)
 
     def threshold_for(self, n_false: float, alpha: float | None = None, method: bounds.Method | None = None) -> float:
@@ -256,8 +255,7 @@ class Stability:
             There is none, because q, the mean number of edges per graph, is too large (choose a smaller alpha); or as
             for `bound`.
         """
-        if isinstance(n_false, bool) or not isinstance(n_false, (int, float, np.integer, np.floating)):
-            raise TypeError(f"n_false must be a number of edges, got {n_false!r}")
+        check_real("n_false", "a number of edges", n_false)
         if not n_false > 0:
             raise ValueError(f"n_false must be a number of edges above 0, got {n_false!r}")
         bound = self._bound(alpha, method)
@@ -332,12 +330,9 @@ class Stability:
 
     def _keys(self, alpha: float | None) -> Ints:
         counts = self._counts(alpha)
-        return counts.low.astype(np.int64) * self.p + counts.high
+        return pair_keys(counts.low, counts.high, self.p)
 
 
-def _checked_share(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
-    return float(value)
+def _checked_share(threshold: Any) -> float:
+    check_real("threshold", "a number from 0 to 1", threshold, lambda share: 0 <= share <= 1)
+    return float(threshold)

@@ -19,6 +19,8 @@ from pycupc.gaussian.suffstat import SuffStat
 
 Ints = NDArray[np.int64]
 
+_NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
+
 
 @dataclass(frozen=True)
 class Resample:
@@ -107,10 +109,7 @@ class DiscreteRows:
 def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     """The observations that `pycupc.stability` was given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `data` is not a table of observations of the kind that `indepTest` takes, or the test is the user's own.
+    TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
     if indepTest is disCItest or indepTest is binCItest:
         return DiscreteRows(as_discrete_suff_stat(data, "data"))
@@ -130,9 +129,6 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     X, columns = observations(data)
     checked = SuffStat.from_data(X, columns if labels is None else labels)
     return GaussianRows(np.array(X, order="C"), checked.labels)  # the caller may change the table
-
-
-_NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
 
 
 def _sha256(*arrays: NDArray[Any]) -> str:

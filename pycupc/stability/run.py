@@ -139,9 +139,7 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     """
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     study = checked_study(data, plan, alpha, arguments)
-    kept = None
-    if checkpoint is not None:
-        kept = Checkpoint(checkpoint, study.identity, study.key, len(study.arguments["labels"]), len(study.alphas))
+    kept = None if checkpoint is None else Checkpoint(checkpoint, study)
     gathered = Gathered(study)
     try:
         with count_hook(progress, "resamples") as report:

@@ -61,17 +61,8 @@ def arrays(result: Stability) -> dict[str, NDArray[Any]]:
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The attributes of the `Stability` in a file.
-
-    Raises
-    ------
-    OSError
-        The file does not exist or cannot be read.
-    ValueError
-        The file is not of this kind, or is damaged.
-    """
-    about, values = npz.read(path, KIND)
-    with KIND.expected_at(path):
+    """The attributes of the `Stability` in a file; errors as of `Stability.load`."""
+    with npz.reading(path, KIND) as (about, values):
         return _attributes(about, values)
 
 

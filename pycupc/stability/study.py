@@ -55,16 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study:
-    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled.
-
-    Attributes
-    ----------
-    rows : Rows
-    resampling : Resampling
-    alphas : tuple of float
-    arguments : mapping
-        The other arguments of `pc`.
-    """
+    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled."""
 
     rows: Rows
     resampling: Resampling

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.sparse_graph import SparseGraph
+from pycupc.sparse_graph import SparseGraph, pair_keys
 
 Ints = NDArray[np.int64]
 
@@ -77,7 +77,7 @@ class Tally:
 
     def add(self, edges: Edges) -> None:
         """Count the edges of one graph."""
-        pairs = edges.low.astype(np.int64) * self.p + edges.high
+        pairs = pair_keys(edges.low, edges.high, self.p)
         self._pending.append(pairs * 4 + edges.kind)
         self._n_pending += len(pairs)
         if self._n_pending > max(_MOST_PENDING, len(self._cells)):

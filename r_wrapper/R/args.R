@@ -126,6 +126,8 @@ describe <- function(x) {
   }
 }
 
+quoted <- function(x) paste0("\"", x, "\"", collapse = ", ")
+
 # The graph of cu_consensus() has no tests and no separating sets behind it.
 refuse_consensus <- function(fit, name) {
   if (!length(fit@sepset) && is.null(attr(fit, "cu_sepset"))) {

@@ -63,8 +63,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     send(job, "C", gauss$C)
   }
   reply <- drive(job, options)
-  ints <- function(name) take(job, name, "integer", 4)
-  doubles <- function(name) take(job, name, "double", 8)
+  ints <- function(name) take(job, name, "integer")
+  doubles <- function(name) take(job, name, "double")
   differences <- data.frame(
     level = ints("level"), x = ints("x") + 1L, y = ints("y") + 1L, removed_by = names[ints("removed_by") + 1L],
     p_a = doubles("p_a"), p_b = doubles("p_b"), condition = doubles("condition")
@@ -80,8 +80,6 @@ print.cu_comparison <- function(x, ...) {
 }
 
 compare_methods <- c("pycupc", "pcalg-stable", "pcalg-stable.fast")
-
-quoted <- function(x) paste0("\"", x, "\"", collapse = ", ")
 
 # skeleton() stores edge weights as integers, pc() as doubles.
 is_skeleton <- function(x) methods::is(x, "pcAlgo") && is.integer(x@graph@edgeData@defaults$weight)
@@ -120,18 +118,15 @@ only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(attr(
 # `found`: its sets as the tests found them, if they are known to differ.
 send_fit <- function(job, side, fit, found) {
   plain <- as_plain(fit)
-  arrays <- list(
-    graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark,
-    sepset_x = plain$sepset$x - 1L, sepset_y = plain$sepset$y - 1L, sepset_len = plain$sepset$length,
-    sepset_members = plain$sepset$members - 1L, gap_x = plain$sepset$gap_x - 1L, gap_y = plain$sepset$gap_y - 1L,
-    n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax
-  )
-  if (!is.null(found)) {
-    arrays <- c(arrays, list(
-      found_sepset_x = found$x - 1L, found_sepset_y = found$y - 1L, found_sepset_len = found$length,
-      found_sepset_members = found$members - 1L, found_gap_x = found$gap_x - 1L, found_gap_y = found$gap_y - 1L
-    ))
+  sets <- function(prefix, s) {
+    names <- paste0(prefix, c("sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y"))
+    stats::setNames(list(s$x - 1L, s$y - 1L, s$length, s$members - 1L, s$gap_x - 1L, s$gap_y - 1L), names)
   }
+  arrays <- c(
+    list(graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark),
+    list(n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax),
+    sets("", plain$sepset), if (!is.null(found)) sets("found_", found)
+  )
   names(arrays) <- paste0(side, names(arrays))
   send_all(job, arrays)
   options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,

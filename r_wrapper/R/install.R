@@ -52,9 +52,8 @@ cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "
   invisible(python)
 }
 
-#' LD_LIBRARY_PATH without the folders that R puts in front of it, in which a Python that is not the system's may find
-#' libraries that do not fit it
-#' @noRd
+# LD_LIBRARY_PATH without the folders that R puts in front of it, in which a Python that is not the system's may find
+# libraries that do not fit it.
 library_path_outside_r <- function() {
   path <- Sys.getenv("LD_LIBRARY_PATH")
   script <- file.path(R.home("etc"), "ldpaths")

@@ -110,11 +110,11 @@ expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   })
 }
 
-# Sets as a list of integer vectors, from where each begins in `members` and its length; all of one size at once.
-as_sets <- function(first, length, members) {
-  sets <- vector("list", base::length(length))
-  for (size in unique(length)) {
-    of_size <- which(length == size)
+# Sets as a list of integer vectors, from where each begins in `members` and its size; all of one size at once.
+as_sets <- function(first, sizes, members) {
+  sets <- vector("list", length(sizes))
+  for (size in unique(sizes)) {
+    of_size <- which(sizes == size)
     block <- matrix(members[rep(first[of_size] - 1, each = size) + seq_len(size)], size)
     sets[of_size] <- if (size) lapply(seq_along(of_size), function(i) block[, i]) else list(integer(0))
   }

@@ -42,7 +42,7 @@ make_reporter <- function(verbose, progress) {
     if (compiles && is.null(state$said_compiling)) {
       state$said_compiling <- TRUE
       close_bar()
-      message("starting Python and compiling, once per machine (about ", compiling_seconds, " s)")
+      message("starting Python and compiling, once per machine (about 15 s on two cores)")
     }
     if (verbose || progress && compiles) {
       close_bar()
@@ -68,5 +68,3 @@ clock <- function(seconds) {
   }
   sprintf("%.0f:%02.0f:%02.0f", whole %/% 3600, whole %/% 60 %% 60, whole %% 60)
 }
-
-compiling_seconds <- 15 # on two cores

@@ -200,7 +200,7 @@ say_kept <- function(checkpoint) {
 
 # The result as R values, with positions from 1.
 receive_stability <- function(job, reply, labels) {
-  ints <- function(name) take(job, name, "integer", 4)
+  ints <- function(name) take(job, name, "integer")
   alpha <- as.double(unlist(reply$alphas))
   structure(list(
     labels = labels,
@@ -215,7 +215,7 @@ receive_stability <- function(job, reply, labels) {
       directed = ints("pair_directed"), reversed = ints("pair_reversed"), undirected = ints("pair_undirected"),
       bidirected = ints("pair_bidirected")
     ),
-    n_tests = matrix(take(job, "n_tests", "double", 8), ncol = length(alpha)),
+    n_tests = matrix(take(job, "n_tests", "double"), ncol = length(alpha)),
     n_constant = ints("n_constant"),
     n_copies = ints("n_copies"),
     constant = ints("constant"),

@@ -244,7 +244,7 @@ ask <- function(object, question, ...) {
     question = question, given = list(...)
   )))
   arrays <- switch(question, consensus = c("graph_from", "graph_to", "graph_mark"), indices = "indices")
-  c(reply["value"], sapply(arrays, function(name) take(job, name, "integer", 4), simplify = FALSE))
+  c(reply["value"], sapply(arrays, function(name) take(job, name, "integer"), simplify = FALSE))
 }
 
 described_study <- function(x) {

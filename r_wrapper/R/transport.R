@@ -120,9 +120,9 @@ checked <- function(reply) {
 }
 
 # The answer as R values, with indices from 1.
-receive <- function(job, reply, labels, pMax = TRUE) {
+receive <- function(job, reply, labels, pMax) {
   p <- length(labels)
-  ints <- function(name) take(job, name, "integer", 4)
+  ints <- function(name) take(job, name, "integer")
   sets <- function(name, gap) {
     part <- function(what) ints(paste0(name, what))
     list(
@@ -133,7 +133,7 @@ receive <- function(job, reply, labels, pMax = TRUE) {
   list(
     labels = labels,
     graph = list(from = ints("graph_from") + 1L, to = ints("graph_to") + 1L, mark = ints("graph_mark")),
-    n.edgetests = take(job, "n_edgetests", "double", 8),
+    n.edgetests = take(job, "n_edgetests", "double"),
     max.ord = as.integer(reply$max_ord),
     sepset = sets("sepset_", "gap_"),
     found = if (reply$found) sets("found_", "found_gap_"),
@@ -164,7 +164,9 @@ send <- function(job, name, x) {
 
 send_all <- function(job, arrays) for (name in names(arrays)) send(job, name, arrays[[name]])
 
-take <- function(job, name, what, size) {
+# An array of the answer as a vector of type `what`, "integer" or "double".
+take <- function(job, name, what) {
+  size <- if (what == "integer") 4 else 8
   count <- job$python$size(name) / size
   if (!is.null(job$vectors)) {
     return(filled(job, name, vector(what, count)))
@@ -186,7 +188,7 @@ take <- function(job, name, what, size) {
 
 # A symmetric p x p matrix of doubles; the order of the cells is no matter.
 take_square <- function(job, name, p) {
-  if (is.null(job$vectors)) matrix(take(job, name, "double", 8), p, p) else filled(job, name, matrix(0, p, p))
+  if (is.null(job$vectors)) matrix(take(job, name, "double"), p, p) else filled(job, name, matrix(0, p, p))
 }
 
 # `x`, which nothing else refers to, after Python has written the array into its memory.

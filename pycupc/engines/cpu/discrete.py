@@ -1,4 +1,4 @@
-"""The G^2 tests over the graph between levels; the sibling of `gaussian`, with the same methods."""
+"""The G^2 tests over the graph between levels: the sibling of `gaussian`, with the same methods."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ OBSERVATIONS_PER_GAUSSIAN_TEST = 20
 
 
 class DiscreteTests:
-    """G^2 tests of codes.
-
-    Parameters
-    ----------
-    data : Data
-    """
+    """G^2 tests of codes."""
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 1
@@ -51,7 +46,7 @@ class DiscreteTests:
         p = len(self._data.codes)
         step = max(1, TASK_OBSERVATIONS // (p * self._n))
         bounds = list(pairwise([*range(0, p, step), p]))
-        found: list[tuple[Ints, Ints, Floats, Mask]] = [(np.zeros(0, np.int32),) * 2 + (np.zeros(0),) * 2] * len(bounds)  # type: ignore[list-item]
+        found: dict[int, tuple[Ints, Ints, Floats, Mask]] = {}
 
         def test(block: int) -> Task:
             def rows(state: State) -> int:
@@ -61,11 +56,11 @@ class DiscreteTests:
             return rows
 
         run((test(block) for block in range(len(bounds))), n_threads, self._work(p * (p - 1) // 2))
-        x, y, z, is_fixed = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        x, y, z, is_fixed = map(np.concatenate, zip(*(found[block] for block in sorted(found)), strict=True))
         order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
         rows, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
         offsets = np.searchsorted(rows, np.arange(p + 1))
-        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order].astype(np.bool_), np.tile(z, 2)[order])
+        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
 
     def _pairs(
         self, low: int, high: int, gaps: Mask | None, fixed: Mask | None, state: State

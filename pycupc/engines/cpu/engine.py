@@ -1,4 +1,4 @@
-"""The CPU engine: the levels of PC-stable, by Gaussian tests over the graph between levels."""
+"""The CPU engine: the levels of PC-stable, by either family of tests over the graph between levels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _loaded: set[tuple[type, int]] = set()
 
 
 class CpuEngine(Engine):
-    """Schur-complement tests on the CPU.
+    """Gaussian tests, by Schur complements, and G^2 tests on the CPU.
 
     Parameters
     ----------

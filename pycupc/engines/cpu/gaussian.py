@@ -1,6 +1,6 @@
 """The Gaussian tests over the graph between levels: which code runs which level, and what a level needs.
 
-A second family of tests is a sibling with the same methods.
+Its sibling for the G^2 tests, with the same methods, is `discrete`.
 """
 
 from __future__ import annotations

@@ -36,15 +36,7 @@ class Family(Protocol):
 class Queue:
     """Tasks for the tests of one side of a level; each merges its findings into those of the level.
 
-    Parameters
-    ----------
-    graph : Graph
-    targets : Targets
-    level : int
-    findings : Findings
-    family : Family
-    hint : int64 (E,)
-        Number of a part that is known to separate the entry, -1 if none is.
+    `hint`, int64 (E,), is the number of a part that is known to separate the entry, -1 if none is.
     """
 
     def __init__(

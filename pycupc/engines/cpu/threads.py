@@ -27,13 +27,7 @@ Task = Callable[[State], int]
 
 
 class Progress:
-    """The number of tests dealt with in a level, and the function to which it is reported.
-
-    Parameters
-    ----------
-    report : callable
-        Called as report(tests) several times per second.
-    """
+    """The number of tests dealt with in a level; ``report(tests)`` is called several times per second."""
 
     def __init__(self, report: Callable[[int], None]) -> None:
         self.tests = 0
@@ -41,26 +35,10 @@ class Progress:
 
 
 def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | None = None) -> int:
-    """Run all tasks.
+    """Run all tasks, which are drawn by one thread at a time; returns the number of doubtful tests.
 
-    Parameters
-    ----------
-    tasks : iterable of Task
-        Drawn by one thread at a time.
-    n_threads : int
-    tests : int
-        Size of the whole work, to judge whether threads pay.
-    progress : Progress, optional
-
-    Returns
-    -------
-    int
-        Doubtful tests.
-
-    Raises
-    ------
-    BaseException
-        The exception of a task, or KeyboardInterrupt, after all threads have ended.
+    `tests` is the size of the whole work, to judge whether threads pay. The exception of a task, or KeyboardInterrupt,
+    is raised after all threads have ended.
     """
     if tests < INLINE_TESTS:
         n_threads = 1

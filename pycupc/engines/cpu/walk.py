@@ -214,7 +214,7 @@ def _fast_ratio(m, work, t, i, candidate):
 def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - one test, all its outcomes
     """Test all targets given the prefix and k, one after the other; returns how many of them are separated.
 
-    All of them, if the careful formula is wanted and not there: what has been found is void then.
+    All of them, if the code at `careful_address` is needed and not there: what has been found is void then.
     """
     level, nodes, cutoff = side.level, work.nodes, side.cutoff
     work.chosen[level - 1] = candidate.k

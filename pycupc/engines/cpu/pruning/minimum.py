@@ -29,8 +29,6 @@ class PrunedTests:
 
     Attributes
     ----------
-    level : int
-    cutoff : Cutoff
     graph : Graph
         At the start of the level.
     pruned : bool (E,)
@@ -59,11 +57,8 @@ class SmallestZ:
     Attributes
     ----------
     C : float64 (p, p)
-    pruning : Pruning
     n : float
         Number of observations.
-    n_threads : int
-    levels : list of PrunedTests
     x, y : int32 (m,)
         The edges.
     z : float64 (m,)

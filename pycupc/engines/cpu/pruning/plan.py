@@ -16,7 +16,8 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Graph, Targets
 
-#: Off, on, wherever it is possible, on with some certificates checked by the tests themselves.
+#: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
+#: pairs that bounds have decided are made as well.
 PruningMode = bool | Literal["always", "checked"]
 
 #: The two ways: the walk with bounds, and the searches.

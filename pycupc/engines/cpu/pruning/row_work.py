@@ -21,22 +21,13 @@ TESTS, BOUNDS = 0, 1
 
 
 class RowSide(NamedTuple):
-    """What all walks of one side of a level share.
+    """What all walks of one side of a level share; the other fields are as in `walk_state.Side`.
 
-    C : float64 (p, p)
-    offsets, neighbours : int64 (p + 1,), int32 (E,)
-        The neighbour lists.
-    chosen : bool (E,)
-        Targets.
     bound : float64 (E,)
         Squared partial correlation above which a test of the entry does not matter: the upper edge of the doubtful band
         or, in the search for the minimum, the smallest value known.
     hint : int64 (E,)
         First member of the item that separated the entry, -1 if none has: later items drop it.
-    binomials : int64
-        `subsets.binomial_table` of the largest degree and the level.
-    cutoff : Cutoff
-    level : int
     minimum : bool
         Search for the minimum: the bound follows the smallest value met.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, Floats, Mask
+from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Targets
@@ -55,12 +55,8 @@ class PrunedSide:
 
     Parameters
     ----------
-    C : float64 (p, p)
     graph, targets, findings
         Of the level; `targets` are in the rows to prune.
-    level : int
-    way : {"rows", "pairs"}
-    cutoff : Cutoff
     bound : float64 (E,)
         Squared partial correlation below which a test is looked at.
     minimum : bool
@@ -171,7 +167,9 @@ class PrunedSide:
             if self._side.minimum:
                 self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and undecided.any() and not state[STOP]:
-                raise self._undecided(x, int(entries[undecided.argmax()]))
+                y = self._side.neighbours[entries[undecided.argmax()]]
+                why = f"bounds could not decide about its edge to variable {y}"
+                raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
             replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / max(sets, 1)
             self._merge(entries, rank, outcomes.smallest, frame.counts)
@@ -203,10 +201,6 @@ class PrunedSide:
         with self._lock:
             self._findings.far.update(zip(entries[separated].tolist(), sets, strict=True))
         return rank
-
-    def _undecided(self, x: int, entry: int) -> EngineError:
-        why = f"bounds could not decide about its edge to variable {self._side.neighbours[entry]}"
-        return subsets.refusal(x, int(self._degree[x]), self._level, why)
 
     # ---------------------------------------------------------------- what they share
 

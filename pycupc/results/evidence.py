@@ -251,26 +251,19 @@ class DeferredP(Protocol):
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
 
-        Attributes
-        ----------
-    <<<<<<< HEAD
-        graph : SparseGraph
-            The edges that are left.
-        edge_p : float64 (m,), or DeferredP
-            The largest p-value of each of them; -inf if never tested. A `DeferredP` is called on first access.
-    =======
-        graph, removals, gaps
-            As in `ComputedPValues`.
-        edge_p : float64 (m,), or function that returns it
-            The largest p-value of each edge; -inf if never tested. A function is called on first access.
-    >>>>>>> h11
-        n : float
-            Number of observations.
-        matrix : float64 (p, p), or function that returns it, optional
-            The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
-            of pairs removed at later levels are known. A function is called on first access.
-        pairs : function of two int64 (k,), optional
-            Computes the correlations of given pairs without the matrix.
+    Attributes
+    ----------
+    graph, removals, gaps
+        As in `ComputedPValues`.
+    edge_p : float64 (m,), or DeferredP
+        The largest p-value of each edge; -inf if never tested. A `DeferredP` is called on first access.
+    n : float
+        Number of observations.
+    matrix : float64 (p, p), or function that returns it, optional
+        The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
+        of pairs removed at later levels are known. A function is called on first access.
+    pairs : function of two int64 (k,), optional
+        Computes the correlations of given pairs without the matrix.
     """
 
     edge_p: Floats | DeferredP

@@ -64,6 +64,7 @@ int search(const double* R, const double* delta, int d, int target, int level, d
 }
 i64 doubles(int width, int level) { return bench_doubles(width, level); }
 int node_size() { return sizeof(Node); }
+int quest_size() { return sizeof(Quest); }
 }
 """
 
@@ -157,6 +158,7 @@ def test_sizes_are_the_same_on_both_sides(host):
     stack, depth, words = (int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS"))
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
+    assert host.quest_size() == 8 * pruning.QUEST_DOUBLES
     screened = re.search(r"\bMOST_SCREENED = (\d+)", (KERNELS / "pruning" / "screen.cu").read_text())[1]
     assert int(screened) == screening.MOST_SCREENED
     assert len(pruning.CLASSES) <= len(structures.Counters().turns)

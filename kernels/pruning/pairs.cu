@@ -6,7 +6,8 @@
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
 constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int NODE_DOUBLES = 13;
-static_assert(sizeof(Node) == 8 * NODE_DOUBLES);
+constexpr int QUEST_DOUBLES = 22;
+static_assert(sizeof(Node) == 8 * NODE_DOUBLES && sizeof(Quest) == 8 * QUEST_DOUBLES);
 
 // State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
@@ -253,7 +254,7 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
 //           lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
-//   f.work  per block: the stack [STACK] nodes; per warp [DEPTH] nodes, then bench_doubles(); R [high + 1, high + 1]
+//   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then bench_doubles(); R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>
@@ -263,12 +264,13 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     extern __shared__ double pair_memory[];
     __shared__ Work work;
     __shared__ Hand hands[16];
-    __shared__ Quest quests[16];
     __shared__ Held held[16];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
     space += STACK * NODE_DOUBLES;
+    Quest* quests = (Quest*)space;  // not in shared memory, of which a check for races does not see the locks
+    space += warps * QUEST_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
     const int cells = (high + 1) * (high + 1);

@@ -12,7 +12,7 @@ struct Hand {
     Node node, other;  // the one to be examined; its second child
 };
 
-// The search for the first open set of a pair, in shared memory. The smallest position that the set has beyond those in
+// The search for the first open set of a pair. The smallest position that the set has beyond those in
 // best.taken is sought by questions, one per candidate below `end`: is there an open set that contains the candidate
 // and no candidate below it? Questions do not depend on each other, so teams may ask several at a time: the first yes
 // in the order of the candidates counts, and makes the questions after it void.

@@ -136,6 +136,7 @@ DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, co
         if (skip && w < words) bits &= ~of_x[w];
         if (w == x >> 5) bits &= ~(1u << (x & 31));
         const int count = __popc(bits), upto = scan_over_warp(count), total = __shfl_sync(FULL, upto, 31);
+        __syncwarp();  // all lanes have read what was in `some`
         for (int at = upto - count; bits; bits &= bits - 1)
             some[at++] = (unsigned short)(32 * lane + __ffs((int)bits) - 1);
         __syncwarp();
@@ -159,7 +160,6 @@ DEVICE void side_b(const Graph& g, const Level& lv, const unsigned* adjacent, co
             const bool weaker = v.num2 < least * v.den;
             if (__any_sync(FULL, weaker)) least = min_over_warp(weaker ? v.num2 / v.den : least);
         }
-        __syncwarp();
     }
 }
 

@@ -17,13 +17,13 @@ ROWS: KernelName = ("pruning/rows", "bound_rows")
 COUNT: KernelName = ("pruning/decided", "count_open")
 LIFT: KernelName = ("pruning/decided", "lift")
 #: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
-#: KiB of shared memory per block, 155 and 214 are the largest degrees with both words, and one word, of R in it.
-CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (214, 7, 512), (256, 8, 512), (384, 12, 512))
+#: KiB of shared memory per block, 156 and 215 are the largest degrees with both words, and one word, of R in it.
+CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (215, 7, 512), (256, 8, 512), (384, 12, 512))
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
-#: As in kernels/common/structures.cuh and kernels/pruning/: members taken, and two stacks of nodes, in doubles.
-MOST_TAKEN, STACK_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 128 * 13
+#: As in kernels/common/structures.cuh and kernels/pruning/: members taken; two stacks of nodes and a quest, in doubles.
+MOST_TAKEN, STACK_DOUBLES, QUEST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 22, 128 * 13
 #: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
-ROW_BLOCK, STATIC_SHARED = 256, 10240
+ROW_BLOCK, STATIC_SHARED = 256, 8192
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,8 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     shared = pairs_shared(high, warps, words)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
     own = Filter.from_buffer_copy(found)
-    own.work_doubles = STACK_DOUBLES + warps * (DEPTH_DOUBLES + bench_doubles(high, level.level)) + (high + 1) ** 2
+    per_warp = QUEST_DOUBLES + DEPTH_DOUBLES + bench_doubles(high, level.level)
+    own.work_doubles = STACK_DOUBLES + warps * per_warp + (high + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     args = (graph, level, own, i32(low), i32(high), i32(i), i32(words))
     kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

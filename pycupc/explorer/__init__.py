@@ -29,7 +29,7 @@ from pycupc.explorer.content import (
     Content,
     RemovedPairs,
 )
-from pycupc.explorer.write import page, write_page
+from pycupc.explorer.write import page, place_variables, unplaced_page, write_page
 
 __all__ = [
     "MAX_CORRELATIONS",
@@ -40,5 +40,7 @@ __all__ = [
     "Content",
     "RemovedPairs",
     "page",
+    "place_variables",
+    "unplaced_page",
     "write_page",
 ]

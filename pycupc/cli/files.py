@@ -80,7 +80,8 @@ class FileKind:
     rehearse: Callable[[], None] | None = None
 
 
-def _write_text(content: str, path: Path, _: object) -> None:
+def write_text(content: str, path: Path, _: object = None) -> None:
+    """Write text as in every file of results."""
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
@@ -111,7 +112,7 @@ def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
 
     positions = start(place_variables, content.graph, content.labels[: content.graph.p])
     placed = unplaced_page(content)
-    return lambda: _write_text(placed(positions()), path, start)
+    return lambda: write_text(placed(positions()), path)
 
 
 def _rehearse_page() -> None:
@@ -125,8 +126,9 @@ def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _no_amat(fit: PcAlgo, request: Request) -> str | None:
-    return None if request.amat or fit.p <= MAX_MATRIX else f"{fit.p:,} variables; --amat writes it"
+def no_amat(p: int, *, requested: bool) -> str | None:
+    """Why there is no amat.csv of p variables; None to write it."""
+    return None if requested or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
 
 
 def _picture(ending: str) -> FileKind:
@@ -146,7 +148,7 @@ def _text(
     content: Callable[[PcAlgo], str],
     left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None,
 ) -> FileKind:
-    return FileKind(name, description, lambda fit, _: content(fit), _write_text, left_out=left_out)
+    return FileKind(name, description, lambda fit, _: content(fit), write_text, left_out=left_out)
 
 
 #: Every file but manifest.json, in the order in which they are begun: first those that wait for the second process.
@@ -167,7 +169,12 @@ FILES = (
     ),
     _text("edges.csv", exports.EDGE_LIST, _edges),
     _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), _no_sepsets),
-    _text("amat.csv", exports.PCALG_AMAT, lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels), _no_amat),
+    _text(
+        "amat.csv",
+        exports.PCALG_AMAT,
+        lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels),
+        lambda fit, request: no_amat(fit.p, requested=request.amat),
+    ),
     _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
     _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),

@@ -15,7 +15,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pycupc.caches import set_environment
@@ -26,13 +28,16 @@ _ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREA
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "1000000000"}
 #: Bytes that the process has used, and freed, before the first call.
 _MEMORY = 32 << 20
+#: Seconds in which the thread that sends a call can begin: it would wait for 5 ms while this one computes.
+_HANDOVER = 2e-4
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.second_process import serve; serve()"
 
 
 class SecondProcess:
     """Makes calls one after the other. A context manager: the process starts on entry and ends, at the latest, on exit.
 
-    If the process cannot be started or dies, this process makes the calls that are awaited.
+    Without it, because it was not entered, could not be started or has died, this process makes the calls that are
+    awaited.
     """
 
     def __init__(self) -> None:
@@ -66,33 +71,30 @@ class SecondProcess:
             self._process.communicate()
             self._process = None
 
-    def start(self, function: Callable[..., object], *arguments: Any) -> Callable[[], None]:
-        """Begin ``function(*arguments)``, all of which can be pickled; returns a function that waits for its end.
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+        """Begin ``function(*arguments)``, all of which can be pickled; returns a function that waits for its value.
 
         Waiting raises the exception that the call raised. Calls must be awaited in the order of their start; not all of
         them need to be.
         """
-
-        def here() -> None:
-            function(*arguments)
-
         process = self._process
         if process is None:
-            return here
+            return partial(function, *arguments)
         self._calls += 1
         number = self._calls
         self._unsent.put(pickle.dumps((number, function, arguments), protocol=pickle.HIGHEST_PROTOCOL))
+        time.sleep(_HANDOVER)
 
-        def wait() -> None:
+        def wait() -> Any:
             answered = 0
             try:
                 while answered != number:
-                    answered, error = pickle.load(process.stdout)  # type: ignore[arg-type]
+                    answered, value, error = pickle.load(process.stdout)  # type: ignore[arg-type]
             except (EOFError, OSError, pickle.UnpicklingError):
-                here()
-                return
+                return function(*arguments)
             if error is not None:
                 raise error
+            return value
 
         return wait
 
@@ -119,12 +121,12 @@ def serve() -> None:
             number, function, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        error: Exception | None = None
+        value, error = None, None
         try:
-            function(*arguments)
+            value = function(*arguments)
         except Exception as raised:
             error = _plain(raised)
-        pickle.dump((number, error), replies)
+        pickle.dump((number, value, error), replies, protocol=pickle.HIGHEST_PROTOCOL)
         replies.flush()
 
 

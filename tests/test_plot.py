@@ -11,13 +11,12 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import CircleCollection
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, plot, save, stress
+from pycupc.plotting import describe, draw, network, plot, save, stress
+from pycupc.plotting.canvas import CHOSEN
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
 from pycupc.sparse_graph import SparseGraph
@@ -250,15 +249,22 @@ def test_every_variable_has_its_dot_and_hubs_lie_above_the_others():
     graph = graph.subgraph(np.flatnonzero(graph.degrees()))
     ax = plot(graph, [f"v{i}" for i in range(graph.p)], ax=Figure().add_axes((0, 0, 1, 1)))
     xy, radius = place_dots(graph)
-    dots = [c for c in ax.collections if isinstance(c, CircleCollection)]
-    at = np.concatenate([c.get_offsets() for c in dots])
-    size = np.concatenate([np.full(len(c.get_offsets()), c.get_sizes()[0]) for c in dots])
+    dots = ax.lines
+    at = np.concatenate([dot.get_xydata() for dot in dots])
+    size = np.concatenate([np.full(len(dot.get_xydata()), dot.get_markersize()) for dot in dots])
     order, expected = np.lexsort(at.T), np.lexsort(xy.T)
     assert np.array_equal(at[order], xy[expected])
-    assert np.allclose(size[order], np.pi * (72 * radius[expected]) ** 2)
-    above = np.concatenate([c.get_offsets() for c in dots if np.allclose(c.get_facecolor()[0], to_rgba("#f2c14e"))])
+    assert np.allclose(size[order], 2 * 72 * radius[expected])
+    above = np.concatenate([dot.get_xydata() for dot in dots if dot.get_markerfacecolor() == CHOSEN])
     assert np.array_equal(at[-12:], above)
     assert {tuple(v) for v in above} == {tuple(xy[v]) for v in np.argsort(-graph.degrees(), kind="stable")[:12]}
+
+
+def test_lines_end_where_dots_and_arrowheads_cover_them():
+    start, end = np.zeros((4, 2)), np.array([(3.0, 4.0), (0.3, 0.4), (0.03, 0.04), (0.0, 0.0)])
+    first, last = network._uncovered(start, end, np.full(4, 0.1), np.full(4, 0.2))
+    assert np.allclose(first, [(0.06, 0.08), (0.06, 0.08), (0.03, 0.04), (0.0, 0.0)])
+    assert np.allclose(last, [(2.88, 3.84), (0.18, 0.24), (0.03, 0.04), (0.0, 0.0)])
 
 
 def test_a_picture_of_few_colours_shows_what_one_of_all_colours_shows(tmp_path):

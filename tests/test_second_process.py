@@ -14,8 +14,9 @@ from pycupc.second_process import SecondProcess
 
 
 def note_process(path):
-    """Write down which process this is."""
+    """Write down which process this is, and return it."""
     Path(path).write_text(str(os.getpid()))
+    return os.getpid()
 
 
 def divide(path, number):
@@ -39,11 +40,12 @@ def second():
 def test_calls_are_made_in_the_other_process(second, tmp_path):
     waits = [second.start(note_process, tmp_path / str(k)) for k in range(3)]
     waits.append(second.start(noisy))
-    for wait in waits:
-        wait()
-    made_by = {int((tmp_path / str(k)).read_text()) for k in range(3)}
-    assert len(made_by) == 1
+    *values, nothing = [wait() for wait in waits]
+    made_by = [int((tmp_path / str(k)).read_text()) for k in range(3)]
+    assert len(set(made_by)) == 1
     assert os.getpid() not in made_by
+    assert values == made_by
+    assert nothing is None
 
 
 def test_errors_come_back(second, tmp_path):
@@ -84,12 +86,12 @@ def test_if_it_dies_the_calls_are_made_here(second, tmp_path):
     second.start(noisy)()
     os.kill(second._process.pid, signal.SIGKILL)
     second._process.wait()
-    second.start(note_process, tmp_path / "a")()
+    assert second.start(note_process, tmp_path / "a")() == os.getpid()
     assert int((tmp_path / "a").read_text()) == os.getpid()
 
 
 def test_without_a_second_process_the_calls_are_made_here(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
     with SecondProcess() as process:
-        process.start(note_process, tmp_path / "a")()
-    assert int((tmp_path / "a").read_text()) == os.getpid()
+        assert process.start(note_process, tmp_path / "a")() == os.getpid()
+    assert SecondProcess().start(note_process, tmp_path / "a")() == os.getpid()  # which was not entered

@@ -12,11 +12,15 @@ from pycupc.results.evidence_table import SEPSETS, sepset_columns
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
+    from pycupc.sparse_graph import SparseGraph
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
 #: Largest number of separating sets written as text without --all-sepsets.
 MAX_SEPSETS = 20_000
+
+#: Called as start(function, *arguments); begins the call, and returns a function that waits for its value.
+Start = Callable[..., Callable[[], Any]]
 
 
 @dataclass(frozen=True)
@@ -54,29 +58,30 @@ class FileKind:
         What the manifest says of it.
     content : callable ``(fit, request)``
         What to write, made from the result: text, or whatever `write` takes.
-    write : callable ``(content, path)``
-        Writes it.
+    write : callable ``(content, path, start)``
+        Writes it, or begins to and returns a function that finishes it. ``start(function, *arguments)`` lets a second
+        process make a slow part: it begins this call there and returns a function that waits for its value. All of the
+        call must be something that can be pickled. An error of the last step other than OSError costs only this file.
     wanted : callable ``(request) -> bool``
         Whether the file was requested or is written by default; known before the tests.
     left_out : callable ``(fit, request) -> str or None``
         Why this result has no such file; None to write it.
     rehearse : callable, optional
-        If there is one, `write` is called in a second process, which has called this one before the tests were done: it
-        imports what is slow to import, and does once what takes longer the first time. Both must then be functions of a
-        module, and the content something that can be pickled. An error of `write` other than OSError then costs only
-        this file.
+        What the second process calls before the tests are done, a function of a module: it imports what is slow to
+        import, and does once what takes longer the first time.
     """
 
     name: str
     description: str
     content: Callable[[PcAlgo, Request], Any]
-    write: Callable[[Any, Path], None]
+    write: Callable[[Any, Path, Start], Callable[[], object] | None]
     wanted: Callable[[Request], bool] = lambda request: True
     left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
     rehearse: Callable[[], None] | None = None
 
 
-def _write_text(content: str, path: Path) -> None:
+def write_text(content: str, path: Path, _: object = None) -> None:
+    """Write text as in every file of results."""
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
@@ -84,13 +89,13 @@ def _edges(fit: PcAlgo) -> str:
     return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
 
 
-def _draw(content: tuple[Any, Sequence[str]], path: Path) -> None:
+def _write_picture(content: tuple[SparseGraph, Sequence[str]], path: Path, start: Start) -> Callable[[], object]:
     from pycupc import plotting
 
-    plotting.save(*content, path)
+    return start(plotting.save, *content, path)
 
 
-def _rehearse_drawing() -> None:
+def _rehearse_picture() -> None:
     from pycupc import plotting
 
     plotting.rehearse()
@@ -102,16 +107,18 @@ def _page(fit: PcAlgo, request: Request) -> Any:
     return explored.content(fit)
 
 
-def _write_page(content: Any, path: Path) -> None:
-    from pycupc.explorer import write_page
+def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
+    from pycupc.explorer import place_variables, unplaced_page
 
-    write_page(content, path)
+    positions = start(place_variables, content.graph, content.labels[: content.graph.p])
+    placed = unplaced_page(content)
+    return lambda: write_text(placed(positions()), path)
 
 
 def _rehearse_page() -> None:
     import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
 
-    from pycupc.explorer import write_page  # noqa: F401
+    from pycupc.explorer import place_variables  # noqa: F401
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
@@ -119,8 +126,9 @@ def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _no_amat(fit: PcAlgo, request: Request) -> str | None:
-    return None if request.amat or fit.p <= MAX_MATRIX else f"{fit.p:,} variables; --amat writes it"
+def no_amat(p: int, *, requested: bool) -> str | None:
+    """Why there is no amat.csv of p variables; None to write it."""
+    return None if requested or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
 
 
 def _picture(ending: str) -> FileKind:
@@ -128,9 +136,9 @@ def _picture(ending: str) -> FileKind:
         f"graph.{ending}",
         "picture",
         content=lambda fit, _: (fit.sparse_graph, fit.labels),
-        write=_draw,
+        write=_write_picture,
         wanted=lambda request: ending in request.pictures,
-        rehearse=_rehearse_drawing,
+        rehearse=_rehearse_picture,
     )
 
 
@@ -140,10 +148,10 @@ def _text(
     content: Callable[[PcAlgo], str],
     left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None,
 ) -> FileKind:
-    return FileKind(name, description, lambda fit, _: content(fit), _write_text, left_out=left_out)
+    return FileKind(name, description, lambda fit, _: content(fit), write_text, left_out=left_out)
 
 
-#: Every file but manifest.json, in the order in which they are begun: first what the second process writes.
+#: Every file but manifest.json, in the order in which they are begun: first those that wait for the second process.
 FILES = (
     *(_picture(ending) for ending in ("png", "svg", "pdf")),
     FileKind(
@@ -157,11 +165,16 @@ FILES = (
         "result.npz",
         "the complete result; pycupc.PcAlgo.load reads it",
         content=lambda fit, request: (fit, request.evidence),
-        write=lambda content, path: content[0].save(path, evidence=content[1] or None),
+        write=lambda content, path, _: content[0].save(path, evidence=content[1] or None),
     ),
     _text("edges.csv", exports.EDGE_LIST, _edges),
     _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), _no_sepsets),
-    _text("amat.csv", exports.PCALG_AMAT, lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels), _no_amat),
+    _text(
+        "amat.csv",
+        exports.PCALG_AMAT,
+        lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels),
+        lambda fit, request: no_amat(fit.p, requested=request.amat),
+    ),
     _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
     _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),

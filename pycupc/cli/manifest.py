@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pycupc.cli.files import write_text
 from pycupc.cli.folder import MANIFEST
 from pycupc.machine import version_of
 from pycupc.version import __version__
@@ -87,4 +88,4 @@ def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Wr
         "left_out": written.left_out,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, default=str) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    write_text(text, folder / MANIFEST)

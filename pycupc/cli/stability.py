@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pycupc.cli import inputs, keeping, manifest, output
 from pycupc.cli.command import add_command
-from pycupc.cli.files import MAX_MATRIX
+from pycupc.cli.files import no_amat, write_text
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.messages import shown_warnings
 from pycupc.engines.base import EngineError
@@ -183,10 +183,10 @@ def _write(
     """Write every file but the manifest."""
     written = manifest.Written()
     for name, description, text in _TEXTS:
-        if name == "amat.csv" and result.p > MAX_MATRIX and not args.amat:
-            written.left_out[name] = f"{result.p:,} variables; --amat writes it"
+        if name == "amat.csv" and (reason := no_amat(result.p, requested=args.amat)) is not None:
+            written.left_out[name] = reason
             continue
-        (new / name).write_text(text(result, consensus), encoding="utf-8", errors="replace", newline="\n")
+        write_text(text(result, consensus), new / name)
         written.files[name] = description
     result.save(new / "stability.npz")
     written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"

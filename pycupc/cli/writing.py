@@ -1,12 +1,12 @@
-"""Writing the files of `pycupc.cli.files`, the slow ones in a second process."""
+"""Writing the files of `pycupc.cli.files`, the slow parts of some in a second process."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.manifest import Written
@@ -26,11 +26,11 @@ class Writer:
     Parameters
     ----------
     request : Request
-    process : SecondProcess or None
-        Where the slow files are written; None to write them here.
+    process : SecondProcess
+        Where the slow parts are made.
     """
 
-    def __init__(self, request: Request, process: SecondProcess | None = None) -> None:
+    def __init__(self, request: Request, process: SecondProcess) -> None:
         self._request, self._process = request, process
 
     def write(self, fit: PcAlgo, folder: Path, progress: Progress | None = None) -> Written:
@@ -41,7 +41,8 @@ class Writer:
         OSError
             A file cannot be written.
         """
-        out, waiting = Written(), []
+        out = Written()
+        waiting: list[tuple[FileKind, Callable[[], object]]] = []
         for number, kind in enumerate(FILES):
             if not kind.wanted(self._request):
                 continue
@@ -50,31 +51,22 @@ class Writer:
                 continue
             if progress is not None:
                 progress(number, len(FILES), kind.name)
-            wait = self._begin(kind, kind.content(fit, self._request), folder / kind.name)
-            if wait is None:
+            finish = kind.write(kind.content(fit, self._request), folder / kind.name, self._process.start)
+            if finish is None:
                 out.files[kind.name] = kind.description
             else:
-                waiting.append((kind, wait))
-        for kind, wait in waiting:
+                waiting.append((kind, finish))
+        for kind, finish in waiting:
             if progress is not None:
                 progress(len(FILES), len(FILES), kind.name)
-            _finish(kind, wait, folder, out)
+            _finish(kind, finish, folder, out)
         return out
 
-    def _begin(self, kind: FileKind, content: Any, path: Path) -> Callable[[], None] | None:
-        """Write a file, or begin to; returns a function that waits for its end."""
-        if kind.rehearse is None:
-            kind.write(content, path)
-            return None
-        if self._process is None:
-            return lambda: kind.write(content, path)
-        return self._process.start(kind.write, content, path)
 
-
-def _finish(kind: FileKind, wait: Callable[[], None], folder: Path, out: Written) -> None:
-    """Wait for a file whose failure must not cost the others."""
+def _finish(kind: FileKind, finish: Callable[[], object], folder: Path, out: Written) -> None:
+    """Finish a file whose failure must not cost the others."""
     try:
-        wait()
+        finish()
     except OSError:
         raise
     except Exception as error:
@@ -88,11 +80,9 @@ def _finish(kind: FileKind, wait: Callable[[], None], folder: Path, out: Written
 @contextmanager
 def writer(request: Request) -> Iterator[Writer]:
     """A `Writer`, with a second process where that saves time."""
-    rehearsals = [kind.rehearse for kind in FILES if kind.rehearse is not None and kind.wanted(request)]
-    if not rehearsals or available_cores() < 2:
-        yield Writer(request)
-        return
-    with SecondProcess() as process:
-        for rehearse in dict.fromkeys(rehearsals):
+    rehearsals = dict.fromkeys(kind.rehearse for kind in FILES if kind.rehearse is not None and kind.wanted(request))
+    process = SecondProcess()
+    with process if rehearsals and available_cores() > 1 else nullcontext():
+        for rehearse in rehearsals:
             process.start(rehearse)
         yield Writer(request, process)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from numpy.typing import NDArray
 from pycupc.explorer.content import Content
 from pycupc.plotting.layout import layout
 from pycupc.plotting.network import place_dots
-from pycupc.sparse_graph import DIRECTED
+from pycupc.sparse_graph import DIRECTED, SparseGraph
+
+Floats = NDArray[np.float64]
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
@@ -30,7 +34,12 @@ def write_page(content: Content, path: str | PathLike[str]) -> None:
 
 
 def page(content: Content) -> str:
-    """The page of `content`, HTML. The same content gives the same text.
+    """The page of `content`, HTML. The same content gives the same text."""
+    return unplaced_page(content)(place_variables(content.graph, content.labels))
+
+
+def unplaced_page(content: Content) -> Callable[[Floats], str]:
+    """The page of `content` but for the positions of its variables: a function of those of `place_variables`.
 
     Labels reach the page in one block of JSON, in which no character can end the block, and the scripts set them as
     text only. The Content-Security-Policy names the script and the style by their hashes and allows nothing else: no
@@ -41,14 +50,19 @@ def page(content: Content) -> str:
         (_FOLDER / name).read_text(encoding="utf-8").removeprefix('"use strict";\n') for name in _SCRIPTS
     )
     parts = {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
-    parts["data"] = _json(_data(content))
-    text = (_FOLDER / "explorer.html").read_text(encoding="utf-8")
-    pieces = []
-    while "{" in text:  # one pass over the frame only: what is put in is not searched again
-        before, _, rest = text.partition("{")
-        name, _, text = rest.partition("}")
-        pieces += [before, parts[name]]
-    return "".join([*pieces, text])
+    before, after = (_filled(part, parts) for part in (_FOLDER / "explorer.html").read_text("utf-8").split("{data}"))
+    data = _json(_data(content))
+
+    def placed(xy: Floats) -> str:
+        positions = {"x": _single(xy[:, 0]), "y": _single(-xy[:, 1])}  # upward on paper, downward on a screen
+        return "".join([before, data.removesuffix("}"), ",", _json(positions).removeprefix("{"), after])
+
+    return placed
+
+
+def _filled(frame: str, parts: Mapping[str, str]) -> str:
+    """The frame with its parts, in one pass: what is put in is not searched again."""
+    return re.sub("{(.*?)}", lambda found: parts[found[1]], frame)
 
 
 def _hash(text: str) -> str:
@@ -77,25 +91,26 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
     return None if values is None else _packed(values.astype(np.float32))
 
 
-def _positions(content: Content) -> NDArray[np.float64]:
-    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
-    graph = content.graph
+def place_variables(graph: SparseGraph, labels: Sequence[str]) -> Floats:
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2).
+
+    The first p of `labels` are theirs.
+    """
     if not graph.p:
         return np.zeros((0, 2))
     if graph.p > MAX_ROOMY:
         return place_dots(graph)[0]
     tail, head, kind = graph.edge_list()
     sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    sizes[:, 0] += [0.07 * min(28, len(label)) for label in content.labels[: graph.p]]  # for labels beside the dots
+    sizes[:, 0] += [0.07 * min(28, len(label)) for label in labels[: graph.p]]  # for labels beside the dots
     sizes[:, 1] += 0.15
     return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
 
 
 def _data(content: Content) -> dict[str, Any]:
-    """What the scripts read; page/data.js names each entry."""
+    """What the scripts read, but for the positions; page/data.js names each entry."""
     graph, removed = content.graph, content.removed
     tail, head, kind = graph.edge_list()
-    xy = _positions(content)
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
@@ -106,8 +121,6 @@ def _data(content: Content) -> dict[str, Any]:
         "nodes": graph.p,
         "labels": [str(label) for label in content.labels],
         "degree": _packed(content.degree),
-        "x": _single(xy[:, 0]),
-        "y": _single(-xy[:, 1]),  # upward on paper, downward on a screen
         "edges": {
             "tail": _packed(tail),
             "head": _packed(head),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,10 @@ class Trace(Mapping[tuple[int, int], Reason]):
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self._reasons)
+
+    def items(self) -> ItemsView[tuple[int, int], Reason]:
+        """Those of a dict: a third of the time of one look-up after the other."""
+        return self._reasons.items()
 
     def __len__(self) -> int:
         return len(self._arrays[0])

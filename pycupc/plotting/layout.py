@@ -271,17 +271,14 @@ def close_pairs(x: Floats, y: Floats, reach: float) -> tuple[Nodes, Nodes]:
     cell = (row * wide + column).astype(np.int64)
     order = np.argsort(cell, kind="stable")
     cell, x, y = cell[order], x[order], y[order]
-    here, above = np.arange(len(cell)), cell + wide
+    next_cells = np.arange(1, len(cell) + 1), cell.searchsorted(cell + 2)
+    cells_above = cell.searchsorted(cell + wide - 1), cell.searchsorted(cell + wide + 2)
     found: list[tuple[Nodes, Nodes]] = []
-    for first, end in (
-        (here + 1, cell.searchsorted(cell + 2)),
-        (cell.searchsorted(above - 1), cell.searchsorted(above + 2)),
-    ):
+    for first, end in (next_cells, cells_above):
         count = end - first
-        i = np.repeat(here, count)
-        j = np.arange(len(i)) + np.repeat(first - np.cumsum(count) + count, count)
-        dx, dy = x[i] - x[j], y[i] - y[j]
+        j = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        dx, dy = np.repeat(x, count) - x[j], np.repeat(y, count) - y[j]
         close = np.flatnonzero(dx * dx + dy * dy < reach * reach)
-        found.append((order[i[close]], order[j[close]]))
+        found.append((np.repeat(order, count)[close], order[j[close]]))
     a, b = zip(*found, strict=True)
     return np.concatenate(a), np.concatenate(b)

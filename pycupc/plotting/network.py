@@ -24,6 +24,8 @@ MAX_NAMED = 300
 HUBS = 24
 #: Size of labels in points.
 POINTS = 7.0
+#: Length of arrowheads.
+HEAD = 0.085
 
 
 def draw_network(
@@ -138,7 +140,8 @@ def _draw_edges(
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
         style = EDGE_STYLES[name]
         u, v = tail[kind == name], head[kind == name]
-        lines = Lines(xy[u], xy[v], edgecolors=style.color, alpha=0.55, zorder=1)
+        covered = radius[u] + HEAD * (name == BIDIRECTED), radius[v] + HEAD * (name != UNDIRECTED)
+        lines = Lines(*_uncovered(xy[u], xy[v], *covered), edgecolors=style.color, alpha=0.55, zorder=1)
         lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=[style.dashes])
         if strength is not None and len(u):  # matplotlib refuses opacities of no lines
             wider, opacity = emphasis(strength[kind == name])
@@ -153,18 +156,27 @@ def _draw_edges(
             canvas.ax.add_collection(heads, autolim=False)
 
 
+def _uncovered(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> tuple[Floats, Floats]:
+    """The ends of lines without the lengths that dots and arrowheads cover: a line takes time by its length."""
+    step = end - start
+    length = np.maximum(np.linalg.norm(step, axis=1), 1e-9)
+    first = np.minimum(at_start / length, 1.0)
+    last = np.maximum(1.0 - at_end / length, first)
+    return start + first[:, None] * step, start + last[:, None] * step
+
+
 def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats, hubs: Places) -> None:
     """Draw all dots of the same colour and size together, which matplotlib then paints once and copies."""
-    from matplotlib.collections import CircleCollection
+    from matplotlib.lines import Line2D
 
     chosen = np.isin(np.arange(len(xy)), hubs)
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "zorder": 3}
+    style["markeredgewidth"] = 0.5 * canvas.scale
     for color, drawn in (("#e3ebf2", ~chosen), (CHOSEN, chosen)):
-        for size in np.unique(radius[drawn]):
-            area = np.pi * (72 * size * canvas.scale) ** 2
-            style = {"facecolors": color, "edgecolors": GREY, "linewidths": 0.5 * canvas.scale, "zorder": 3}
-            same = xy[drawn & (radius == size)]
-            dots = CircleCollection([area], offsets=same, offset_transform=canvas.ax.transData, **style)
-            canvas.ax.add_collection(dots, autolim=False)
+        for size in np.unique(radius[drawn]).tolist():
+            x, y = xy[drawn & (radius == size)].T
+            dots = Line2D(x, y, markerfacecolor=color, markersize=144 * size * canvas.scale, **style)
+            canvas.ax.add_artist(dots)
 
 
 def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: dict[int, tuple[float, float]]) -> None:
@@ -178,14 +190,14 @@ def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: 
     )
 
 
-def _arrowheads(tip: Floats, source: Floats, radius: Floats, length: float = 0.085) -> Floats:
+def _arrowheads(tip: Floats, source: Floats, radius: Floats) -> Floats:
     """Triangles that touch the circles of `radius` around `tip` and point away from `source`.
 
     Each is closed: (m, 4, 2). All turn the same way, so that where two overlap the path of both has no hole.
     """
     along = tip - source
     along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * length)
+    across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * HEAD)
     front = tip - along * (radius[:, None] + 0.005)
-    back = front - along * length
+    back = front - along * HEAD
     return np.stack([front, back + across, back - across, front], axis=1)

@@ -89,22 +89,23 @@ def _pivots(pattern: Any) -> Floats:
     with np.errstate(divide="ignore"):
         weight = np.where(D > 0, np.maximum(within[columns, D // 2], 1) / square, 0.0)
 
-    # single precision, and coordinates by rows: nearly all of the time is spent in the arrays (2, pivots, nodes)
+    # single precision, and coordinates by rows: nearly all of the time is spent in the arrays (pivots, nodes)
     degree = np.diff(pattern.indptr)
-    tail, head = np.repeat(np.arange(len(D)), degree), pattern.indices
+    first = np.repeat(np.arange(len(D)), degree)
+    tail, head = first[first < pattern.indices], pattern.indices[first < pattern.indices]  # each edge once
     total = (weight.sum(axis=1) + degree).astype(np.float32)  # neighbours: distance 1, weight 1
     far = (weight * D).T.astype(np.float32, order="C")
     weight = weight.T.astype(np.float32, order="C")
     xy = placed = _separated(start).T.astype(np.float32, order="C")
     for _ in range(20):
         at = xy[:, pivots]
-        gap = xy[:, None] - at[:, :, None]
-        gap *= far / np.maximum(np.sqrt(gap[0] ** 2 + gap[1] ** 2), 1e-6)
-        wanted = at @ weight + gap.sum(axis=1)
+        dx, dy = xy[0] - at[0][:, None], xy[1] - at[1][:, None]
+        pull = far / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-6)
+        wanted = at @ (weight - pull) + xy * pull.sum(axis=0)
         step = xy[:, tail] - xy[:, head]
         step /= np.maximum(np.sqrt(step[0] ** 2 + step[1] ** 2), 1e-6)
-        step += xy[:, head]
-        wanted += [np.bincount(tail, step[c], len(D)) for c in (0, 1)]
+        by_head, by_tail = xy[:, head] + step, xy[:, tail] - step
+        wanted += [np.bincount(tail, by_head[c], len(D)) + np.bincount(head, by_tail[c], len(D)) for c in (0, 1)]
         # a part of the majorisation step, and a part of the step before again: better after 20 rounds than after 40
         # without that
         last, placed = placed, xy + 0.6 * (wanted / total - xy)

@@ -20,6 +20,8 @@ from pycupc.results.kept import KeptEdges, TestedResult, removed_pairs
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
+#: Of each variable its number on the page, or its label if it is not on the page.
+Names = Sequence[int | str]
 
 
 class ExploredResult(TestedResult, Protocol):
@@ -70,6 +72,7 @@ def content(
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
+    names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high = graph.low[at], graph.high[at]
     kept = KeptEdges(fit)
@@ -92,8 +95,8 @@ def content(
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
-        weakest=_weakest(fit, kept, low, high, tests, place),
-        reasons=_reasons(fit, low, high, place),
+        weakest=_weakest(fit, kept, low, high, tests, names),
+        reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
@@ -185,7 +188,7 @@ def _weakest(
     low: NDArray[Any],
     high: NDArray[Any],
     tests: NDArray[np.float64],
-    place: Integers,
+    names: Names,
 ) -> list[tuple[list[int | str], float] | None]:
     """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
     cheapest = np.argsort(tests, kind="stable")
@@ -195,24 +198,17 @@ def _weakest(
     out: list[tuple[list[int | str], float] | None] = [None] * len(low)
     tested = cheapest[tests[cheapest] > 0]
     for k, test in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
-        out[k] = [_named(fit, place, v) for v in test.S], test.r
+        out[k] = [names[v] for v in test.S], test.r
     return out
 
 
-def _named(fit: ExploredResult, place: Integers, v: int) -> int | str:
-    """The number of a variable on the page, or its name if it is not on the page."""
-    return int(place[v]) if place[v] >= 0 else fit.labels[v]
-
-
-def _reasons(
-    fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], place: Integers
-) -> list[list[list[str | int]]]:
-    """What set the arrowheads of each edge; variables are numbers on the page, or names if they are not on it."""
-    trace = dict(fit.trace)  # in which a look-up is quicker
+def _reasons(fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names) -> list[list[list[str | int]]]:
+    """What set the arrowheads of each edge."""
+    trace = dict(fit.trace.items())  # in which a look-up is quicker
     out: list[list[list[str | int]]] = []
     for a, b in zip(low.tolist(), high.tolist(), strict=True):
         found = [reason for pair in ((a, b), (b, a)) if (reason := trace.get(pair)) is not None]
-        out.append([[rule, *(_named(fit, place, v) for v in rest)] for rule, *rest in found])
+        out.append([[rule, *[names[v] for v in rest]] for rule, *rest in found])
     return out
 
 

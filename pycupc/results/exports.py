@@ -135,22 +135,22 @@ def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attribute
     import networkx as nx
 
     names = _names(graph, labels)
+    columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
+    data = {name: values.tolist() for name, values in columns.items()}
     out = nx.DiGraph(convention=BOTH_WAYS)
     out.add_nodes_from(names)
-    for u, v, data in _arcs(graph, attributes):
-        out.add_edge(names[u], names[v], **data)
+    for u, v, k in _arcs(graph):
+        out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
     return out
 
 
-def _arcs(graph: SparseGraph, attributes: Attributes | None) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (u, v, data): one arc for a directed edge, two for the others."""
+def _arcs(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
+    """Yield (u, v, number of the edge): one arc for a directed edge, two for the others."""
     tail, head, kind = graph.edge_list()
-    columns = {name: values.tolist() for name, values in _aligned(attributes, len(tail)).items()}
     for k, (u, v, type_) in enumerate(zip(tail.tolist(), head.tolist(), kind.tolist(), strict=True)):
-        data = {"type": type_, **{name: values[k] for name, values in columns.items()}}
-        yield u, v, data
+        yield u, v, k
         if type_ != DIRECTED:
-            yield v, u, data
+            yield v, u, k
 
 
 def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
@@ -160,8 +160,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
     refuse or ignore files that mix directed and undirected edges. The label is the node's attribute ``label``.
     """
     names = _names(graph, labels)
-    tail, head, kind = graph.edge_list()
-    columns = _aligned(attributes, len(tail))
+    columns = _aligned(attributes, len(graph))
     kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}
     keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
     keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
@@ -182,13 +181,11 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
         else map(_xml, values.tolist())
         for name, values in columns.items()
     ]
-    ends = zip(tail.tolist(), head.tolist(), kind.tolist(), strict=True)
-    for (u, v, type_), *values in zip(ends, *texts, strict=True):
-        more = "".join([f'<data key="a{k}">{value}</data>' for k, value in enumerate(values)])
-        for source, target in ((u, v),) if type_ == DIRECTED else ((u, v), (v, u)):
-            lines.append(
-                f'    <edge source="n{source}" target="n{target}"><data key="type">{type_}</data>{more}</edge>'
-            )
+    data = [
+        f'<data key="type">{type_}</data>' + "".join([f'<data key="a{k}">{v}</data>' for k, v in enumerate(values)])
+        for type_, *values in zip(graph.edge_list()[2].tolist(), *texts, strict=True)
+    ]
+    lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in _arcs(graph)]
     lines += ["  </graph>", "</graphml>"]
     return "\n".join(lines) + "\n"
 

@@ -161,7 +161,7 @@ class PcAlgo(NamedGraph):
     @cached_property
     def _edge_attributes(self) -> dict[str, NDArray[Any]]:
         tail, head, _ = self.sparse_graph.edge_list()
-        trace = dict(self.trace)  # a look-up in a dict is quicker
+        trace = dict(self.trace.items())  # a look-up in a dict is quicker
         ends = zip(tail.tolist(), head.tolist(), strict=True)
         reasons = [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}

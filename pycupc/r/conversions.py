@@ -73,10 +73,11 @@ class Converter:
 
     def pcalgo_from_r(self, robject: Any) -> PcAlgo:
         """A pcAlgo as a result; TypeError for slots of another type or size."""
-        p_max, counts = _slot(robject, "pMax", "REALSXP"), _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
+        _slot(robject, "pMax", "REALSXP")
+        counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
         max_ord = int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0])
         plain = _named(self.code["as_plain"](robject))
-        cells, sets = _named(plain["graph"]), _named(plain["sepset"])
+        cells, sets, p_max = _named(plain["graph"]), _named(plain["sepset"]), plain["pMax"]
         labels = [str(label) for label in plain["labels"]]
         every_cell = bool(plain["every_cell"][0])
         if len(p_max) != len(labels) ** 2 or (every_cell and len(robject.slots["sepset"]) != len(labels)):

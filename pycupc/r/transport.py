@@ -163,6 +163,8 @@ class Job:
             reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
             reply["tries"] = int(fit.notes.get("orientations_tried", 0))
+            if options["pMax"] and fit.p_values.deferred:
+                fit.p_values.of_edges(fit.sparse_graph)  # may take long: here, where R notices Ctrl-C
             in_place = self._vectors is not None  # p-values are then computed directly into R's matrix
             arrays = fit.to_arrays("matrix" if options["pMax"] and not in_place else None)
             self._p_values = fit.p_values if options["pMax"] and in_place else None

@@ -58,6 +58,9 @@
 #' @param quirks Should the two faults of [pcalg::disCItest()] be reproduced? It calls all variables independent given 5
 #'   or more others, and with `adaptDF` it raises the degrees of freedom given variables with more than two levels. By
 #'   default the test is computed correctly, and a warning says where pcalg's answer may differ.
+#' @param pMax Should the slot `pMax`, the largest p-value of each pair, be computed? On dense problems with thousands
+#'   of variables that can take longer than everything else, since most tests have been answered without being made.
+#'   With `FALSE` the slot is a 1 x 1 matrix of NA.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
@@ -77,7 +80,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   m.max = Inf, u2pd = c("relaxed", "rand", "retry"),
                   skel.method = c("stable", "original", "stable.fast"), conservative = FALSE, maj.rule = FALSE,
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
-                  sepset = c("auto", "list", "sparse"), quirks = FALSE) {
+                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p)
   u2pd <- match.arg(u2pd)
@@ -92,7 +95,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
     solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks
+    quirks = quirks, pMax = pMax
   )
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
@@ -121,7 +124,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stable", "original", "stable.fast"),
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
-                        sepset = c("auto", "list", "sparse"), quirks = FALSE) {
+                        sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call()
   labels <- check_labels(labels, p)
   method <- match.arg(method)
@@ -133,7 +136,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks
+    quirks = quirks, pMax = pMax
   )
   as_pcalgo(plain, cl, "integer", sepset)
 }

@@ -8,7 +8,7 @@
 #   sepset$members                the members of these sets, one set after the other
 #   sepset$gap_x, $gap_y          pairs x < y that have neither an edge nor a set (fixedGaps)
 #   found                         as sepset: the sets before the conservative or majority rule changed some, or NULL
-#   n.edgetests, max.ord, pMax    as in the object
+#   n.edgetests, max.ord, pMax    as in the object; pMax may be NULL, which the object has as a 1 x 1 matrix of NA
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
 
 list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
@@ -20,7 +20,7 @@ as_pcalgo <- function(plain, call, weight, sepset = "list") {
   sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > list_at_most
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
     graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
-    n.edgetests = plain$n.edgetests, pMax = plain$pMax,
+    n.edgetests = plain$n.edgetests, pMax = if (is.null(plain$pMax)) matrix(NA_real_, 1, 1) else plain$pMax,
     sepset = if (sparse || is.null(plain$sepset)) list() else expand_sepset(plain),
     zMin = matrix(NA, 1, 1)
   )
@@ -122,12 +122,15 @@ as_sets <- function(first, sizes, members) {
 }
 
 # The reverse of as_pcalgo(). `every_cell`: does `sepset` name all cells that hold a set, the empty ones of level 0
-# included, as the list of lists does? Then the gaps are the other pairs that are not adjacent.
+# included, as the list of lists does? Then the gaps are the other pairs that are not adjacent. p-values that were not
+# computed are NA.
 as_plain <- function(fit) {
   sparse <- attr(fit, "cu_sepset")
+  labels <- graph::nodes(fit@graph)
+  unknown <- length(fit@pMax) == 1 && is.na(fit@pMax)
   list(
-    labels = graph::nodes(fit@graph), graph = graph_cells(fit@graph), n.edgetests = fit@n.edgetests,
-    max.ord = fit@max.ord, pMax = fit@pMax,
+    labels = labels, graph = graph_cells(fit@graph), n.edgetests = fit@n.edgetests, max.ord = fit@max.ord,
+    pMax = if (unknown) matrix(NA_real_, length(labels), length(labels)) else fit@pMax,
     sepset = if (is.null(sparse)) sepset_cells(fit@sepset) else sparse, every_cell = is.null(sparse)
   )
 }

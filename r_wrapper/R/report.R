@@ -44,7 +44,7 @@ make_reporter <- function(verbose, progress) {
       close_bar()
       message("starting Python and compiling, once per machine (about 15 s on two cores)")
     }
-    if (verbose || progress && compiles) {
+    if (verbose || progress && (compiles || startsWith(text, "largest p-values"))) {
       close_bar()
       cat(text, "\n", sep = "")
     }

@@ -10,7 +10,8 @@ test_that("the arguments are pcalg's, in its order and with its defaults, then o
   for (pair in list(list(cu_pc, pcalg::pc), list(cu_skeleton, pcalg::skeleton))) {
     theirs <- formals(pair[[2]])
     expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
-    expect_identical(names(formals(pair[[1]]))[-seq_along(theirs)], c("engine", "progress", "sepset", "quirks"))
+    ours <- names(formals(pair[[1]]))[-seq_along(theirs)]
+    expect_identical(ours, c("engine", "progress", "sepset", "quirks", "pMax"))
   }
 })
 

@@ -119,3 +119,18 @@ test_that("pMax can be left out", {
   skip_if_no_python()
   expect_null(cu_plain("pc", small_problem(), alpha = 0.05, p = 8, pMax = FALSE)$pMax)
 })
+
+test_that("a pcAlgo without pMax is as with it, but for that slot", {
+  skip_if_no_python()
+  skip_if_not_installed("pcalg")
+  with_it <- cu_pc(small_problem(), pcalg::gaussCItest, alpha = 0.05, p = 8)
+  without <- cu_pc(small_problem(), pcalg::gaussCItest, alpha = 0.05, p = 8, pMax = FALSE)
+  expect_identical(without@pMax, matrix(NA_real_, 1, 1))
+  for (slot in setdiff(methods::slotNames(without), c("call", "pMax"))) {
+    expect_identical(methods::slot(without, slot), methods::slot(with_it, slot), label = slot)
+  }
+  expect_true(cu_compare(with_it, without)$equal)
+  skeleton <- cu_skeleton(small_problem(), pcalg::gaussCItest, alpha = 0.05, p = 8, pMax = FALSE)
+  expect_identical(dim(skeleton@pMax), c(1L, 1L))
+  expect_error(cu_pc(small_problem(), pcalg::gaussCItest, alpha = 0.05, p = 8, pMax = NA), "pMax")
+})

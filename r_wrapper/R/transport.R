@@ -21,7 +21,7 @@ close_job <- function(job) suspendInterrupts(job$python$close())
 
 # Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
 # with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such
-# namespace: reticulate."
+# namespace: reticulate." So interrupts are suspended wherever Python is called.
 drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = NULL) {
   suspendInterrupts({
     job$python$start(options)
@@ -148,7 +148,7 @@ receive <- function(job, reply, labels, pMax) {
 send <- function(job, name, x) {
   if (!is.null(job$vectors)) {
     job$vectors[[name]] <- x
-    return(job$python$see(name))
+    return(suspendInterrupts(job$python$see(name)))
   }
   size <- if (is.raw(x)) 1 else if (is.integer(x)) 4 else 8
   step <- block_bytes / size
@@ -157,7 +157,7 @@ send <- function(job, name, x) {
     stop <- min(start + step, length(x))
     whole <- start == 0 && stop == length(x)
     block <- if (whole) x else x[(start + 1):stop]
-    job$python$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw()))
+    suspendInterrupts(job$python$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw())))
     start <- stop
   }
 }
@@ -167,20 +167,20 @@ send_all <- function(job, arrays) for (name in names(arrays)) send(job, name, ar
 # An array of the answer as a vector of type `what`, "integer" or "double".
 take <- function(job, name, what) {
   size <- if (what == "integer") 4 else 8
-  count <- job$python$size(name) / size
+  count <- suspendInterrupts(job$python$size(name)) / size
   if (!is.null(job$vectors)) {
     return(filled(job, name, vector(what, count)))
   }
   step <- block_bytes / size
   if (count <= step) {
-    return(readBin(as.raw(job$python$take(name, 0, count * size)), what, count, size))
+    return(readBin(suspendInterrupts(as.raw(job$python$take(name, 0, count * size))), what, count, size))
   }
   out <- vector(what, count)
   start <- 0
   while (start < count) {
     stop <- min(start + step, count)
-    bytes <- job$python$take(name, start * size, (stop - start) * size)
-    out[(start + 1):stop] <- readBin(as.raw(bytes), what, stop - start, size)
+    bytes <- suspendInterrupts(as.raw(job$python$take(name, start * size, (stop - start) * size)))
+    out[(start + 1):stop] <- readBin(bytes, what, stop - start, size)
     start <- stop
   }
   out
@@ -194,7 +194,7 @@ take_square <- function(job, name, p) {
 # `x`, which nothing else refers to, after Python has written the array into its memory.
 filled <- function(job, name, x) {
   job$vectors[[name]] <- x
-  job$python$fill(name)
+  suspendInterrupts(job$python$fill(name))
   rm(x)
   x <- job$vectors[[name]]
   rm(list = name, envir = job$vectors)

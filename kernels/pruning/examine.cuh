@@ -21,8 +21,9 @@ TEAM Two two_at(const int t, const int q) {
 }
 
 // Tests every set of a node with one or two members left to choose, in lexicographic order, until one is open; or all
-// of them, if the smallest r^2 is wanted. rho and margin are scaled as in `examine`. A lane tests AT_ONCE sets at a time, so that their loads overlap. Covariances and variances given
-// {f, b} are compared as multiples of the determinant of cov(f, b), which saves the divisions.
+// of them, if the smallest r^2 is wanted. rho and margin are scaled as in `examine`. A lane tests AT_ONCE sets at a
+// time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the determinant
+// of cov(f, b), which saves the divisions.
 template <int SLOTS>
 TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
                       const double margin, const Aim& aim) {
@@ -116,7 +117,8 @@ TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, P
 }
 
 // Prepares the relaxation from the correlation rho > 0 of x and y, and from a and u, the candidates' covariances with x
-// and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which candidates are strong.
+// and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which
+// candidates are strong.
 template <int SLOTS>
 TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
     double squares[2] = {0.0, 0.0};

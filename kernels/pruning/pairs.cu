@@ -254,7 +254,8 @@ DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Wor
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
 //           lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
-//   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then bench_doubles(); R [high + 1, high + 1]
+//   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then bench_doubles();
+//           R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>

@@ -86,8 +86,8 @@ TEAM bool take_end(Quest& q) {
     return q.best.choose == 0;
 }
 
-// Whether some set of h.node, the question about candidate k, is open: OPEN (h.node.taken then is one), PROVEN (none is),
-// or FAILED, also if the question is void or no nodes are left. stack: [DEPTH] nodes that wait.
+// Whether some set of h.node, the question about candidate k, is open: OPEN (h.node.taken then is one), PROVEN (none
+// is), or FAILED, also if the question is void or no nodes are left. stack: [DEPTH] nodes that wait.
 template <int SLOTS>
 TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, Quest& q, const int k) {
     for (int waiting = 0;;) {

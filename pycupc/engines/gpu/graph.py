@@ -159,9 +159,6 @@ class DeviceGraph:
                 self._graphs.append(Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *pointers, self.p))
         return self._graphs[which]
 
-    def _level(self, level: int, cutoff: float) -> Level:
-        return level_of(self._dev, self.p, self._counters, level, cutoff)
-
     def _root_df(self, level: int) -> ctypes.c_double:
         return f64(math.sqrt(max(0.0, self._n - level - 3)))
 
@@ -170,7 +167,7 @@ class DeviceGraph:
     def launch_level0(self, cutoff: float) -> Running:
         """Launch level 0, which removes the edges with |r| <= `cutoff`."""
         dev, p = self._dev, self.p
-        level, tiles = self._level(0, cutoff), -(-p // 32)
+        level, tiles = level_of(dev, p, self._counters, 0, cutoff), -(-p // 32)
         graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
@@ -249,7 +246,7 @@ class DeviceGraph:
             )
         self._dev.scratch.reset()
         self._share = 0.0
-        return self._graph(self._current), self._level(level, cutoff)
+        return self._graph(self._current), level_of(self._dev, self.p, self._counters, level, cutoff)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """Launch what follows the tests of a level: the next graph, and the records of its separating sets.

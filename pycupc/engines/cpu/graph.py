@@ -129,6 +129,12 @@ class Graph:
         self.offsets, self.neighbours, self.fixed, self.z = offsets, neighbours, fixed, z
 
     @classmethod
+    def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
+        """The graph of these neighbour lists, without fixed edges, of which nothing has been tested."""
+        n = len(neighbours)
+        return cls(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
+
+    @classmethod
     def of_edges(cls, p: int, x: Ints, y: Ints, z: Floats, fixed: Mask | None) -> Graph:
         """The graph of the edges x < y of p variables; fixed: bool (p, p) or None."""
         source, neighbours, z = np.concatenate([x, y]), np.concatenate([y, x]), np.concatenate([z, z])

@@ -76,7 +76,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filt
     arrays = dev.transfers.download(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
     dev.wait()
     offsets, neighbours, decided, rank, tests_up_to_it = arrays
-    of_level = GraphOnCpu(offsets, neighbours, np.zeros(pairs, dtype=np.bool_), np.full(pairs, np.inf))
+    of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
     findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
     tests = GaussianTests(data.C, data.n, pruning=False)

@@ -45,9 +45,8 @@ class PrunedTests:
         cls, level: int, cutoff: float, offsets: Indices, neighbours: Ints, pruned: Mask | None = None
     ) -> PrunedTests:
         """A level of another engine; `cutoff` is the largest |r| that is independent; pruned: None for all pairs."""
-        n = len(neighbours)
-        graph = Graph(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
-        return cls(level, Cutoff.around(cutoff), graph, np.ones(n, dtype=np.bool_) if pruned is None else pruned)
+        mask = np.ones(len(neighbours), dtype=np.bool_) if pruned is None else pruned
+        return cls(level, Cutoff.around(cutoff), Graph.of_lists(offsets, neighbours), mask)
 
 
 @dataclass(frozen=True)

@@ -203,8 +203,8 @@ DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound&
             }
         }
         if (__shfl_sync(FULL, stop, 0)) return;
-        const Aim all = {sqrt(now(work.smallest[t])), &work.smallest[t]}, any = {row.cutoff, nullptr};
-        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, f.minimum ? all : any);
+        const Aim aim = f.minimum ? Aim{sqrt(now(work.smallest[t])), &work.smallest[t]} : Aim{row.cutoff, nullptr};
+        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, aim);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
             if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))

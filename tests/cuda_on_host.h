@@ -35,6 +35,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 struct alignas(16) double2 {
     double x, y;
 };
+inline double2 make_double2(double x, double y) { return {x, y}; }
 struct alignas(16) float4 {
     float x, y, z, w;
 };
@@ -198,6 +199,8 @@ inline float __double2float_rd(double v) {
     const float f = (float)v;
     return (double)f > v ? nextafterf(f, -INFINITY) : f;
 }
+inline float __double2float_ru(double v) { return -__double2float_rd(-v); }
+inline float __double2float_rz(double v) { return v < 0 ? __double2float_ru(v) : __double2float_rd(v); }
 inline float __frcp_ru(float v) {
     const float f = (float)(1.0 / (double)v);
     return (double)f < 1.0 / (double)v ? nextafterf(f, INFINITY) : f;
@@ -213,6 +216,16 @@ inline long long __double_as_longlong(double v) {
 inline double __longlong_as_double(long long v) {
     double out;
     memcpy(&out, &v, 8);
+    return out;
+}
+inline unsigned __float_as_uint(float v) {
+    unsigned out;
+    memcpy(&out, &v, 4);
+    return out;
+}
+inline float __uint_as_float(unsigned v) {
+    float out;
+    memcpy(&out, &v, 4);
     return out;
 }
 inline int __double2hiint(double v) { return (int)(__double_as_longlong(v) >> 32); }

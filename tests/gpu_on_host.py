@@ -36,8 +36,8 @@ FILES: Files = {
 }
 
 
-def build(folder: Path, threads: int, files: Files = FILES) -> ctypes.CDLL:
-    """Compile the kernels into `folder` for blocks of so many threads; without a C++ compiler, skip the test."""
+def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.CDLL]:
+    """Compile each kernel file into a library, for blocks of so many threads; without a C++ compiler, skip the test."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no C++ compiler")
@@ -47,27 +47,30 @@ def build(folder: Path, threads: int, files: Files = FILES) -> ctypes.CDLL:
         target = folder / file.relative_to(KERNELS)
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_text(text)
-    lines = ['#include "cuda_on_host.h"', *(f'#include "{file}.cu"' for file in files), 'extern "C" {']
-    for name in (name for names in files.values() for name in names):
-        lines.append(f"void {_exported(name)}(void** a, int gx, int gy, int bx, int by)")
-        lines.append(
-            f"{{ host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}}); }}"
-        )
-    (folder / "kernels.cpp").write_text("\n".join([*lines, "}\n"]))
     flags = [
-        "-std=c++17",
-        "-O2",
-        "-ffp-contract=off",
-        "-w",
-        "-U_FORTIFY_SOURCE",
-        "-shared",
-        "-fPIC",
-        f"-DCONTINGENCY_THREADS={threads}",
+        *("-std=c++17", "-O2", "-ffp-contract=off", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-fno-gnu-unique"),
+        *(f"-DCONTINGENCY_THREADS={threads}", f"-I{folder}", f"-I{TESTS}"),
     ]
-    command = [compiler, *flags, f"-I{folder}", f"-I{TESTS}", "kernels.cpp", "-o", "kernels.so"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(folder / "kernels.so"))
+    running, libraries = [], {}
+    for file, names in files.items():
+        source, library = folder / f"{file}.cpp", folder / f"{file}.so"
+        source.write_text("\n".join([*_exports(file, names), ""]))
+        command = [compiler, *flags, str(source), "-o", str(library)]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+    for (file, _), done in zip(files.items(), running, strict=True):
+        _, errors = done.communicate()
+        assert done.returncode == 0, errors
+        libraries[file] = ctypes.CDLL(str(folder / f"{file}.so"))
+    return libraries
+
+
+def _exports(file: str, names: tuple[str, ...]) -> list[str]:
+    """The source of a library that runs these kernels of a file."""
+    lines = ['#include "cuda_on_host.h"', f'#include "{file}.cu"', 'extern "C" {']
+    for name in names:
+        launch = f"host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}})"
+        lines.append(f"void {_exported(name)}(void** a, int gx, int gy, int bx, int by) {{ {launch}; }}")
+    return [*lines, "}"]
 
 
 def _exported(name: str) -> str:
@@ -110,11 +113,11 @@ class _Kernel:
 
 
 class _Kernels:
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+    def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
+        self._libraries = libraries
 
     def get(self, file: str, name: str) -> _Kernel:
-        return _Kernel(getattr(self._library, _exported(name)))
+        return _Kernel(getattr(self._libraries[file], _exported(name)))
 
     def missing(self, wanted) -> list:
         return []
@@ -126,7 +129,7 @@ class _Kernels:
 class HostDevice(Device):
     """Two processors of two blocks each."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         runtime = SimpleNamespace(
             memcpyAsync=lambda to, source, n, kind, stream: ctypes.memmove(to, source, n),
             memsetAsync=lambda to, value, n, stream: ctypes.memset(to, value, n),
@@ -157,7 +160,7 @@ class HostDevice(Device):
         self.stream = Context()
         self.stream.ptr, self.stream.synchronize = 0, lambda: None
         self.stop = self.cp.zeros(1, np.int32)
-        self.kernels = _Kernels(library)
+        self.kernels = _Kernels(libraries)
         self.transfers = Transfers(self.cp, 0, self.stream)
         self._answer = self.cp.cuda.alloc_pinned_memory(4096)
         self.copies = self.stream
@@ -179,9 +182,9 @@ class HostDevice(Device):
 class HostEngine(GpuEngine):
     """The GPU engine on a `HostDevice`."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         self.algorithm, self.name = "schur", "gpu"
-        self.device = HostDevice(library)
+        self.device = HostDevice(libraries)
         self._gaussian = SchurTests(2)
         self._graph, self._mirrored, self._prune = None, False, True
         self.close()

@@ -17,7 +17,8 @@ struct Memory {
     u64* item_least;  // [width] bits of the smallest r^2 of each target of the item
     // W [width + 1, w_pitch(q)]: factor of the prefix. M [width + 1, width | 1]: covariances given the prefix, with a
     // row for each entry of `rows`, and a column for each position from Columns::first on
-    double *W, *M;
+    double* W;
+    Covariances M;
     int* ids;     // [width + 1] variables of the positions, x last
     int* alive;   // [width] positions of the item's targets, -1 once separated
     int* slot;    // [width] target t of the prefix is entry slot[t] of alive
@@ -31,7 +32,8 @@ DEVICE Memory lay_out(double2* start, const int width, const int q) {
     Memory m;
     m.ts = take_targets(free, width);
     m.W = free.take<double>(w_pitch(q) * (width + 1));
-    m.M = free.take<double>((width + 1) * (width | 1));
+    m.M.high = free.take<float>((width + 1) * (width | 1));
+    m.M.low = free.take<unsigned>((width + 1) * (width | 1));
     m.item_least = free.take<u64>(width);
     m.ids = free.take<int>(width + 1);
     m.alive = free.take<int>(width);
@@ -77,6 +79,13 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
+// Fills the entries behind the last of `count` targets. One warp.
+DEVICE void pad(const Targets& ts, const int count) {
+    __syncwarp();
+    const int lane = threadIdx.x & 31;
+    if (count && lane < PADDING) ts.seen[count + lane] = padding(ts, count);
+}
+
 // Lists the targets of a prefix, those of the item's n targets that are outside it, and the rows of M for those before
 // its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
@@ -90,11 +99,11 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
         if (in) {
             const int t = count + lanes_before(mask);
             const int at = early ? rows + lanes_before(early_mask) : a - cols.first;
+            const double2 moment = make_double2(given(row, a, row.d), given(row, a, a));
             const u64 least = mem.item_least[i];
-            mem.ts.moment[t] = make_double2(given(row, a, row.d), given(row, a, a));
+            mem.ts.moment[t] = moment;
+            mem.ts.seen[t] = seen_of(moment, least, lv.sure_out, at * cols.pitch);
             mem.ts.least[t] = least;
-            mem.ts.bound[t] = fmax(from_bits(least), lv.sure_out);
-            mem.ts.where[t] = make_int2(at * cols.pitch, a - cols.first);
             mem.ts.position[t] = a;
             mem.ts.cut[t] = NO_CUT;
             mem.slot[t] = i;
@@ -103,6 +112,7 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
         count += __popc(mask);
         rows += __popc(early_mask);
     }
+    pad(mem.ts, count);
     if ((threadIdx.x & 31) == 0) {
         counts.targets = count;
         counts.rows = rows;
@@ -115,7 +125,7 @@ DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const i
     const float per_row = 1.0f / (float)cols.count;
     for (int i = threadIdx.x; i < cells; i += blockDim.x) {
         const int a = (int)(((float)i + 0.5f) * per_row), c = i - a * cols.count;
-        mem.M[a * cols.pitch + c] = given(row, mem.rows[a], cols.first + c);
+        mem.M.set(a * cols.pitch + c, given(row, mem.rows[a], cols.first + c));
     }
 }
 
@@ -123,24 +133,21 @@ DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const i
 DEVICE void move_target(const Memory& mem, const int t, const int to, const bool keep) {
     const Targets& ts = mem.ts;
     double2 moment;
-    double bound;
+    Seen seen;
     u64 least;
-    int2 where;
     int position, slot;
     if (keep) {
         moment = ts.moment[t];
-        bound = ts.bound[t];
+        seen = ts.seen[t];
         least = ts.least[t];
-        where = ts.where[t];
         position = ts.position[t];
         slot = mem.slot[t];
     }
     __syncwarp();
     if (keep) {
         ts.moment[to] = moment;
-        ts.bound[to] = bound;
+        ts.seen[to] = seen;
         ts.least[to] = least;
-        ts.where[to] = where;
         ts.position[to] = position;
         ts.cut[to] = NO_CUT;
         mem.slot[to] = slot;
@@ -173,6 +180,7 @@ DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const
         if (!last && __popc(mask) + stay < b + 32) move_target(mem, t, stay + lanes_before(mask), keep);
         stay += __popc(mask);
     }
+    pad(mem.ts, stay);
     return stay;
 }
 
@@ -194,7 +202,10 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
             f.sound = cols.sound;
             const unsigned code = table[suffixes - 1 - (f.valid ? f.number : suffixes - 1)];
             UNROLL
-            for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = cols.count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
+            for (int i = 0; i < T; ++i) {
+                f.at[i] = f.s[i] = cols.count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
+                f.row[i] = f.s[i] * cols.pitch;
+            }
             factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
             sweep<T, (T < 4 ? 4 : 2), ILL>(lv, place, f, mem.ts, targets, mem.M, b);
         }

@@ -11,23 +11,62 @@
 //   Order: prefixes and suffixes are lexicographic, so the rank of S grows along the walk. A separating set offers its
 //   rank by a 64-bit atomicMin, and a target that a set of lower rank separates is dropped. So the smallest rank
 //   remains.
-//   A test is settled at once if r^2 > bound_y = max(sure_out, smallest r^2 of y so far) and all pivots are above the
-//   floor. Everything else is rare and goes to `settle`: a new smallest r^2, a separating set, or a doubtful test.
+//   A test is settled at once if r^2 is surely above bound_y = max(sure_out, smallest r^2 of y so far) and all pivots
+//   are surely above the floor. That is asked in single precision, with a bound of the rounding errors that each lane
+//   works out for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision: a new
+//   smallest r^2, a separating set, or a doubtful test.
 #pragma once
 #include "canonical/partial_correlation_small.cuh"
 #include "schur/conditioning.cuh"
 
-constexpr unsigned NO_CUT = ~0u;  // cut[t]: no suffix of this prefix has separated target t
+constexpr unsigned NO_CUT = ~0u;     // cut[t]: no suffix of this prefix has separated target t
+constexpr float MOST_SLACK = 5e-4f;  // see Quick
+constexpr int PADDING = 3;           // entries of Targets::seen after the last target
+
+// Bits of the float above which r^2 is neither a new smallest one, where `smallest` are the bits of that, nor doubtful.
+DEVICE unsigned bound_above(const u64 smallest, const double sure_out) {
+    return __float_as_uint(__double2float_ru(fmax(from_bits(smallest), sure_out)));
+}
+
+// Covariances given the prefix. A double lies in two words, since most tests read the first one only: `high` is its
+// value rounded towards zero, `low` the 29 bits that are then missing. (Below 1e-38 bits are lost, which changes the
+// value by less than that.)
+struct Covariances {
+    float* high;
+    unsigned* low;
+    DEVICE double operator[](const int at) const { return from_bits(bits((double)high[at]) | low[at]); }
+    DEVICE void set(const int at, const double v) const {
+        high[at] = __double2float_rz(v);
+        low[at] = (unsigned)bits(v) & 0x1fffffffu;
+    }
+};
+
+// What every lane reads of a target, in one load.
+struct alignas(16) Seen {
+    float xy, yy;    // cov(x, y | P) and var(y | P), each rounded towards zero
+    unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up
+    int row;         // offset of y's row in M
+};
 
 // Targets of one prefix, an entry of each array per target, in shared memory.
 struct Targets {
     double2* moment;  // {cov(x, y | P), var(y | P)}
-    double* bound;    // r^2 above which a test is settled at once
+    Seen* seen;       // [+ PADDING] the same, and more, for the tests in single precision
     u64* least;       // bits of the smallest r^2 so far
-    int2* where;      // {offset of y's row in M, y's position counted from that of column 0 of M}
     int* position;    // position of y in adj(x)
     unsigned* cut;    // number of the first separating suffix, or NO_CUT
 };
+
+DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_out, const int row) {
+    return {__double2float_rz(moment.x), __double2float_rz(moment.y), bound_above(smallest, sure_out), row};
+}
+
+// The last target, repeated behind the others, so that targets can be tested several at a time.
+DEVICE Seen padding(const Targets& ts, const int count) {
+    Seen last = ts.seen[count - 1];
+    last.bound = 0;  // what becomes of it does not matter, but it should seldom look open
+    return last;
+}
 
 // Shared memory that is still free.
 struct Free {
@@ -40,13 +79,12 @@ struct Free {
     }
 };
 
-// Room for n targets: 48 n bytes.
+// Room for n targets: 48 n + 16 PADDING bytes.
 DEVICE Targets take_targets(Free& free, const int n) {
     Targets ts;
     ts.moment = free.take<double2>(n);
-    ts.bound = free.take<double>(n);
+    ts.seen = free.take<Seen>(n + PADDING);
     ts.least = free.take<u64>(n);
-    ts.where = free.take<int2>(n);
     ts.position = free.take<int>(n);
     ts.cut = free.take<unsigned>(n);
     return ts;
@@ -57,6 +95,7 @@ template <int T>
 struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
     int s[T], at[T];                               // columns of M, ascending; positions counted from that of column 0
+    int row[T];                                    // offset of the members' rows in M, if they are targets
     unsigned number;                               // grows with the rank, within the prefix
     bool valid, sound;                             // the lane has a suffix of its own; all pivots are above the floor
 };
@@ -115,7 +154,7 @@ struct Moments {
 
 // A dependent test of target t has this r^2: keeps the smallest.
 DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
-    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin((u64*)&ts.bound[t], bits(fmax(r2, lv.sure_out)));
+    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin(&ts.seen[t].bound, bound_above(bits(r2), lv.sure_out));
 }
 
 // Decides the tests of target t that were not settled at once, one in each lane with `open`. Whole warp.
@@ -148,45 +187,99 @@ DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Ta
     }
 }
 
+// The test of target t given prefix and suffix, in double precision.
+template <int T>
+DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covariances& M, const int t) {
+    const double2 moment = ts.moment[t];
+    const int row = ts.seen[t].row;
+    double u[T], num = moment.x, v = moment.y;
+    UNROLL
+    for (int i = 0; i < T; ++i) {
+        u[i] = M[row + f.s[i]];
+        UNROLL
+        for (int k = 0; k < i; ++k) u[i] = fma(-f.L[i * (i - 1) / 2 + k], u[k], u[i]);
+        num = fma(-u[i], f.gx[i], num);
+        v = fma(-u[i] * f.inv[i], u[i], v);
+    }
+    return {num * num, f.vx * v, v};
+}
+
+// A suffix for tests in single precision, with all variables scaled to a variance of 1 given the prefix and the members
+// of the suffix before them, and x to a variance of 1 given S:
+//     u_i = s_i M_y,s_i - sum_k l_ik u_k     var(y|S) = M_yy - sum u_i^2     cov(x,y|S) = scale M_xy - sum g_i u_i
+// slack bounds the errors of cov^2 and of var together, given that those numbers are at most 1. In units of 2^-24: all
+// inputs are rounded towards zero (2), the coefficients are off by at most 3 (s, scale) or 10 (l, g), each operation
+// adds 1, and |u_i|, |M|, |cov|, var <= 1. So, with at most four members,
+//     error(u_i) <= 10 s_i + sum_k |l_ik| (error(u_k) + 16) = e_i
+//     error(cov) <= 10 scale + sum_i |g_i| (e_i + 16)       error(var) <= 2.1 sum_i e_i + 10
+// and error(cov^2) <= 2.1 error(cov); 10 more for the operations of the comparison, and a fifth for those here. Where
+// the slack exceeds MOST_SLACK or the suffix is not sound, it is NaN: then no test is settled.
+template <int T>
+struct Quick {
+    float s[T], l[T * (T - 1) / 2], g[T], scale, slack;
+
+    DEVICE explicit Quick(const Suffix<T>& f) {
+        float back[T], e[T], in_cov = 0.0f, in_var = 20.0f;
+        scale = 1.0f / sqrtf((float)f.vx);
+        UNROLL
+        for (int i = 0; i < T; ++i) {
+            s[i] = sqrtf((float)f.inv[i]);
+            back[i] = 1.0f / s[i];
+            e[i] = 10.0f * s[i];
+            UNROLL
+            for (int k = 0; k < i; ++k) {
+                const float c = (float)f.L[i * (i - 1) / 2 + k] * (s[i] * back[k]);
+                l[i * (i - 1) / 2 + k] = c;
+                e[i] = fmaf(fabsf(c), e[k] + 16.0f, e[i]);
+            }
+            g[i] = (float)f.gx[i] * (back[i] * scale);
+            in_cov = fmaf(fabsf(g[i]), e[i] + 16.0f, in_cov);
+            in_var = fmaf(2.1f, e[i], in_var);
+        }
+        slack = 1.2f * 5.97e-8f * fmaf(2.1f, fmaf(10.0f, scale, in_cov), in_var);
+        if (!(slack <= MOST_SLACK)) slack = (float)nan_value();
+    }
+};
+
 // Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
-// warp. H targets per turn give independent chains of operations and one vote. 1 - r^2 and var(y | S) are compared with
-// the floor by their high words, as integers, which spares the float64 unit: high words that differ by 2 mean
-// 1 - r^2 > 4e-7. A NaN fails the float64 comparison.
+// warp. H targets per turn give independent chains of operations and one vote. A test is settled if
+// cov^2 > bound var + slack, and if var - cov^2, which is var (1 - r^2), is above twice the slack, and hence, whatever
+// the errors, above the slack itself, of more than 4e-6: both factors are then far above the floor. A member of the
+// suffix is no target of it. A NaN fails.
 template <int T, int H, bool ILL>
 DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int count,
-                  const double* __restrict__ M, const unsigned lowest) {
-    constexpr int FLOOR_WORD = 0x3e112e0c;  // high word of 1.0000001e-9: what is above it is above PIVOT_FLOOR
+                  const Covariances& M, const unsigned lowest) {
+    static_assert(H <= PADDING + 1, "");
+    const Quick<T> quick(f);
+    const float rest = 2.0f * quick.slack, *column[T];
+    UNROLL
+    for (int i = 0; i < T; ++i) column[i] = M.high + f.s[i];
     for (int t = 0; t < count; t += H) {
-        Moments moments[H];
         bool ok[H], all = true;
         UNROLL
         for (int h = 0; h < H; ++h) {
-            const int tt = min(t + h, count - 1);
-            const int2 where = ts.where[tt];
-            const double* row = M + where.x;
-            const double2 moment = ts.moment[tt];
-            const double bound = ts.bound[tt];
-            double u[T], num = moment.x, v = moment.y;
+            const Seen y = ts.seen[t + h];
+            float u[T], num = y.xy * quick.scale, v = y.yy;
             bool member = false;
             UNROLL
             for (int i = 0; i < T; ++i) {
-                u[i] = row[f.s[i]];
-                member = member || where.y == f.at[i];
+                u[i] = column[i][y.row] * quick.s[i];
+                member = member | (y.row == f.row[i]);
                 UNROLL
-                for (int k = 0; k < i; ++k) u[i] = fma(-f.L[i * (i - 1) / 2 + k], u[k], u[i]);
-                num = fma(-u[i], f.gx[i], num);
-                v = fma(-u[i] * f.inv[i], u[i], v);
+                for (int k = 0; k < i; ++k) u[i] = fmaf(-quick.l[i * (i - 1) / 2 + k], u[k], u[i]);
+                num = fmaf(-u[i], quick.g[i], num);
+                v = fmaf(-u[i], u[i], v);
             }
-            const double den = f.vx * v, num2 = num * num;  // vx is NaN where the suffix is not sound
-            moments[h] = {num2, den, v};
-            ok[h] = member || (num2 > bound * den && __double2hiint(den) - __double2hiint(num2) >= 2 &&
-                               __double2hiint(v) > FLOOR_WORD);
-            all = all && ok[h];
+            const float num2 = num * num;
+            ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, quick.slack)) & (v - num2 > rest));
+            all = all & ok[h];
         }
-        if (__any_sync(FULL, !all && f.valid)) {
+        if (__any_sync(FULL, !all & f.valid)) {
             UNROLL
-            for (int h = 0; h < H; ++h)
-                if (t + h < count && lowest < ts.cut[t + h]) settle<T, ILL>(lv, w, f, ts, t + h, !ok[h], moments[h]);
+            for (int h = 0; h < H; ++h) {
+                if (t + h >= count || __shfl_sync(FULL, ts.cut[t + h], 0) <= lowest) continue;  // for the whole warp
+                settle<T, ILL>(lv, w, f, ts, t + h, !ok[h], moments_of(f, ts, M, t + h));
+            }
         }
     }
 }
@@ -194,17 +287,17 @@ DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Tar
 // L D L' of the suffix's block of M, and x's forward substitution. Row c of M belongs to the position of its column c,
 // row `xrow` to x; vx is var(x | P).
 template <int T>
-DEVICE void factorise(Suffix<T>& f, const double* M, const int pitch, const int xrow, const double vx) {
+DEVICE void factorise(Suffix<T>& f, const Covariances& M, const int pitch, const int xrow, const double vx) {
     double a[T * (T - 1) / 2 + 1], ux[T];
     f.vx = vx;
     UNROLL
     for (int i = 0; i < T; ++i) {
-        const double* row = M + f.s[i] * pitch;
-        double dd = row[f.s[i]];
+        const int row = f.s[i] * pitch;
+        double dd = M[row + f.s[i]];
         ux[i] = M[xrow * pitch + f.s[i]];
         UNROLL
         for (int j = 0; j < i; ++j) {
-            double v = row[f.s[j]];
+            double v = M[row + f.s[j]];
             UNROLL
             for (int k = 0; k < j; ++k) v = fma(-a[i * (i - 1) / 2 + k], f.L[j * (j - 1) / 2 + k], v);
             a[i * (i - 1) / 2 + j] = v;

@@ -16,16 +16,16 @@ constexpr int K_BITS = 26;             // the number of a suffix is k in so many
 
 // The block's dynamic shared memory.
 struct Memory {
-    Targets ts;   // [SLICE] each
-    double* M;    // [SLICE, pitch] covariances of the targets with the columns of p's tile, then with those of k's tile
-    int* prefix;  // [q + 1] positions
-    bool* flag;   // [q] whether each pivot of the prefix is above the floor
+    Targets ts;     // [SLICE] each
+    Covariances M;  // [SLICE, pitch] of the targets with the columns of p's tile, then with those of k's tile
+    int* prefix;    // [q + 1] positions
+    bool* flag;     // [q] whether each pivot of the prefix is above the floor
 };
 
 DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
     Free free = {(char*)start};
     const Targets ts = take_targets(free, SLICE);
-    double* M = free.take<double>(SLICE * pitch);
+    const Covariances M = {free.take<float>(SLICE * pitch), free.take<unsigned>(SLICE * pitch)};
     int* prefix = free.take<int>(q + 1);
     return {ts, M, prefix, free.take<bool>(q)};
 }
@@ -59,10 +59,8 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
         if (live) {
             const int t = n + lanes_before(mask);
             ts.position[t] = a;
-            ts.where[t] = make_int2(t * tile.pitch, a - tile.p0);
             ts.cut[t] = NO_CUT;
             ts.least[t] = *(volatile u64*)&g.least[row.e0 + a];
-            ts.bound[t] = fmax(from_bits(ts.least[t]), lv.sure_out);
         }
         n += __popc(mask);
     }
@@ -75,12 +73,35 @@ DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int 
                  const int c0, const int end) {
     for (int i = threadIdx.x; i < n * width; i += blockDim.x) {
         const int t = i / width, c = i % width;
-        mem.M[t * tile.pitch + to + c] = c0 + c < end ? given(row, mem.ts.position[t], c0 + c) : 0.0;
+        mem.M.set(t * tile.pitch + to + c, c0 + c < end ? given(row, mem.ts.position[t], c0 + c) : 0.0);
     }
 }
 
-// The lane's suffix {p, k}.
-DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const int k) {
+// Fills moment and seen of n targets. Whole block.
+DEVICE void look_at_targets(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const int n) {
+    const Targets& ts = mem.ts;
+    for (int t = threadIdx.x; t < n; t += blockDim.x) {
+        const int a = ts.position[t];
+        ts.moment[t] = make_double2(given(row, a, row.d), given(row, a, a));
+        ts.seen[t] = seen_of(ts.moment[t], ts.least[t], lv.sure_out, t * tile.pitch);
+    }
+    __syncthreads();
+    if (threadIdx.x < PADDING) ts.seen[n + threadIdx.x] = padding(ts, n);
+}
+
+// Offset in M of the row of position a, or -1 if that is none of the n targets.
+DEVICE int row_of(const Targets& ts, const int n, const int pitch, const int a) {
+    int low = 0;
+    for (int high = n; low < high;) {
+        const int middle = (low + high) / 2;
+        if (ts.position[middle] < a) low = middle + 1;
+        else high = middle;
+    }
+    return low < n && ts.position[low] == a ? low * pitch : -1;
+}
+
+// The lane's suffix {p, k}, for n targets.
+DEVICE Suffix<2> suffix_of(const Row& row, const Targets& ts, const Tile& tile, const int n, const int p, const int k) {
     Suffix<2> f;
     const int d = row.d;
     f.valid = k < d && k > p;
@@ -100,6 +121,8 @@ DEVICE Suffix<2> suffix_of(const Row& row, const Tile& tile, const int p, const 
     f.s[0] = f.at[0] = p - tile.p0;
     f.s[1] = tile.width + (threadIdx.x & 31);
     f.at[1] = k - tile.p0;
+    f.row[0] = row_of(ts, n, tile.pitch, p);
+    f.row[1] = row_of(ts, n, tile.pitch, k);
     return f;
 }
 
@@ -114,7 +137,7 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
         __syncthreads();
         for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
             if (k0 + TILE <= p + 1) continue;
-            const Suffix<2> f = suffix_of(row, tile, p, k0 + lane);
+            const Suffix<2> f = suffix_of(row, mem.ts, tile, n, p, k0 + lane);
             const unsigned lowest = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)max(k0, p + 1);
             sweep<2, 4, ILL>(lv, place, f, mem.ts, n, mem.M, lowest);
         }
@@ -179,10 +202,7 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
             }
             if (!conditioned) tile.sound = condition(row, 0, mem.flag);
             conditioned = true;
-            for (int t = threadIdx.x; t < n; t += blockDim.x) {
-                const int a = mem.ts.position[t];
-                mem.ts.moment[t] = make_double2(given(row, a, d), given(row, a, a));
-            }
+            look_at_targets(lv, row, mem, tile, n);
             fill(row, mem, tile, n, 0, ptile_width, tile.p0, tile.p1);
             test_tile<ILL>(lv, row, mem, tile, place, n);
             report_slice(g, lv, row, mem, tile, prefix_rank, n);

@@ -34,6 +34,8 @@ TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (Fa
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 #: As in kernels/schur/tiles.cu.
 TILE, SLICE = 32, 128
+#: As in kernels/schur/sweep.cuh.
+PADDING = 3
 #: From this cutoff on, the last bits of C matter for close tests only (`mirrored` in kernels/schur/level1.cu).
 LEAST_CUTOFF = 1e-4
 #: Bytes of work space of the canonical formula for all warps of a class; on deep levels fewer lanes share it at a time.
@@ -76,14 +78,14 @@ def suffix_size(level: int, width: int, most: int) -> int:
 def sets_shared(level: int, suffix: int, width: int) -> int:
     """Dynamic shared memory per block of schur_sets, in bytes; as lay_out in kernels/schur/sets.cu."""
     q = level - suffix
-    doubles = width * (2 + 1 + 1 + 1 + 1) + w_pitch(q) * (width + 1) + (width + 1) * (width | 1)
+    doubles = width * (2 + 2 + 1 + 1) + 2 * PADDING + w_pitch(q) * (width + 1) + (width + 1) * (width | 1)
     ints = (width + 1) + 4 * width + (width + 1) + (q + 1)
     return 8 * doubles + 4 * ints + q + 16
 
 
 def tiles_shared(level: int, ptile: int) -> int:
     """Dynamic shared memory per block of schur_tiles, in bytes; as lay_out in kernels/schur/tiles.cu."""
-    doubles = SLICE * (2 + 1 + 1 + 1) + SLICE * (ptile + TILE + 1)
+    doubles = SLICE * (2 + 2 + 1) + 2 * PADDING + SLICE * (ptile + TILE + 1)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
 

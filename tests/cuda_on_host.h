@@ -234,6 +234,7 @@ inline double __hiloint2double(int high, int low) {
     return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
 inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
+inline float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
 template <typename T, typename U>
 T atomicAdd(T* at, U v) {
     const T old = *at;

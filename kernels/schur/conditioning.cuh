@@ -15,6 +15,8 @@ struct Row {
     double* W;           // [d + 1, pitch]; condition writes it
     int x, d, q, pitch;  // the row, its degree; size of the prefix; w_pitch(q)
 
+    // Correlation of two positions.
+    DEVICE double correlation(const int a, const int b) const { return C[(i64)ids[a] * p + ids[b]]; }
     // First position after the prefix.
     DEVICE int after() const { return q ? prefix[q - 1] + 1 : 0; }
     // Whether position a is no member of the prefix.
@@ -57,10 +59,11 @@ DEVICE bool condition(const Row& r, const int from, bool* flag) {
     return sound;
 }
 
-// cov(a, b | P) of two positions.
-DEVICE double given(const Row& r, const int a, const int b) {
-    return less_dot(r.C[(i64)r.ids[a] * r.p + r.ids[b]], r.W + a * r.pitch, r.W + b * r.pitch, r.q);
+// cov(a, b | P) of two positions, whose correlation is c.
+DEVICE double given(const Row& r, const int a, const int b, const double c) {
+    return less_dot(c, r.W + a * r.pitch, r.W + b * r.pitch, r.q);
 }
+DEVICE double given(const Row& r, const int a, const int b) { return given(r, a, b, r.correlation(a, b)); }
 
 // Whether the neighbour at position a is a target of sets of rank `rank` or more: row x tests its pair, and no set of a
 // rank up to `rank` is known to separate it. Side A goes on where another block has separated the pair, maybe by a set

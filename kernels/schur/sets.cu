@@ -49,6 +49,11 @@ struct Columns {
     int first, count, pitch;  // first position, number of columns, doubles per row
     double vx;                // var(x | P)
     bool sound;               // all pivots of the prefix above the floor
+
+    // Column of member i of a suffix of T members, from its entry of the table.
+    DEVICE int column(const unsigned code, const int i, const int T) const {
+        return count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
+    }
 };
 
 // Numbers that one warp or thread works out for the block, in shared memory: targets of the item; targets of the
@@ -119,13 +124,25 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
     }
 }
 
-// Computes M. Whole block.
+// Computes M, four cells per thread at a time, so that their loads are under way together. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
     const int cells = rows * cols.count;
     const float per_row = 1.0f / (float)cols.count;
-    for (int i = threadIdx.x; i < cells; i += blockDim.x) {
-        const int a = (int)(((float)i + 0.5f) * per_row), c = i - a * cols.count;
-        mem.M.set(a * cols.pitch + c, given(row, mem.rows[a], cols.first + c));
+    for (int i0 = threadIdx.x; i0 < cells; i0 += 4 * blockDim.x) {
+        int a[4], c[4];
+        double r[4];
+        UNROLL
+        for (int k = 0; k < 4; ++k) {
+            const int i = min(i0 + k * (int)blockDim.x, cells - 1);
+            a[k] = (int)(((float)i + 0.5f) * per_row);
+            c[k] = i - a[k] * cols.count;
+            r[k] = row.correlation(mem.rows[a[k]], cols.first + c[k]);
+        }
+        UNROLL
+        for (int k = 0; k < 4; ++k) {
+            if (i0 + k * (int)blockDim.x < cells)
+                mem.M.set(a[k] * cols.pitch + c[k], given(row, mem.rows[a[k]], cols.first + c[k], r[k]));
+        }
     }
 }
 
@@ -184,6 +201,26 @@ DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const
     return stay;
 }
 
+// Fills the suffix whose entry of the table is `code`.
+template <int T>
+DEVICE void choose_suffix(const Covariances& M, const Columns& cols, const unsigned code, Quick<T>& quick) {
+    int s[T];
+    float A[(T + 1) * (T + 2) / 2];
+    UNROLL
+    for (int i = 0; i <= T; ++i) {
+        if (i < T) {
+            s[i] = cols.column(code, i, T);
+            quick.column[i] = M.high + s[i];
+            quick.row[i] = s[i] * cols.pitch;
+        }
+        const float* row = M.high + (i < T ? s[i] : cols.count) * cols.pitch;
+        UNROLL
+        for (int j = 0; j < (i < T ? i + 1 : T); ++j) A[i * (i + 1) / 2 + j] = row[s[j]];
+    }
+    A[T * (T + 3) / 2] = (float)cols.vx;
+    factorise_quickly<T>(quick, A, cols.sound);
+}
+
 // Tests all suffixes of a prefix, in segments, each twice as long as the one before. After a segment, separated targets
 // are reported and dropped, since all suffixes still to come have larger ranks. Whole block.
 template <int T, bool ILL>
@@ -196,18 +233,22 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
          begin += length, length *= begin ? 2 : 1) {
         const unsigned end = min(suffixes, begin + length);
         for (unsigned b = begin + warp * 32; b < end; b += blockDim.x) {
-            Suffix<T> f;
-            f.number = b + lane;
-            f.valid = f.number < suffixes;
-            f.sound = cols.sound;
-            const unsigned code = table[suffixes - 1 - (f.valid ? f.number : suffixes - 1)];
-            UNROLL
-            for (int i = 0; i < T; ++i) {
-                f.at[i] = f.s[i] = cols.count - 1 - (int)((code >> (8 * (T - 1 - i))) & 255u);
-                f.row[i] = f.s[i] * cols.pitch;
-            }
-            factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
-            sweep<T, (T < 4 ? 4 : 2), ILL>(lv, place, f, mem.ts, targets, mem.M, b);
+            const unsigned number = b + lane;
+            const bool valid = number < suffixes;
+            const unsigned code = table[suffixes - 1 - (valid ? number : suffixes - 1)];
+            Quick<T> quick;
+            choose_suffix(mem.M, cols, code, quick);
+            const auto exact = [&] {
+                Suffix<T> f;
+                f.number = number;
+                f.valid = valid;
+                f.sound = cols.sound;
+                UNROLL
+                for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = cols.column(code, i, T);
+                factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
+                return f;
+            };
+            sweep<T, 4, ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, b, valid);
         }
         __syncthreads();
         if (warp == 0) {

@@ -12,16 +12,16 @@
 //   rank by a 64-bit atomicMin, and a target that a set of lower rank separates is dropped. So the smallest rank
 //   remains.
 //   A test is settled at once if r^2 is surely above bound_y = max(sure_out, smallest r^2 of y so far) and all pivots
-//   are surely above the floor. That is asked in single precision, with a bound of the rounding errors that each lane
-//   works out for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision: a new
+//   are surely above the floor. That is asked in single precision, with a bound of the errors that each lane works out
+//   for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision: a new
 //   smallest r^2, a separating set, or a doubtful test.
 #pragma once
 #include "canonical/partial_correlation_small.cuh"
 #include "schur/conditioning.cuh"
 
-constexpr unsigned NO_CUT = ~0u;     // cut[t]: no suffix of this prefix has separated target t
-constexpr float MOST_SLACK = 5e-4f;  // see Quick
-constexpr int PADDING = 3;           // entries of Targets::seen after the last target
+constexpr unsigned NO_CUT = ~0u;  // cut[t]: no suffix of this prefix has separated target t
+constexpr float DELTA = 16 * 5.97e-8f, VARIANCE_ERROR = 1e-3f;  // see Quick
+constexpr int PADDING = 3;                                      // entries of Targets::seen after the last target
 
 // Bits of the float above which r^2 is neither a new smallest one, where `smallest` are the bits of that, nor doubtful.
 DEVICE unsigned bound_above(const u64 smallest, const double sure_out) {
@@ -43,7 +43,7 @@ struct Covariances {
 
 // What every lane reads of a target, in one load.
 struct alignas(16) Seen {
-    float xy, yy;    // cov(x, y | P) and var(y | P), each rounded towards zero
+    float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the latter increased by VARIANCE_ERROR
     unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up
     int row;         // offset of y's row in M
 };
@@ -58,7 +58,7 @@ struct Targets {
 };
 
 DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_out, const int row) {
-    return {__double2float_rz(moment.x), __double2float_rz(moment.y), bound_above(smallest, sure_out), row};
+    return {(float)moment.x, (float)moment.y + VARIANCE_ERROR, bound_above(smallest, sure_out), row};
 }
 
 // The last target, repeated behind the others, so that targets can be tested several at a time.
@@ -95,7 +95,6 @@ template <int T>
 struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
     int s[T], at[T];                               // columns of M, ascending; positions counted from that of column 0
-    int row[T];                                    // offset of the members' rows in M, if they are targets
     unsigned number;                               // grows with the rank, within the prefix
     bool valid, sound;                             // the lane has a suffix of its own; all pivots are above the floor
 };
@@ -204,77 +203,96 @@ DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covarianc
     return {num * num, f.vx * v, v};
 }
 
-// A suffix for tests in single precision, with all variables scaled to a variance of 1 given the prefix and the members
-// of the suffix before them, and x to a variance of 1 given S:
-//     u_i = s_i M_y,s_i - sum_k l_ik u_k     var(y|S) = M_yy - sum u_i^2     cov(x,y|S) = scale M_xy - sum g_i u_i
-// slack bounds the errors of cov^2 and of var together, given that those numbers are at most 1. In units of 2^-24: all
-// inputs are rounded towards zero (2), the coefficients are off by at most 3 (s, scale) or 10 (l, g), each operation
-// adds 1, and |u_i|, |M|, |cov|, var <= 1. So, with at most four members,
-//     error(u_i) <= 10 s_i + sum_k |l_ik| (error(u_k) + 16) = e_i
-//     error(cov) <= 10 scale + sum_i |g_i| (e_i + 16)       error(var) <= 2.1 sum_i e_i + 10
-// and error(cov^2) <= 2.1 error(cov); 10 more for the operations of the comparison, and a fifth for those here. Where
-// the slack exceeds MOST_SLACK or the suffix is not sound, it is NaN: then no test is settled.
+// A suffix for tests in single precision. R R' is the Cholesky factorisation of the covariances of its members given the
+// prefix, and u the row of R that a target y would have:
+//     u_i = s_i (M_y,i - sum_k R_ik u_k)     var(y|S) = M_yy - sum u_i^2     cov(x,y|S) scale = scale M_xy - sum g_i u_i
+// with s_i = 1 / R_ii, g_i = scale R_xi and scale = 1 / sd(x|S).
+//
+// What is computed is exact for slightly different covariances (Higham 2002, section 10.1): each differs by at most
+// delta = 16 * 2^-24, of which 2 are for the rounding of M towards zero, at most 5 for operations whose results are at
+// most 1, and 9 for s_i. Let b_y be the coefficients of y's regression on the suffix, and |b| the sum of their absolute
+// values. The change of a covariance given S is then (1, -b_x)' Delta (1, -b_y), so at most delta (1 + |b_x|) (1 +
+// |b_y|), and likewise for the variances. Since |u| <= 1, |b_y| <= sum of t_i, with t_i = s_i (1 + sum_k |R_ik| t_k),
+// and |b_x| <= sum of |R_xi| t_i. Hence
+//     cov^2 scale^2 is off by at most delta c (2 (1 + |b_y|) + c), c = scale (1 + |b_x|): `slack`, with 10 % for the
+//     rounding of these numbers, and 24 * 2^-24 for that of the comparison
+//     var(y|S) is off by at most delta (1 + |b_y|)^2; where that exceeds VARIANCE_ERROR, slack is NaN
 template <int T>
 struct Quick {
-    float s[T], l[T * (T - 1) / 2], g[T], scale, slack;
-
-    DEVICE explicit Quick(const Suffix<T>& f) {
-        float back[T], e[T], in_cov = 0.0f, in_var = 20.0f;
-        scale = 1.0f / sqrtf((float)f.vx);
-        UNROLL
-        for (int i = 0; i < T; ++i) {
-            s[i] = sqrtf((float)f.inv[i]);
-            back[i] = 1.0f / s[i];
-            e[i] = 10.0f * s[i];
-            UNROLL
-            for (int k = 0; k < i; ++k) {
-                const float c = (float)f.L[i * (i - 1) / 2 + k] * (s[i] * back[k]);
-                l[i * (i - 1) / 2 + k] = c;
-                e[i] = fmaf(fabsf(c), e[k] + 16.0f, e[i]);
-            }
-            g[i] = (float)f.gx[i] * (back[i] * scale);
-            in_cov = fmaf(fabsf(g[i]), e[i] + 16.0f, in_cov);
-            in_var = fmaf(2.1f, e[i], in_var);
-        }
-        slack = 1.2f * 5.97e-8f * fmaf(2.1f, fmaf(10.0f, scale, in_cov), in_var);
-        if (!(slack <= MOST_SLACK)) slack = (float)nan_value();
-    }
+    float R[T * (T - 1) / 2], s[T], g[T], scale, slack;
+    const float* column[T];  // of M, of the members
+    int row[T];              // offsets of the members' rows in M, if they are targets
 };
 
-// Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
-// warp. H targets per turn give independent chains of operations and one vote. A test is settled if
-// cov^2 > bound var + slack, and if var - cov^2, which is var (1 - r^2), is above twice the slack, and hence, whatever
-// the errors, above the slack itself, of more than 4e-6: both factors are then far above the floor. A member of the
-// suffix is no target of it. A NaN fails.
-template <int T, int H, bool ILL>
-DEVICE void sweep(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int count,
-                  const Covariances& M, const unsigned lowest) {
-    static_assert(H <= PADDING + 1, "");
-    const Quick<T> quick(f);
-    const float rest = 2.0f * quick.slack, *column[T];
+// Fills R, s, g, scale and slack. A: covariances given the prefix, the lower triangle, members first, then x. sound:
+// whether all pivots of the prefix are above the floor.
+template <int T>
+DEVICE void factorise_quickly(Quick<T>& q, const float (&A)[(T + 1) * (T + 2) / 2], const bool sound) {
+    float t[T], b_x = 0.0f, b_y = 0.0f;
     UNROLL
-    for (int i = 0; i < T; ++i) column[i] = M.high + f.s[i];
+    for (int i = 0; i <= T; ++i) {
+        const float* const a = A + i * (i + 1) / 2;
+        float* const u = i < T ? q.R + i * (i - 1) / 2 : q.g;
+        float left = a[i], sum = 1.0f;
+        UNROLL
+        for (int k = 0; k < i; ++k) {
+            float v = a[k];
+            UNROLL
+            for (int m = 0; m < k; ++m) v = fmaf(-u[m], q.R[k * (k - 1) / 2 + m], v);
+            u[k] = v * q.s[k];
+            left = fmaf(-u[k], u[k], left);
+            sum = fmaf(fabsf(u[k]), t[k], sum);
+        }
+        if (i < T) {
+            q.s[i] = rsqrtf(left);
+            t[i] = q.s[i] * sum;
+            b_y += t[i];
+        } else {
+            q.scale = rsqrtf(left);
+            b_x = sum;
+        }
+    }
+    UNROLL
+    for (int i = 0; i < T; ++i) q.g[i] *= q.scale;
+    const float c = q.scale * b_x, d = 1.0f + b_y;
+    q.slack = fmaf(1.1f * DELTA * c, fmaf(2.0f, d, c), 1.5f * DELTA);
+    if (!sound || !(1.1f * DELTA * d * d <= VARIANCE_ERROR)) q.slack = (float)nan_value();
+}
+
+// Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
+// warp. exact() returns the suffix for tests in double precision. H targets per turn give independent chains of
+// operations and one vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2, which
+// is var (1 - r^2), is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is
+// VARIANCE_ERROR too large, and the variance off by as much again.) A member of the suffix is no target of it. A NaN
+// fails.
+template <int T, int H, bool ILL, typename Exact>
+DEVICE void sweep(const Level& lv, const Place& w, const Quick<T>& q, const Exact exact, const Targets& ts,
+                  const int count, const Covariances& M, const unsigned lowest, const bool valid) {
+    static_assert(H <= PADDING + 1, "");
+    const float rest = q.slack + 3.0f * VARIANCE_ERROR;
     for (int t = 0; t < count; t += H) {
         bool ok[H], all = true;
         UNROLL
         for (int h = 0; h < H; ++h) {
             const Seen y = ts.seen[t + h];
-            float u[T], num = y.xy * quick.scale, v = y.yy;
+            float u[T], num = y.xy * q.scale, v = y.yy;
             bool member = false;
             UNROLL
             for (int i = 0; i < T; ++i) {
-                u[i] = column[i][y.row] * quick.s[i];
-                member = member | (y.row == f.row[i]);
+                u[i] = q.column[i][y.row];
+                member = member | (y.row == q.row[i]);
                 UNROLL
-                for (int k = 0; k < i; ++k) u[i] = fmaf(-quick.l[i * (i - 1) / 2 + k], u[k], u[i]);
-                num = fmaf(-u[i], quick.g[i], num);
+                for (int k = 0; k < i; ++k) u[i] = fmaf(-q.R[i * (i - 1) / 2 + k], u[k], u[i]);
+                u[i] *= q.s[i];
+                num = fmaf(-u[i], q.g[i], num);
                 v = fmaf(-u[i], u[i], v);
             }
             const float num2 = num * num;
-            ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, quick.slack)) & (v - num2 > rest));
+            ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, q.slack)) & (v - num2 > rest));
             all = all & ok[h];
         }
-        if (__any_sync(FULL, !all & f.valid)) {
+        if (__any_sync(FULL, !all & valid)) {
+            const Suffix<T> f = exact();
             UNROLL
             for (int h = 0; h < H; ++h) {
                 if (t + h >= count || __shfl_sync(FULL, ts.cut[t + h], 0) <= lowest) continue;  // for the whole warp

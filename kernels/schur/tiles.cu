@@ -100,29 +100,36 @@ DEVICE int row_of(const Targets& ts, const int n, const int pitch, const int a) 
     return low < n && ts.position[low] == a ? low * pitch : -1;
 }
 
-// The lane's suffix {p, k}, for n targets.
-DEVICE Suffix<2> suffix_of(const Row& row, const Targets& ts, const Tile& tile, const int n, const int p, const int k) {
+// The lane's suffix {p, k}, and the same for tests in single precision of n targets.
+DEVICE Suffix<2> suffix_of(const Row& row, const Memory& mem, const Tile& tile, const int n, const int p, const int k,
+                           Quick<2>& quick) {
     Suffix<2> f;
     const int d = row.d;
     f.valid = k < d && k > p;
     const int kk = f.valid ? k : p + 1;  // idle lanes take any valid column
     f.number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
     const double pp = given(row, p, p), kp = given(row, p, kk), xp = given(row, d, p);
+    const double k0 = given(row, kk, kk), xk0 = given(row, d, kk), xx = given(row, d, d);
     f.inv[0] = 1.0 / pp;
     f.L[0] = kp * f.inv[0];
-    const double k2 = fma(-kp, f.L[0], given(row, kk, kk));
-    const double xk = fma(-f.L[0], xp, given(row, d, kk));
+    const double k2 = fma(-kp, f.L[0], k0);
+    const double xk = fma(-f.L[0], xp, xk0);
     f.inv[1] = 1.0 / k2;
     f.gx[0] = xp * f.inv[0];
     f.gx[1] = xk * f.inv[1];
-    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], given(row, d, d)));
+    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], xx));
     f.sound = tile.sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
     if (!f.sound) f.vx = nan_value();
     f.s[0] = f.at[0] = p - tile.p0;
     f.s[1] = tile.width + (threadIdx.x & 31);
     f.at[1] = k - tile.p0;
-    f.row[0] = row_of(ts, n, tile.pitch, p);
-    f.row[1] = row_of(ts, n, tile.pitch, k);
+
+    const float A[6] = {(float)pp, (float)kp, (float)k0, (float)xp, (float)xk0, (float)xx};
+    factorise_quickly<2>(quick, A, tile.sound);
+    UNROLL
+    for (int i = 0; i < 2; ++i) quick.column[i] = mem.M.high + f.s[i];
+    quick.row[0] = row_of(mem.ts, n, tile.pitch, p);
+    quick.row[1] = row_of(mem.ts, n, tile.pitch, k);
     return f;
 }
 
@@ -137,9 +144,10 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
         __syncthreads();
         for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
             if (k0 + TILE <= p + 1) continue;
-            const Suffix<2> f = suffix_of(row, mem.ts, tile, n, p, k0 + lane);
+            Quick<2> quick;
+            const Suffix<2> f = suffix_of(row, mem, tile, n, p, k0 + lane, quick);
             const unsigned lowest = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)max(k0, p + 1);
-            sweep<2, 4, ILL>(lv, place, f, mem.ts, n, mem.M, lowest);
+            sweep<2, 4, ILL>(lv, place, quick, [&] { return f; }, mem.ts, n, mem.M, lowest, f.valid);
         }
     }
     __syncthreads();

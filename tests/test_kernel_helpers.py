@@ -245,3 +245,4 @@ def test_sizes_of_work_space_are_the_same_on_both_sides(host):
     assert [host.pitch(q) for q in range(70)] == [schur.w_pitch(q) for q in range(70)]
     tiles = (KERNELS / "schur" / "tiles.cu").read_text()
     assert f"TILE = {schur.TILE}, SLICE = {schur.SLICE};" in tiles
+    assert f"PADDING = {schur.PADDING};" in (KERNELS / "schur" / "targets.cuh").read_text()

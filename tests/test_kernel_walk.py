@@ -1,14 +1,21 @@
-"""The Schur walk of the GPU engine (kernels/schur/), whole runs of it on the host, against the CPU engine."""
+"""The Schur walk of the GPU engine (kernels/schur/) on the host: its tests in single precision, and whole runs."""
 
 from __future__ import annotations
+
+import ctypes
+import dataclasses
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import HostEngine, build
+from gpu_on_host import KERNELS, TESTS, HostEngine, build
 
 import pycupc
 from pycupc.engines.gpu import schur
+
+VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
 FILES = {
     "common/binomials": ("binomial_table",),
@@ -83,3 +90,72 @@ def test_cutoffs_below_the_errors_of_single_precision(engine):
     C = np.corrcoef(observations(1, 14, 100, 0.4), rowvar=False)
     fit = compare(engine, C, 1e9, 0.01, 4)
     assert len(fit.sparse_graph) > 60
+
+
+@pytest.mark.usefixtures("rows")
+@pytest.mark.parametrize("enough", [1.0, 1e9])
+def test_any_size_of_the_suffix(engine, monkeypatch, enough):
+    """Two members, or as many as there may be; the levels count as long ones."""
+    monkeypatch.setattr(schur, "TUNING", dataclasses.replace(schur.TUNING, plenty=0.0, plenty_per_prefix=enough))
+    schur.choose.cache_clear()
+    compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)
+    schur.choose.cache_clear()
+
+
+#: C has the covariances of the members, x and y, given the prefix; out: num2, v and the slack.
+ONE_TEST = """
+#include "cuda_on_host.h"
+#include "schur/sweep.cuh"
+template <int T> void one_test(const double* C, float* out) {
+    float high[(T + 2) * (T + 2)], A[(T + 1) * (T + 2) / 2];
+    for (int i = 0; i < (T + 2) * (T + 2); ++i) high[i] = __double2float_rz(C[i]);
+    Quick<T> q;
+    for (int i = 0; i <= T; ++i)
+        for (int j = 0; j <= i; ++j) A[i * (i + 1) / 2 + j] = high[i * (T + 2) + j];
+    factorise_quickly<T>(q, A, true);
+    for (int i = 0; i < T; ++i) {
+        q.column[i] = high + i;
+        q.row[i] = i * (T + 2);
+    }
+    const int y = (T + 1) * (T + 2);
+    test_quickly(q, seen_of(make_double2(C[y + T], C[y + T + 1]), bits(1.0), 0.0, y), out[0], out[1]);
+    out[2] = q.slack;
+}
+extern "C" void test_2(const double* C, float* out) { one_test<2>(C, out); }
+extern "C" void test_3(const double* C, float* out) { one_test<3>(C, out); }
+extern "C" void test_4(const double* C, float* out) { one_test<4>(C, out); }
+"""
+
+
+@pytest.fixture(scope="module")
+def one_test(tmp_path_factory):
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path_factory.mktemp("one_test")
+    (folder / "one_test.cpp").write_text(ONE_TEST)
+    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-I{KERNELS}", f"-I{TESTS}"]
+    subprocess.run([compiler, *flags, "one_test.cpp", "-o", "one_test.so"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "one_test.so"))
+
+
+@pytest.mark.parametrize("T", [2, 3, 4])
+def test_errors_of_single_precision_are_within_their_bounds(one_test, T):
+    rng, out, errors, undecided = np.random.default_rng(T), np.empty(3, dtype=np.float32), [], 0
+    for k in range(4000):
+        X = rng.standard_normal((12, T + 2)) @ (np.eye(T + 2) + 10 ** rng.uniform(-2, 1) * rng.random((T + 2, T + 2)))
+        K = np.corrcoef(X, rowvar=False) * np.outer(*[10 ** rng.uniform(-1, 0, T + 2)] * 2)  # given a prefix
+        getattr(one_test, f"test_{T}")(
+            np.ascontiguousarray(K).ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p)
+        )
+        num2, v, slack = out.astype(float)
+        if np.isnan(slack):
+            undecided += 1
+            continue
+        S = slice(0, T)
+        (vx, c), (_, vy) = K[T:, T:] - K[T:, S] @ np.linalg.solve(K[S, S], K[S, T:])
+        assert abs(v - VARIANCE_ERROR - vy) <= VARIANCE_ERROR, k
+        assert abs(num2 - c * c / vx) <= slack, k
+        errors.append(abs(num2 - c * c / vx) / slack)
+    assert undecided < 3000
+    assert max(errors) > 1e-4

@@ -3,94 +3,25 @@
 //   Row x has its neighbours at positions 0..d-1, ascending. A conditioning set S from adj(x) serves every target y of
 //   the row at once, so one walk over the subsets of adj(x) tests the pairs of both sides.
 //   S = prefix + suffix: the prefix P is the first level - T members, the suffix the last T. M, the covariance matrix
-//   given P, lies in shared memory. A lane owns one suffix s, factorises the T x T block of M of its members (L D L')
-//   in registers, and then runs over the targets y, for which conditioning on the suffix is one forward substitution:
-//       u_i = M_y,s_i - sum_k L_ik u_k     var(y|S) = M_yy - sum u_i^2 / D_i     cov(x,y|S) = M_xy - sum u_i gx_i
-//   All lanes look at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so
+//   given P, lies in shared memory. A lane owns one suffix, factorises the T x T block of M of its members in registers,
+//   and then runs over the targets y, for which conditioning on the suffix is one forward substitution. All lanes look at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so
 //   the loads from a row of M are consecutive.
 //   Order: prefixes and suffixes are lexicographic, so the rank of S grows along the walk. A separating set offers its
 //   rank by a 64-bit atomicMin, and a target that a set of lower rank separates is dropped. So the smallest rank
 //   remains.
 //   A test is settled at once if r^2 is surely above bound_y = max(sure_out, smallest r^2 of y so far) and all pivots
 //   are surely above the floor. That is asked in single precision, with a bound of the errors that each lane works out
-//   for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision: a new
+//   for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision (`Suffix`): a new
 //   smallest r^2, a separating set, or a doubtful test.
 #pragma once
 #include "canonical/partial_correlation_small.cuh"
 #include "schur/conditioning.cuh"
+#include "schur/targets.cuh"
 
-constexpr unsigned NO_CUT = ~0u;  // cut[t]: no suffix of this prefix has separated target t
-constexpr float DELTA = 16 * 5.97e-8f, VARIANCE_ERROR = 1e-3f;  // see Quick
-constexpr int PADDING = 3;                                      // entries of Targets::seen after the last target
+constexpr float DELTA = 16 * 5.97e-8f;  // see Quick
 
-// Bits of the float above which r^2 is neither a new smallest one, where `smallest` are the bits of that, nor doubtful.
-DEVICE unsigned bound_above(const u64 smallest, const double sure_out) {
-    return __float_as_uint(__double2float_ru(fmax(from_bits(smallest), sure_out)));
-}
-
-// Covariances given the prefix. A double lies in two words, since most tests read the first one only: `high` is its
-// value rounded towards zero, `low` the 29 bits that are then missing. (Below 1e-38 bits are lost, which changes the
-// value by less than that.)
-struct Covariances {
-    float* high;
-    unsigned* low;
-    DEVICE double operator[](const int at) const { return from_bits(bits((double)high[at]) | low[at]); }
-    DEVICE void set(const int at, const double v) const {
-        high[at] = __double2float_rz(v);
-        low[at] = (unsigned)bits(v) & 0x1fffffffu;
-    }
-};
-
-// What every lane reads of a target, in one load.
-struct alignas(16) Seen {
-    float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the latter increased by VARIANCE_ERROR
-    unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up
-    int row;         // offset of y's row in M
-};
-
-// Targets of one prefix, an entry of each array per target, in shared memory.
-struct Targets {
-    double2* moment;  // {cov(x, y | P), var(y | P)}
-    Seen* seen;       // [+ PADDING] the same, and more, for the tests in single precision
-    u64* least;       // bits of the smallest r^2 so far
-    int* position;    // position of y in adj(x)
-    unsigned* cut;    // number of the first separating suffix, or NO_CUT
-};
-
-DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_out, const int row) {
-    return {(float)moment.x, (float)moment.y + VARIANCE_ERROR, bound_above(smallest, sure_out), row};
-}
-
-// The last target, repeated behind the others, so that targets can be tested several at a time.
-DEVICE Seen padding(const Targets& ts, const int count) {
-    Seen last = ts.seen[count - 1];
-    last.bound = 0;  // what becomes of it does not matter, but it should seldom look open
-    return last;
-}
-
-// Shared memory that is still free.
-struct Free {
-    char* at;
-    template <class N>
-    DEVICE N* take(const int n) {
-        N* const taken = (N*)at;
-        at += n * sizeof(N);
-        return taken;
-    }
-};
-
-// Room for n targets: 48 n + 16 PADDING bytes.
-DEVICE Targets take_targets(Free& free, const int n) {
-    Targets ts;
-    ts.moment = free.take<double2>(n);
-    ts.seen = free.take<Seen>(n + PADDING);
-    ts.least = free.take<u64>(n);
-    ts.position = free.take<int>(n);
-    ts.cut = free.take<unsigned>(n);
-    return ts;
-}
-
-// A lane's suffix.
+// A lane's suffix in double precision: L D L' is the factorisation of the covariances of its members given the prefix.
+//     u_i = M_y,i - sum_k L_ik u_k     var(y|S) = M_yy - sum u_i^2 / D_i     cov(x,y|S) = M_xy - sum u_i gx_i
 template <int T>
 struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
@@ -259,6 +190,26 @@ DEVICE void factorise_quickly(Quick<T>& q, const float (&A)[(T + 1) * (T + 2) / 
     if (!sound || !(1.1f * DELTA * d * d <= VARIANCE_ERROR)) q.slack = (float)nan_value();
 }
 
+// The test of a target: num2 = cov(x,y|S)^2 scale^2 and v = var(y|S) + VARIANCE_ERROR; or whether it is a member of S.
+template <int T>
+DEVICE bool test_quickly(const Quick<T>& q, const Seen& y, float& num2, float& v) {
+    float u[T], num = y.xy * q.scale;
+    v = y.yy;
+    bool member = false;
+    UNROLL
+    for (int i = 0; i < T; ++i) {
+        u[i] = q.column[i][y.row];
+        member = member | (y.row == q.row[i]);
+        UNROLL
+        for (int k = 0; k < i; ++k) u[i] = fmaf(-q.R[i * (i - 1) / 2 + k], u[k], u[i]);
+        u[i] *= q.s[i];
+        num = fmaf(-u[i], q.g[i], num);
+        v = fmaf(-u[i], u[i], v);
+    }
+    num2 = num * num;
+    return member;
+}
+
 // Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
 // warp. exact() returns the suffix for tests in double precision. H targets per turn give independent chains of
 // operations and one vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2, which
@@ -275,19 +226,8 @@ DEVICE void sweep(const Level& lv, const Place& w, const Quick<T>& q, const Exac
         UNROLL
         for (int h = 0; h < H; ++h) {
             const Seen y = ts.seen[t + h];
-            float u[T], num = y.xy * q.scale, v = y.yy;
-            bool member = false;
-            UNROLL
-            for (int i = 0; i < T; ++i) {
-                u[i] = q.column[i][y.row];
-                member = member | (y.row == q.row[i]);
-                UNROLL
-                for (int k = 0; k < i; ++k) u[i] = fmaf(-q.R[i * (i - 1) / 2 + k], u[k], u[i]);
-                u[i] *= q.s[i];
-                num = fmaf(-u[i], q.g[i], num);
-                v = fmaf(-u[i], u[i], v);
-            }
-            const float num2 = num * num;
+            float num2, v;
+            const bool member = test_quickly(q, y, num2, v);
             ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, q.slack)) & (v - num2 > rest));
             all = all & ok[h];
         }

@@ -34,7 +34,7 @@ TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (Fa
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 #: As in kernels/schur/tiles.cu.
 TILE, SLICE = 32, 128
-#: As in kernels/schur/sweep.cuh.
+#: As in kernels/schur/targets.cuh.
 PADDING = 3
 #: From this cutoff on, the last bits of C matter for close tests only (`mirrored` in kernels/schur/level1.cu).
 LEAST_CUTOFF = 1e-4
@@ -47,6 +47,9 @@ class Tuning:
     """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
 
     sets_per_prefix: float = 40.0  # conditioning sets per prefix that pay for conditioning on it
+    plenty_per_prefix: float = 55.0  # likewise for each warp, where a level has plenty of sets
+    many: float = 64e3  # conditioning sets per multiprocessor that are many, and plenty
+    plenty: float = 160e3
     sets_per_item: float = 512.0  # conditioning sets per work item, for blocks of one warp
     wide_item: float = 4096.0  # likewise for larger blocks
     ptile: tuple[int, int] = (16, 32)  # columns per tile of the last but one member: at level 2, at levels above
@@ -63,14 +66,14 @@ def w_pitch(q: int) -> int:
     return 0 if q == 0 else (even if even & 2 else even + 2)
 
 
-def suffix_size(level: int, width: int, most: int) -> int:
-    """Members of S after the prefix, from 2 to `most`: no more than it takes for the suffixes to pay for their prefix.
+def suffix_size(level: int, width: int, most: int, enough: float) -> int:
+    """Members of S after the prefix, from 2 to `most`: no more than it takes for a prefix to have `enough` suffixes.
 
     `width` is the largest degree of the class.
     """
     degree = max(level + 1, 0.7 * width)
     for t in range(2, most):
-        if t == level or (degree / level) ** t >= TUNING.sets_per_prefix:
+        if t == level or (degree / level) ** t >= enough:
             return t
     return min(level, most)
 
@@ -106,13 +109,14 @@ class Choice:
 
 
 @functools.lru_cache(maxsize=1024)
-def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bool, many: bool) -> Choice:
+def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bool, many: bool, plenty: bool) -> Choice:
     """Choose kernel and geometry for the rows of class `index`.
 
     With `ill`, many tests will take the canonical formula, which takes a hundred times longer. They run in kernels that
     hold its matrices in registers, which costs the other tests up to a sixth of their speed, and in small work items.
     The suffix then has two members, so that a prefix has few sets, unless the level has so `many` sets that full warps
-    matter more.
+    matter more. Otherwise, where a level has `plenty` of sets, a prefix gets enough of them for all warps of its block;
+    where it has fewer, that would leave some blocks with much more work than others.
     """
     low = bounds[index - 1] if index else 0
     if index == len(bounds):
@@ -121,7 +125,8 @@ def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bo
         return Choice(index, TILES[ill], THREADS[index], tiles_shared(level, ptile), ptile, 2, low, widest, items, 0.0)
     high, block = min(widest, bounds[index]), THREADS[index]
     most = 2 if ill and not many else 3 if ill or high > TABLE_COLUMNS[4] else 4
-    suffix = suffix_size(level, high, most)
+    enough = TUNING.plenty_per_prefix * (block // 32) if plenty and not ill else TUNING.sets_per_prefix
+    suffix = suffix_size(level, high, most, enough)
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
     sets_per_item = (TUNING.sets_per_item if block == 32 else TUNING.wide_item) * (TUNING.ill_part if ill else 1.0)
     return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
@@ -147,9 +152,9 @@ class SchurTests:
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """What runs at a level >= 2: one launch for each class that has rows."""
-        many = outlook.sets > 1000.0 * 64 * self._processors  # more than a thousand sets per resident warp
+        many, plenty = (outlook.sets > n * self._processors for n in (TUNING.many, TUNING.plenty))
         ill, widest = outlook.ill_conditioned, outlook.widest
-        return [choose(level, i, BOUNDS, widest, ill, many) for i, rows in enumerate(outlook.rows) if rows]
+        return [choose(level, i, BOUNDS, widest, ill, many, plenty) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:

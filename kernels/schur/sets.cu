@@ -44,7 +44,8 @@ DEVICE Memory lay_out(double2* start, const int width, const int q) {
     return m;
 }
 
-// M of one prefix P: its columns are the positions first .. d - 1.
+// M of one prefix P: its columns are the positions first .. d - 1. In shared memory, which leaves the registers to the
+// tests.
 struct Columns {
     int first, count, pitch;  // first position, number of columns, doubles per row
     double vx;                // var(x | P)
@@ -248,7 +249,7 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
                 factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
                 return f;
             };
-            sweep<T, 4, ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, b, valid);
+            sweep<T, (T < 4 ? 4 : 3), ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, b, valid);
         }
         __syncthreads();
         if (warp == 0) {
@@ -267,6 +268,7 @@ __global__ void __launch_bounds__(512, 1)
     __shared__ Counts counts;
     __shared__ Item item;
     __shared__ Place place;
+    __shared__ Columns cols;
     const int warp = threadIdx.x >> 5, q = lv.level - T;
     const Memory mem = lay_out(sets_memory, width, q);
     if (threadIdx.x == 0) place_block(place, g, lv, mem.prefix, q);
@@ -296,17 +298,17 @@ __global__ void __launch_bounds__(512, 1)
         const int n = counts.live;
         if (n == 0) continue;
         for (; number < last; ++number) {
-            Columns cols;
-            cols.sound = condition(row, counts.changed, mem.flag);
-            cols.first = row.after();
-            cols.count = d - cols.first;
-            cols.pitch = cols.count | 1;
+            const bool sound = condition(row, counts.changed, mem.flag);
+            const int first = row.after();
+            if (threadIdx.x == 0) {
+                cols = {first, d - first, (d - first) | 1, given(row, d, d), sound};
+                place.first = first;
+            }
+            for (int a = threadIdx.x; a <= d - first; a += blockDim.x) mem.rows[a] = first + a;  // x comes last
+            __syncwarp();
             if (warp == 0) choose_targets(lv, row, mem, cols, n, counts);
-            if (threadIdx.x == 0) place.first = cols.first;
-            for (int a = threadIdx.x; a <= cols.count; a += blockDim.x) mem.rows[a] = cols.first + a;  // x comes last
             __syncthreads();
             fill(row, mem, cols, counts.rows);
-            cols.vx = given(row, d, d);
             __syncthreads();
             test_suffixes<T, ILL>(g, lv, row, mem, cols, place, counts, table);
             if (threadIdx.x == 0 && number + 1 < last) counts.changed = subset_next(m, q, mem.prefix);

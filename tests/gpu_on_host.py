@@ -200,6 +200,6 @@ class HostEngine(GpuEngine):
     def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         self.algorithm, self.name = "schur", "gpu"
         self.device = HostDevice(libraries)
-        self._gaussian = SchurTests(2)
+        self._gaussian = SchurTests(2, 1 << 18)
         self._graph, self._mirrored, self._prune = None, False, True
         self.close()

@@ -23,7 +23,7 @@ KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
 #: All kernels of the level tests that the engine asks for: (file, name).
 ASKED_FOR = [
-    *SchurTests(processors=1).all_kernels(),
+    *SchurTests(processors=1, shared_block=1 << 18).all_kernels(),
     *discrete.KERNELS,
     *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
 ]

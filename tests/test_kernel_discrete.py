@@ -16,6 +16,7 @@ from scipy.special import chdtrc, chdtri
 from pycupc.discrete.chi_square import upper_tail
 from pycupc.discrete.contingency import prepare
 from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import discrete
 
 
@@ -38,6 +39,13 @@ def test_more_neighbours_than_threads(library):
     suff = DiscreteSuffStat(codes, np.full(72, 2), adaptDF=False)
     problem = Problem(prepare(suff, 0.05, quirks=False), None, None, 1)
     assert compare(HostEngine(library), problem)[1] > 72 * 71
+
+
+def test_a_device_with_too_little_shared_memory_is_refused(library):
+    engine = HostEngine(library)
+    engine.device.shared_block, engine.device.name = 16 << 10, "a small device"
+    with pytest.raises(EngineError, match=r"need \d+ KiB of shared memory per block, and a small device has 16 KiB"):
+        compare(engine, random_problem(0, small=True))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import shutil
 import subprocess
+from itertools import product
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def library(tmp_path_factory):
 def engine(library):
     host = HostEngine(library)
     host._prune = False
-    host._gaussian = host._tests = schur.SchurTests(2, prune=False)
+    host._gaussian = host._tests = schur.SchurTests(2, 1 << 18, prune=False)
     return host
 
 
@@ -59,11 +60,13 @@ def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int) -> pycup
     return fit
 
 
-@pytest.fixture(params=["rows in shared memory", "rows in tiles"])
-def rows(request, monkeypatch):
-    """Which kernel tests the rows of more than five neighbours."""
-    if request.param == "rows in tiles":
+@pytest.fixture(params=["rows in shared memory", "wide rows in tiles", "all rows in tiles"])
+def rows(request, monkeypatch, engine):
+    """Which kernel tests the rows: of more than five neighbours in tiles, or all for want of shared memory."""
+    if request.param == "wide rows in tiles":
         monkeypatch.setattr(schur, "BOUNDS", (1, 2, 3, 4, 5))
+    if request.param == "all rows in tiles":
+        engine._tests = engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
 
 
 @pytest.mark.usefixtures("rows")
@@ -72,6 +75,21 @@ def rows(request, monkeypatch):
 )
 def test_the_answer_is_that_of_the_cpu(engine, n, strength, alpha, levels):
     compare(engine, np.corrcoef(observations(0, 18, n, strength), rowvar=False), n, alpha, levels)
+
+
+@pytest.mark.parametrize("kib", [64, 96, 99, 163, 227])
+def test_launches_fit_the_shared_memory_of_any_device(kib):
+    """From compute capability 7.5 (64 KiB per block) over 8.0 (163) and 8.6 (99) to 9.0 (227)."""
+    room, tiles = kib * 1024 - schur.STATIC_SHARED, {name for _, name in schur.TILES.values()}
+    for level, ill, plenty in product((2, 3, 5, 10, 20, 40), (False, True), (False, True)):
+        for index, widest in product(range(6), (150, 3000)):
+            choice = schur.choose(level, index, schur.BOUNDS, widest, room, ill, plenty, plenty)
+            assert choice.shared <= room, choice
+            assert (choice.kernel[1] in tiles) == (choice.ptile > 0)
+            assert index < 5 or choice.ptile
+            assert (choice.low, choice.high) == ((0, *schur.BOUNDS)[index], min(widest, (*schur.BOUNDS, widest)[index]))
+            if level == 2 and index < 3 + (kib >= 96) + (kib == 227):
+                assert not choice.ptile, "rows that fit do not need tiles"
 
 
 @pytest.mark.usefixtures("rows")

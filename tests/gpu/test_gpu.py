@@ -134,7 +134,7 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
     C = (C + C.T) / 2
     used = []
     choose = schur.choose
-    monkeypatch.setattr(schur, "choose", lambda *args: used.append(args[4]) or choose(*args))
+    monkeypatch.setattr(schur, "choose", lambda *args: used.append(args[5]) or choose(*args))
     problem = {"suffStat": {"C": C, "n": n}, "alpha": 0.05}
     fits = [quiet(pycupc.pc, **problem, engine=engine) for engine in ("cpu", *NAMES)]
     assert any(used)

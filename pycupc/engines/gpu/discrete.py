@@ -320,8 +320,13 @@ def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> Dis
     Raises
     ------
     EngineError
-        If it does not fit the device.
+        If it does not fit the device, or if blocks have too little shared memory there (compute capability 7.5).
     """
+    if shared_bytes(0) > dev.shared_block:
+        raise EngineError(
+            f"tests of discrete data need {shared_bytes(0) >> 10} KiB of shared memory per block, and {dev.name} has "
+            f"{dev.shared_block >> 10} KiB; use another device, or engine='cpu'"
+        )
     p, n = data.codes.shape
     need, free = DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory()
     if need > free:

@@ -99,7 +99,7 @@ class GpuEngine(Engine):
         self.device = open_device(device)
         check = self._check if pruning == "checked" else None
         self._gaussian: LevelTests = (
-            schur.SchurTests(self.device.processors, prune=self._prune, check=check)
+            schur.SchurTests(self.device.processors, self.device.shared_block, prune=self._prune, check=check)
             if algorithm == "schur"
             else CupcTests(algorithm, geometry)
         )

@@ -32,6 +32,8 @@ SETS = {
 TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (False, True)}
 #: Columns of the table of suffixes by suffix size: as many as the widest row of a class that uses it has neighbours.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
+#: Most bytes of static shared memory of schur_sets and schur_tiles.
+STATIC_SHARED = 1024
 #: As in kernels/schur/tiles.cu.
 TILE, SLICE = 32, 128
 #: As in kernels/schur/targets.cuh.
@@ -109,8 +111,10 @@ class Choice:
 
 
 @functools.lru_cache(maxsize=1024)
-def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bool, many: bool, plenty: bool) -> Choice:
-    """Choose kernel and geometry for the rows of class `index`.
+def choose(
+    level: int, index: int, bounds: tuple[int, ...], widest: int, room: int, ill: bool, many: bool, plenty: bool
+) -> Choice:
+    """Choose kernel and geometry for the rows of class `index`, with `room` bytes of dynamic shared memory per block.
 
     With `ill`, many tests will take the canonical formula, which takes a hundred times longer. They run in kernels that
     hold its matrices in registers, which costs the other tests up to a sixth of their speed, and in small work items.
@@ -118,18 +122,25 @@ def choose(level: int, index: int, bounds: tuple[int, ...], widest: int, ill: bo
     matter more. Otherwise, where a level has `plenty` of sets, a prefix gets enough of them for all warps of its block;
     where it has fewer, that would leave some blocks with much more work than others.
     """
-    low = bounds[index - 1] if index else 0
-    if index == len(bounds):
-        ptile = TUNING.ill_ptile if ill else TUNING.ptile[level > 2]
-        items = comb(widest - 2, level - 2) * -(-widest // ptile)
-        return Choice(index, TILES[ill], THREADS[index], tiles_shared(level, ptile), ptile, 2, low, widest, items, 0.0)
-    high, block = min(widest, bounds[index]), THREADS[index]
+    low, high = bounds[index - 1] if index else 0, min(widest, [*bounds, widest][index])
+    block = THREADS[index]
     most = 2 if ill and not many else 3 if ill or high > TABLE_COLUMNS[4] else 4
     enough = TUNING.plenty_per_prefix * (block // 32) if plenty and not ill else TUNING.sets_per_prefix
     suffix = suffix_size(level, high, most, enough)
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
+    if index == len(bounds) or shared > room:
+        return _in_tiles(level, index, (low, high), room, ill)
     sets_per_item = (TUNING.sets_per_item if block == 32 else TUNING.wide_item) * (TUNING.ill_part if ill else 1.0)
     return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
+
+
+def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: bool) -> Choice:
+    """The choice for rows whose covariances do not fit shared memory."""
+    ptile = TUNING.ill_ptile if ill else TUNING.ptile[level > 2]
+    while tiles_shared(level, ptile) > room and ptile > TUNING.ill_ptile:
+        ptile //= 2
+    items = comb(degrees[1] - 2, level - 2) * -(-degrees[1] // ptile)
+    return Choice(index, TILES[ill], THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)
 
 
 #: Called with what a filter has found about so many pairs of a level.
@@ -139,11 +150,13 @@ Check = Callable[[Graph, Level, int, Filter], None]
 class SchurTests:
     """Tests of a level by the Schur walk; see `LevelTests`.
 
-    With `prune`, filters decide what pairs they can before the tests; then `check`, if there is one, is called.
+    For a device with so many multiprocessors, whose blocks can have so many bytes of shared memory. With `prune`,
+    filters decide what pairs they can before the tests; then `check`, if there is one, is called.
     """
 
-    def __init__(self, processors: int, *, prune: bool = True, check: Check | None = None) -> None:
-        self._processors, self._prune, self._check = processors, prune, check
+    def __init__(self, processors: int, shared_block: int, *, prune: bool = True, check: Check | None = None) -> None:
+        self._processors, self._room = processors, shared_block - STATIC_SHARED
+        self._prune, self._check = prune, check
 
     def _filter(self, level: int, outlook: Outlook) -> Any:
         """The module of the filter before the tests of a level >= 2, or None where no filter would pay."""
@@ -153,8 +166,8 @@ class SchurTests:
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """What runs at a level >= 2: one launch for each class that has rows."""
         many, plenty = (outlook.sets > n * self._processors for n in (TUNING.many, TUNING.plenty))
-        ill, widest = outlook.ill_conditioned, outlook.widest
-        return [choose(level, i, BOUNDS, widest, ill, many, plenty) for i, rows in enumerate(outlook.rows) if rows]
+        common = BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
+        return [choose(level, i, *common) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:

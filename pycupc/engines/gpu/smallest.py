@@ -79,7 +79,7 @@ class Search:
             self._C = self._upload(np.ascontiguousarray(data.C, dtype=np.float64))
         self._G = dev.cp.empty(self._C.shape, dtype=np.uint8)
         self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
-        self._tests = schur.SchurTests(dev.processors, prune=False)
+        self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)
 
     def _upload(self, array: NDArray[Any]) -> Any:
         out = self._dev.cp.empty(array.shape, dtype=array.dtype)

@@ -24,8 +24,7 @@ start_python <- function() {
   use_installed()
   started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
   if (!isTRUE(started)) {
-    stop("reticulate could not start Python", if (is.character(started)) paste0(" (", started, ")"), ". ",
-      python_remedy(), call. = FALSE)
+    stop("reticulate could not start Python", why_not_started(started), ". ", python_remedy(), call. = FALSE)
   }
   add_checkout()
   module <- tryCatch(reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e)))
@@ -34,6 +33,21 @@ start_python <- function() {
       ") are of different versions; install both from the same release", call. = FALSE)
   }
   module
+}
+
+# What reticulate says, or else what the script says by which it asks the Python that was named for its configuration.
+why_not_started <- function(started) {
+  if (is.character(started)) return(paste0(" (", started, ")"))
+  python <- Sys.getenv("RETICULATE_PYTHON")
+  script <- system.file("config", "config.py", package = "reticulate")
+  if (!file.exists(python) || !nzchar(script)) return("")
+  said <- suppressWarnings(system2(python, shQuote(script), stdout = TRUE, stderr = TRUE))
+  if (is.null(attr(said, "status")) || !length(said)) return("")
+  if (any(grepl("No module named 'imp'", said))) {
+    return(paste0(": reticulate ", utils::packageVersion("reticulate"), " does not work with Python 3.12 and later, as ",
+      python, " is; name an older Python, or update reticulate"))
+  }
+  paste0(" (", said[length(said)], ")")
 }
 
 # reticulate 1.41 and later can make a Python environment by itself. It does so only if the user names what to install

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.artist import allow_rasterization
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
@@ -77,6 +76,5 @@ class Lines(PathCollection):
             points = np.column_stack(FINE * ends[:, drawn] + shift)
             for line, fill in zip(points.tolist(), value[drawn].tolist(), strict=True):
                 draw.line(line, fill)
-        picture = Image.new("RGB", (width, height), to_hex(colours[0]))
-        picture.putalpha(mask.reduce(FINE))
-        return np.array(picture)
+        colour = [Image.new("L", (width, height), round(255 * share)) for share in colours[0, :3].tolist()]
+        return np.array(Image.merge("RGBA", [*colour, mask.reduce(FINE)]))

@@ -17,8 +17,8 @@ from pycupc.sparse_graph import read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
-#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components are
-#: fitted into the gaps of the largest one, rather than placed beside it.
+#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
+#: are fitted into the gaps of the largest one, rather than placed beside it.
 MAX_PAIRS = 600
 #: The nodes of one component and their positions, relative to each other.
 Block = tuple[Nodes, Floats]

@@ -76,23 +76,24 @@ def _placed(
 
     The component is given by the bytes of its arrays and of its sizes.
     """
-    tails, heads = (np.frombuffer(ends, dtype=np.int32) for ends in (tail, head))
+    tails, heads = _numbers(tail), _numbers(head)
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
     if large:
         return read_only(_rotate(_dots(start, neighbours, float(size.max()), spacing), tails, heads, stretch))
-    xy = _rotate(_stressed(start, neighbours) * spacing, tails, heads, stretch)
+    xy = _rotate(stress_layout(_numbers(start), _numbers(neighbours)) * spacing, tails, heads, stretch)
     return read_only(_remove_overlaps(xy, size))
 
 
 @lru_cache(maxsize=200)  # may be called before the edges have directions, see `pycupc.explorer.place_early`
 def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
     """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
-    return read_only(_push_apart(_stressed(start, neighbours) * spacing, max(0.6 * spacing, 1.3 * size)))
+    xy = stress_layout(_numbers(start), _numbers(neighbours), tolerance=1e-3)  # seen in no overview
+    return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
 
 
-def _stressed(start: bytes, neighbours: bytes) -> Floats:
-    return stress_layout(np.frombuffer(start, dtype=np.int32), np.frombuffer(neighbours, dtype=np.int32))
+def _numbers(array: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(array, dtype=np.int32)
 
 
 class _Component(NamedTuple):

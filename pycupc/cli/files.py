@@ -114,8 +114,14 @@ def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
     from pycupc.explorer import place_variables, unplaced_page
 
     positions = start(place_variables, content.graph, content.labels[: content.graph.p])
-    placed = unplaced_page(content)
-    return lambda: write_text(placed(positions()), path)
+    beginning, rest = unplaced_page(content)
+    write_text(beginning, path)
+
+    def finish() -> None:
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(rest(positions()))
+
+    return finish
 
 
 def _prepare_page(skeleton: SparseGraph) -> None:

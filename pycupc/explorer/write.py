@@ -35,11 +35,12 @@ def write_page(content: Content, path: str | PathLike[str]) -> None:
 
 def page(content: Content) -> str:
     """The page of `content`, HTML. The same content gives the same text."""
-    return unplaced_page(content)(place_variables(content.graph, content.labels))
+    beginning, rest = unplaced_page(content)
+    return beginning + rest(place_variables(content.graph, content.labels))
 
 
-def unplaced_page(content: Content) -> Callable[[Floats], str]:
-    """The page of `content` but for the positions of its variables: a function of those of `place_variables`.
+def unplaced_page(content: Content) -> tuple[str, Callable[[Floats], str]]:
+    """Nearly all of the page of `content`, and a function of the positions of its variables that returns the rest.
 
     Labels reach the page in one block of JSON, in which no character can end the block, and the scripts set them as
     text only. The Content-Security-Policy names the script and the style by their hashes and allows nothing else: no
@@ -53,11 +54,11 @@ def unplaced_page(content: Content) -> Callable[[Floats], str]:
     before, after = (_filled(part, parts) for part in (_FOLDER / "explorer.html").read_text("utf-8").split("{data}"))
     data = _json(_data(content))
 
-    def placed(xy: Floats) -> str:
+    def rest(xy: Floats) -> str:
         positions = {"x": _single(xy[:, 0]), "y": _single(-xy[:, 1])}  # upward on paper, downward on a screen
-        return "".join([before, data.removesuffix("}"), ",", _json(positions).removeprefix("{"), after])
+        return _json(positions).removeprefix("{") + after
 
-    return placed
+    return before + data.removesuffix("}") + ",", rest
 
 
 def _filled(frame: str, parts: Mapping[str, str]) -> str:

@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 
 #: Pixels of the finer grid on which Pillow draws, per pixel and direction.
 FINE = 2
-#: Length of all lines, in pixels per pixel of the picture, from which on Pillow draws them.
-DENSE = 0.25
+#: Length of all lines, in pixels per pixel of the rectangle around them, from which on Pillow draws them.
+DENSE = 0.5
 
 
 class Lines(PathCollection):
@@ -44,21 +44,24 @@ class Lines(PathCollection):
             return
         clipped: Any = renderer.new_gc()
         clipped.set_clip_rectangle(self.get_clip_box())
-        renderer.draw_image(clipped, 0, 0, self._pixels(ends, renderer))
+        left, bottom = (int(least) - 1 for least in ends.min(axis=(0, 1)).tolist())
+        renderer.draw_image(clipped, left, bottom, self._pixels(ends - (left, bottom), renderer))
         clipped.restore()
         self.stale = False
 
     def _suits(self, ends: Floats, renderer: Any) -> bool:
         """Whether the lines, with these ends in pixels, are dense, solid and within the picture."""
-        size = np.array(renderer.get_canvas_width_height())
         styles: Any = self.get_linestyle()
         solid = all(dashes is None for _, dashes in styles) and self.get_clip_path() is None
-        inside = (ends >= 0).all() and (ends < size).all()
-        return bool(solid and inside and np.linalg.norm(ends[1] - ends[0], axis=1).sum() > DENSE * size.prod())
+        inside = (ends >= 0).all() and (ends < renderer.get_canvas_width_height()).all()
+        if not (solid and inside and ends.size):
+            return False
+        area = np.ptp(ends, axis=(0, 1)).prod()
+        return bool(np.linalg.norm(ends[1] - ends[0], axis=1).sum() > DENSE * area)
 
     def _pixels(self, ends: Floats, renderer: Any) -> NDArray[np.uint8]:
-        """The picture of the lines, (height, width, 4), beginning with the lowest row."""
-        width, height = map(int, renderer.get_canvas_width_height())
+        """The picture of the lines, whose ends are positive, (height, width, 4), beginning with the lowest row."""
+        width, height = (int(size) + 2 for size in ends.max(axis=(0, 1)).tolist())
         colours, m = np.array(self.get_edgecolor()), ends.shape[1]
         thickness = np.resize(FINE * renderer.points_to_pixels(np.array(self.get_linewidth())), m)
         count = np.maximum(np.rint(thickness), 1)  # of lines one pixel of the finer grid wide, side by side

@@ -42,10 +42,13 @@ class Lines(PathCollection):
         if not (self.get_visible() and isinstance(renderer, RendererAgg) and self._suits(ends, renderer)):
             super().draw(renderer)
             return
-        clipped: Any = renderer.new_gc()
+        agg: Any = renderer
+        thickness = agg.points_to_pixels(np.resize(self.get_linewidth(), ends.shape[1]))
+        margin = 2 + int(thickness.max() / 2)
+        left, bottom = (int(least) - margin for least in ends.min(axis=(0, 1)).tolist())
+        clipped = agg.new_gc()
         clipped.set_clip_rectangle(self.get_clip_box())
-        left, bottom = (int(least) - 1 for least in ends.min(axis=(0, 1)).tolist())
-        renderer.draw_image(clipped, left, bottom, self._pixels(ends - (left, bottom), renderer))
+        agg.draw_image(clipped, left, bottom, self._pixels(ends - (left, bottom), thickness, margin))
         clipped.restore()
         self.stale = False
 
@@ -56,16 +59,16 @@ class Lines(PathCollection):
         inside = (ends >= 0).all() and (ends < renderer.get_canvas_width_height()).all()
         if not (solid and inside and ends.size):
             return False
-        area = np.ptp(ends, axis=(0, 1)).prod()
+        area = (np.ptp(ends, axis=(0, 1)) + 1).prod()
         return bool(np.linalg.norm(ends[1] - ends[0], axis=1).sum() > DENSE * area)
 
-    def _pixels(self, ends: Floats, renderer: Any) -> NDArray[np.uint8]:
-        """The picture of the lines, whose ends are positive, (height, width, 4), beginning with the lowest row."""
-        width, height = (int(size) + 2 for size in ends.max(axis=(0, 1)).tolist())
-        colours, m = np.array(self.get_edgecolor()), ends.shape[1]
-        thickness = np.resize(FINE * renderer.points_to_pixels(np.array(self.get_linewidth())), m)
-        count = np.maximum(np.rint(thickness), 1)  # of lines one pixel of the finer grid wide, side by side
-        value = np.rint(255 * np.minimum(np.resize(colours[:, 3], m) * thickness / count, 1)).astype(int)
+    def _pixels(self, ends: Floats, thickness: Floats, margin: int) -> NDArray[np.uint8]:
+        """The picture of the lines, with a margin, (height, width, 4), beginning with the lowest row."""
+        width, height = (int(most) + margin for most in ends.max(axis=(0, 1)).tolist())
+        colours = np.array(self.get_edgecolor())
+        opacity = np.resize(colours[:, 3], len(thickness))
+        count = np.maximum(np.rint(FINE * thickness), 1)  # of lines one pixel of the finer grid wide, side by side
+        value = np.rint(255 * np.minimum(opacity * FINE * thickness / count, 1)).astype(int)
         along_x = np.abs(np.subtract(*ends)) @ (1, -1) > 0
         across = np.where(along_x[:, None], (0, 1), (1, 0))
         mask = Image.new("L", (FINE * width, FINE * height))

@@ -14,7 +14,7 @@ from pycupc.arguments import Method, Options, Problem, Variables, check_argument
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
-from pycupc.progress import progress_hook
+from pycupc.progress import progress_hook, skeleton_found
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log
 
@@ -109,6 +109,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return fit
+        skeleton_found(fit.sparse_graph)
         ambiguous = None
         if conservative or maj_rule:
             fit, ambiguous = _checked_triples(fit, problem, maj_rule)

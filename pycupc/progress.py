@@ -6,15 +6,22 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TextIO
 
 from pycupc.log import SHOWN, lines_to
+
+if TYPE_CHECKING:
+    from pycupc.sparse_graph import SparseGraph
 
 #: Called as hook(level, tests_done, tests_at_most, edges_left) during a level, and often, so it must be quick.
 ProgressHook = Callable[[int, int, int, int], None]
 
 #: Called as hook(done, total).
 CountHook = Callable[[int, int], object]
+
+#: Called with the skeleton by `skeleton_found`; see `skeleton_to`.
+_show_skeleton: ContextVar[Callable[[SparseGraph], object] | None] = ContextVar("_show_skeleton", default=None)
 
 _WIDTH = 24
 _SECONDS_BETWEEN_DRAWINGS = 0.1
@@ -152,6 +159,22 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
         finished = True
     finally:
         bar.close(finished=finished)
+
+
+@contextmanager
+def skeleton_to(show: Callable[[SparseGraph], object]) -> Iterator[None]:
+    """Meanwhile, `pycupc.pc` calls ``show(skeleton)`` before it orients the edges."""
+    token = _show_skeleton.set(show)
+    try:
+        yield
+    finally:
+        _show_skeleton.reset(token)
+
+
+def skeleton_found(skeleton: SparseGraph) -> None:
+    """Call what `skeleton_to` asked for."""
+    if (show := _show_skeleton.get()) is not None:
+        show(skeleton)
 
 
 @contextmanager

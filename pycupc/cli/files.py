@@ -66,6 +66,8 @@ class FileKind:
         Whether the file was requested or is written by default; known before the tests.
     left_out : callable ``(fit, request) -> str or None``
         Why this result has no such file; None to write it.
+    prepare : callable ``(skeleton)``, optional
+        What the second process calls while the edges of the skeleton are being oriented, a function of a module.
     rehearse : callable, optional
         What the second process calls before the tests are done, a function of a module: it imports what is slow to
         import, and does once what takes longer the first time.
@@ -77,6 +79,7 @@ class FileKind:
     write: Callable[[Any, Path, Start], Callable[[], object] | None]
     wanted: Callable[[Request], bool] = lambda request: True
     left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
+    prepare: Callable[[SparseGraph], None] | None = None
     rehearse: Callable[[], None] | None = None
 
 
@@ -111,8 +114,20 @@ def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
     from pycupc.explorer import place_variables, unplaced_page
 
     positions = start(place_variables, content.graph, content.labels[: content.graph.p])
-    placed = unplaced_page(content)
-    return lambda: write_text(placed(positions()), path)
+    beginning, rest = unplaced_page(content)
+    write_text(beginning, path)
+
+    def finish() -> None:
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(rest(positions()))
+
+    return finish
+
+
+def _prepare_page(skeleton: SparseGraph) -> None:
+    from pycupc.explorer import place_early
+
+    place_early(skeleton)
 
 
 def _rehearse_page() -> None:
@@ -159,6 +174,7 @@ FILES = (
         "the graph and its evidence, to explore in a browser",
         content=_page,
         write=_write_page,
+        prepare=_prepare_page,  # places the dots of a picture, too
         rehearse=_rehearse_page,
     ),
     FileKind(

@@ -17,7 +17,7 @@ from pycupc.cli.interrupts import only_once
 from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.progress import level_bar
+from pycupc.progress import level_bar, skeleton_to
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:
@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> int:
         with record.timed("read"), level_bar(wanted=output.progress_wanted(args)) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
-        with record.timed("pc"):
+        with record.timed("pc"), skeleton_to(writer.prepare):
             fit, interruption = _fit(args, suff_stat)
         if fit.p_values.deferred:
             with record.timed("p_values"):

@@ -15,6 +15,7 @@ from pycupc.second_process import SecondProcess
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
+    from pycupc.sparse_graph import SparseGraph
 
 #: Called with files begun, files, name of the file.
 Progress = Callable[[int, int, str], None]
@@ -32,6 +33,12 @@ class Writer:
 
     def __init__(self, request: Request, process: SecondProcess) -> None:
         self._request, self._process = request, process
+
+    def prepare(self, skeleton: SparseGraph) -> None:
+        """Let the second process begin, before the edges of the skeleton have directions."""
+        for kind in FILES:
+            if kind.prepare is not None and kind.wanted(self._request):
+                self._process.start(kind.prepare, skeleton)
 
     def write(self, fit: PcAlgo, folder: Path, progress: Progress | None = None) -> Written:
         """Write the files of `fit`, and call ``progress(files begun, files, name)`` before each.

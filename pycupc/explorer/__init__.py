@@ -21,6 +21,6 @@ Modules: `content` (what a page shows), `write` (the page as a file). `pycupc.re
 from __future__ import annotations
 
 from pycupc.explorer.content import Content, RemovedPairs
-from pycupc.explorer.write import page, place_variables, unplaced_page, write_page
+from pycupc.explorer.write import page, place_early, place_variables, unplaced_page, write_page
 
-__all__ = ["Content", "RemovedPairs", "page", "place_variables", "unplaced_page", "write_page"]
+__all__ = ["Content", "RemovedPairs", "page", "place_early", "place_variables", "unplaced_page", "write_page"]

@@ -44,6 +44,8 @@ MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
 MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
 #: Colours of a .png of dots: a few, and what lies between them and white.
 COLOURS = 128
+#: Axes for the next picture that is saved, which `rehearse` made while there was time.
+_READY: list[tuple[Figure, Axes]] = []
 
 
 def plot(
@@ -154,12 +156,8 @@ def save(
     """
     _require_matplotlib()
     import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(facecolor="white")
-    FigureCanvasAgg(figure)
-    ax = figure.add_axes((0, 0, 1, 1))
+    figure, ax = _READY.pop() if _READY else _new_axes()
     plot(graph, labels, ax=ax, title=title, around=around, radius=radius, strength=strength)
     # only among boxes may a text reach beyond the figure; measuring it means drawing twice
     trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
@@ -203,12 +201,8 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
         If matplotlib is not installed.
     """
     _require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(facecolor="white")
-    FigureCanvasAgg(figure)
-    plot(graph, labels, ax=figure.add_axes((0, 0, 1, 1)))
+    figure, ax = _new_axes()
+    plot(graph, labels, ax=ax)
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
     return base64.b64encode(data.getvalue()).decode("ascii")
@@ -217,12 +211,21 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
 def rehearse() -> None:
     """Draw something small: the first picture of a process takes a second longer, to import packages and find fonts."""
     _require_matplotlib()
+    figure, ax = _new_axes()
+    arrow = SparseGraph.from_cells(2, [0], [1], [1])
+    plot(arrow, ["from", "to"], ax=ax, max_labelled=1)
+    _save_few_colours(figure, io.BytesIO(), dpi=20)
+    _READY.append(_new_axes())
+
+
+def _new_axes() -> tuple[Figure, Axes]:
+    """Axes that fill a new figure, which needs no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure()
-    arrow = SparseGraph.from_cells(2, [0], [1], [1])
-    plot(arrow, ["from", "to"], ax=figure.add_axes((0, 0, 1, 1)), max_labelled=1)
-    _save_few_colours(figure, io.BytesIO(), dpi=20)
+    figure = Figure(facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_axes((0, 0, 1, 1))
 
 
 def _require_matplotlib() -> None:

@@ -17,7 +17,7 @@ from pycupc.sparse_graph import read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
-#: Largest component in which overlaps are looked for among all pairs of boxes, and largest graph whose small components
+#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
 #: are fitted into the gaps of the largest one, rather than placed beside it.
 MAX_PAIRS = 600
 #: The nodes of one component and their positions, relative to each other.
@@ -52,7 +52,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
             isolated.append((nodes, np.zeros((1, 2))))
             continue
         arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
-        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
+        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing, large=p > MAX_PAIRS)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
@@ -69,17 +69,31 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
 
 
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
-def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
-    """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
-    numbers = (np.frombuffer(values, dtype=np.int32) for values in (start, neighbours, tail, head))
-    offsets, others, tails, heads = numbers
+def _placed(
+    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, *, large: bool
+) -> Floats:
+    """Positions of the nodes of one `_Component` of a `large` graph, or of another.
+
+    The component is given by the bytes of its arrays and of its sizes.
+    """
+    tails, heads = _numbers(tail), _numbers(head)
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    xy = stress_layout(offsets, others) * spacing
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = _rotate(xy, tails, heads, stretch)
-    if len(size) <= MAX_PAIRS:
-        return read_only(_remove_overlaps(xy, size))
-    return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
+    if large:
+        return read_only(_rotate(_dots(start, neighbours, float(size.max()), spacing), tails, heads, stretch))
+    xy = _rotate(stress_layout(_numbers(start), _numbers(neighbours)) * spacing, tails, heads, stretch)
+    return read_only(_remove_overlaps(xy, size))
+
+
+@lru_cache(maxsize=200)  # may be called before the edges have directions, see `pycupc.explorer.place_early`
+def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
+    """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
+    xy = stress_layout(_numbers(start), _numbers(neighbours), tolerance=1e-3)  # seen in no overview
+    return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
+
+
+def _numbers(array: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(array, dtype=np.int32)
 
 
 class _Component(NamedTuple):

@@ -125,16 +125,7 @@ def _draw_edges(
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
-    class Lines(PathCollection):
-        """One line for all edges, moved and stretched for each: to make a path for each takes longer."""
-
-        def __init__(self, start: Floats, end: Floats, **style: Any) -> None:
-            super().__init__([Path([(0.0, 0.0), (1.0, 0.0)])] * len(start), facecolors="none", **style)
-            self._moves = np.tile(np.eye(3), (len(start), 1, 1))
-            self._moves[:, :2, 0], self._moves[:, :2, 2] = end - start, start
-
-        def get_transforms(self) -> Any:
-            return self._moves
+    from pycupc.plotting.lines import Lines
 
     tail, head, kind = edges
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):

@@ -23,10 +23,11 @@ MAX_DENSE = 250
 PIVOTS = 48
 
 
-def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32]) -> Floats:
+def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32], tolerance: float = 1e-5) -> Floats:
     """Positions, float64 (k, 2), of a connected graph whose edges have length 1.
 
-    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending.
+    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending. A small component is settled when a
+    step lowers its stress by less than this share.
     """
     from scipy.sparse import csr_array
 
@@ -34,12 +35,12 @@ def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32]) -> Fl
     if k == 2:
         return np.array([[0.0, 0.5], [0.0, -0.5]])
     pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(k, k))
-    xy = _all_pairs(pattern) if k <= MAX_DENSE else _pivots(pattern)
+    xy = _all_pairs(pattern, tolerance) if k <= MAX_DENSE else _pivots(pattern)
     centred: Floats = xy - xy.mean(axis=0)
     return centred
 
 
-def _all_pairs(pattern: Any) -> Floats:
+def _all_pairs(pattern: Any, tolerance: float) -> Floats:
     from scipy.sparse.csgraph import shortest_path
 
     D = shortest_path(pattern, unweighted=True)
@@ -57,7 +58,7 @@ def _all_pairs(pattern: Any) -> Floats:
         square = (xy**2).sum(axis=1)
         distance = np.sqrt(np.maximum(square[:, None] + square[None, :] - 2 * xy @ xy.T, 0.0))
         stress = (W * (distance - D) ** 2).sum()
-        if last - stress < 1e-5 * stress:
+        if last - stress < tolerance * stress:
             break
         last = stress
         ratio = W * D / np.maximum(distance, 1e-9)

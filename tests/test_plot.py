@@ -118,9 +118,12 @@ def test_beyond_300_the_overview_names_hubs_and_says_what_its_axes_are(monkeypat
 def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
     g = random_graph(90, 300, 5)
     graph = SparseGraph.from_dense(g)
-    image, kinds = matrix_image(graph, np.arange(90))
+    image, colours, kinds = matrix_image(graph, np.arange(90))
     assert kinds == ["directed", "undirected", "bidirected"]
-    assert ((image < 1).any(axis=2) == (g > 0)).all()  # row to column, both cells of what has no or two arrowheads
+    assert (image.max() + 1, 3) == colours.shape
+    assert (colours[0] == 1).all()
+    drawn_in = (colours[image] < 1).any(axis=2)
+    assert (drawn_in == (g > 0)).all()  # row to column, both cells of what has no or two arrowheads
 
 
 def matrix_image(graph, place):

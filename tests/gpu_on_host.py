@@ -36,11 +36,22 @@ FILES: Files = {
 }
 
 
+def compiler() -> str:
+    """The C++ compiler; without one, skip the test."""
+    found = shutil.which("g++")
+    return found if found is not None else pytest.skip("no C++ compiler")
+
+
+def library_of(source: str, folder: Path, *flags: str) -> ctypes.CDLL:
+    """The library of C++ source that includes headers of the kernels."""
+    (folder / "wrapper.cpp").write_text(source)
+    always = ["-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{KERNELS}", f"-I{TESTS}"]
+    subprocess.run([compiler(), *always, *flags, "wrapper.cpp", "-o", "library.so"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "library.so"))
+
+
 def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.CDLL]:
     """Compile each kernel file into a library, for blocks of so many threads; without a C++ compiler, skip the test."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
     for file in (*KERNELS.rglob("*.cuh"), *KERNELS.rglob("*.cu")):
         text = file.read_text()
         text = re.sub(r"extern __shared__ (\w+) (\w+)\[\];", r"\1* const \2 = (\1*)dynamic_memory;", text)
@@ -55,7 +66,7 @@ def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.
     for file, names in files.items():
         source, library = folder / f"{file}.cpp", folder / f"{file}.so"
         source.write_text("\n".join([*_exports(file, names), ""]))
-        command = [compiler, *flags, str(source), "-o", str(library)]
+        command = [compiler(), *flags, str(source), "-o", str(library)]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
     for (file, _), done in zip(files.items(), running, strict=True):
         _, errors = done.communicate()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
 from discrete_runs import Problem, compare, random_problem
-from gpu_on_host import KERNELS, HostEngine, build
+from gpu_on_host import HostEngine, build, library_of
 from scipy.special import chdtrc, chdtri
 
 from pycupc.discrete.chi_square import upper_tail
@@ -69,18 +67,13 @@ def test_tuning_changes_nothing(library, monkeypatch, change):
 
 @pytest.fixture(scope="module")
 def chi_square(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("chi_square")
-    (folder / "wrapper.cpp").write_text(
+    library = library_of(
         """#include "discrete/chi_square.cuh"
         extern "C" double tail(double g2, i64 df) { return upper_tail(g2, df); }
-        extern "C" int within(double g2, i64 df, double p) { return tail_is_within(g2, df, p); }"""
+        extern "C" int within(double g2, i64 df, double p) { return tail_is_within(g2, df, p); }""",
+        tmp_path_factory.mktemp("chi_square"),
+        *("-Wall", "-Werror"),
     )
-    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{KERNELS}"]
-    subprocess.run([compiler, *flags, "wrapper.cpp", "-o", "library.so"], cwd=folder, check=True)
-    library = ctypes.CDLL(str(folder / "library.so"))
     library.tail.restype = ctypes.c_double
     library.tail.argtypes = [ctypes.c_double, ctypes.c_longlong]
     library.within.argtypes = [ctypes.c_double, ctypes.c_longlong, ctypes.c_double]

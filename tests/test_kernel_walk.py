@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import shutil
-import subprocess
 from itertools import product
 
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import KERNELS, TESTS, HostEngine, build
+from gpu_on_host import HostEngine, build, library_of
 
 import pycupc
 from pycupc.engines.gpu import schur
@@ -147,14 +145,7 @@ extern "C" void test_4(const double* C, float* out) { one_test<4>(C, out); }
 
 @pytest.fixture(scope="module")
 def one_test(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("one_test")
-    (folder / "one_test.cpp").write_text(ONE_TEST)
-    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-w", "-shared", "-fPIC", f"-I{KERNELS}", f"-I{TESTS}"]
-    subprocess.run([compiler, *flags, "one_test.cpp", "-o", "one_test.so"], cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / "one_test.so"))
+    return library_of(ONE_TEST, tmp_path_factory.mktemp("one_test"), "-w")
 
 
 @pytest.mark.parametrize("T", [2, 3, 4])

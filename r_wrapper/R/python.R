@@ -44,8 +44,9 @@ why_not_started <- function(started) {
   said <- suppressWarnings(system2(python, shQuote(script), stdout = TRUE, stderr = TRUE))
   if (is.null(attr(said, "status")) || !length(said)) return("")
   if (any(grepl("No module named 'imp'", said))) {
-    return(paste0(": reticulate ", utils::packageVersion("reticulate"), " does not work with Python 3.12 and later, as ",
-      python, " is; name an older Python, or update reticulate"))
+    version <- utils::packageVersion("reticulate")
+    return(paste0(": reticulate ", version, " does not work with Python 3.12 and later, as ", python,
+      " is; name an older Python, or update reticulate"))
   }
   paste0(" (", said[length(said)], ")")
 }

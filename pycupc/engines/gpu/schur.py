@@ -33,7 +33,7 @@ TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (Fa
 #: Columns of the table of suffixes by suffix size: as many as the widest row of a class that uses it has neighbours.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 #: Most bytes of static shared memory of schur_sets and schur_tiles.
-STATIC_SHARED = 1024
+STATIC_SHARED = 256
 #: As in kernels/schur/tiles.cu.
 TILE, SLICE = 32, 128
 #: As in kernels/schur/targets.cuh.

@@ -38,15 +38,21 @@ def ink(canvas):
 
 
 @pytest.fixture
-def drawn_by_pillow(monkeypatch):
-    """Numbers of lines that Pillow drew; it draws however few there are."""
-    monkeypatch.setattr(lines, "DENSE", 0.0)
+def dense_lines(monkeypatch):
+    """Numbers of lines that Pillow drew."""
     seen = []
     pixels = lines.Lines._pixels
     monkeypatch.setattr(
         lines.Lines, "_pixels", lambda self, *rest: seen.append(len(self._moves)) or pixels(self, *rest)
     )
     return seen
+
+
+@pytest.fixture
+def drawn_by_pillow(dense_lines, monkeypatch):
+    """The same; it draws however few there are."""
+    monkeypatch.setattr(lines, "DENSE", 0.0)
+    return dense_lines
 
 
 def by_matplotlib(monkeypatch, *args, **style):
@@ -121,18 +127,13 @@ def hairball(p, edges, seed=0):
     )
 
 
-def test_a_dense_picture_is_drawn_by_pillow_and_vector_files_keep_their_lines(tmp_path, monkeypatch):
-    seen = []
-    pixels = lines.Lines._pixels
-    monkeypatch.setattr(
-        lines.Lines, "_pixels", lambda self, *rest: seen.append(len(self._moves)) or pixels(self, *rest)
-    )
+def test_a_dense_picture_is_drawn_by_pillow_and_vector_files_keep_their_lines(tmp_path, dense_lines):
     graph, _ = hairball(700, 2500)
     labels = [f"v{i}" for i in range(700)]
     save(graph, labels, tmp_path / "g.png")
-    assert seen == [len(graph)]
+    assert dense_lines == [len(graph)]
     save(graph, labels, tmp_path / "g.svg", tmp_path / "g.pdf")
-    assert seen == [len(graph)]
+    assert dense_lines == [len(graph)]
     text = (tmp_path / "g.svg").read_text(encoding="utf-8")
     assert "<image" not in text
     assert text.count("stroke-opacity: 0.55") >= len(graph)

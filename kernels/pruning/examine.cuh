@@ -22,8 +22,8 @@ TEAM Two two_at(const int t, const int q) {
 
 // Tests every set of a node with one or two members left to choose, in lexicographic order, until one is open; or all
 // of them, if the smallest r^2 is wanted. rho and margin are scaled as in `examine`. A lane tests AT_ONCE sets at a
-// time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the determinant
-// of cov(f, b), which saves the divisions.
+// time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the
+// determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
 TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
                       const double margin, const Aim& aim) {

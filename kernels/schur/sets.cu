@@ -85,13 +85,6 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
-// Fills the entries behind the last of `count` targets. One warp.
-DEVICE void pad(const Targets& ts, const int count) {
-    __syncwarp();
-    const int lane = threadIdx.x & 31;
-    if (count && lane < PADDING) ts.seen[count + lane] = padding(ts, count);
-}
-
 // Lists the targets of a prefix, those of the item's n targets that are outside it, and the rows of M for those before
 // its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
@@ -118,7 +111,8 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
         count += __popc(mask);
         rows += __popc(early_mask);
     }
-    pad(mem.ts, count);
+    __syncwarp();
+    if (count) pad(mem.ts, count);
     if ((threadIdx.x & 31) == 0) {
         counts.targets = count;
         counts.rows = rows;
@@ -198,7 +192,8 @@ DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const
         if (!last && __popc(mask) + stay < b + 32) move_target(mem, t, stay + lanes_before(mask), keep);
         stay += __popc(mask);
     }
-    pad(mem.ts, stay);
+    __syncwarp();
+    if (stay) pad(mem.ts, stay);
     return stay;
 }
 

@@ -3,9 +3,10 @@
 //   Row x has its neighbours at positions 0..d-1, ascending. A conditioning set S from adj(x) serves every target y of
 //   the row at once, so one walk over the subsets of adj(x) tests the pairs of both sides.
 //   S = prefix + suffix: the prefix P is the first level - T members, the suffix the last T. M, the covariance matrix
-//   given P, lies in shared memory. A lane owns one suffix, factorises the T x T block of M of its members in registers,
-//   and then runs over the targets y, for which conditioning on the suffix is one forward substitution. All lanes look at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so
-//   the loads from a row of M are consecutive.
+//   given P, lies in shared memory. A lane owns one suffix, factorises its T x T block of M in registers, and
+//   then runs over the targets y, for which conditioning on the suffix is one forward substitution. All lanes look
+//   at the same y: its scalars are broadcasts, and consecutive suffixes differ in the last member, so the loads from a
+//   row of M are consecutive.
 //   Order: prefixes and suffixes are lexicographic, so the rank of S grows along the walk. A separating set offers its
 //   rank by a 64-bit atomicMin, and a target that a set of lower rank separates is dropped. So the smallest rank
 //   remains.
@@ -134,9 +135,9 @@ DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covarianc
     return {num * num, f.vx * v, v};
 }
 
-// A suffix for tests in single precision. R R' is the Cholesky factorisation of the covariances of its members given the
-// prefix, and u the row of R that a target y would have:
-//     u_i = s_i (M_y,i - sum_k R_ik u_k)     var(y|S) = M_yy - sum u_i^2     cov(x,y|S) scale = scale M_xy - sum g_i u_i
+// A suffix for tests in single precision. R R' is the Cholesky factorisation of the covariances of its members given
+// the prefix, and u the row of R that a target y would have:
+//     u_i = s_i (M_y,i - sum_k R_ik u_k)   var(y|S) = M_yy - sum u_i^2   cov(x,y|S) scale = scale M_xy - sum g_i u_i
 // with s_i = 1 / R_ii, g_i = scale R_xi and scale = 1 / sd(x|S).
 //
 // What is computed is exact for slightly different covariances (Higham 2002, section 10.1): each differs by at most
@@ -212,8 +213,8 @@ DEVICE bool test_quickly(const Quick<T>& q, const Seen& y, float& num2, float& v
 
 // Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
 // warp. exact() returns the suffix for tests in double precision. H targets per turn give independent chains of
-// operations and one vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2, which
-// is var (1 - r^2), is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is
+// operations and one vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2,
+// which is var (1 - r^2), is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is
 // VARIANCE_ERROR too large, and the variance off by as much again.) A member of the suffix is no target of it. A NaN
 // fails.
 template <int T, int H, bool ILL, typename Exact>

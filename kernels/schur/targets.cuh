@@ -44,11 +44,13 @@ DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_
     return {(float)moment.x, (float)moment.y + VARIANCE_ERROR, bound_above(smallest, sure_out), row};
 }
 
-// The last target, repeated behind the others, so that targets can be tested several at a time.
-DEVICE Seen padding(const Targets& ts, const int count) {
+// Repeats the last of `count` targets behind it, so that targets can be tested several at a time. Threads 0 ..
+// PADDING - 1.
+DEVICE void pad(const Targets& ts, const int count) {
+    if (threadIdx.x >= PADDING) return;
     Seen last = ts.seen[count - 1];
     last.bound = 0;  // what becomes of it does not matter, but it should seldom look open
-    return last;
+    ts.seen[count + threadIdx.x] = last;
 }
 
 // Shared memory that is still free.

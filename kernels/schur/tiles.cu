@@ -86,7 +86,7 @@ DEVICE void look_at_targets(const Level& lv, const Row& row, const Memory& mem, 
         ts.seen[t] = seen_of(ts.moment[t], ts.least[t], lv.sure_out, t * tile.pitch);
     }
     __syncthreads();
-    if (threadIdx.x < PADDING) ts.seen[n + threadIdx.x] = padding(ts, n);
+    pad(ts, n);
 }
 
 // Offset in M of the row of position a, or -1 if that is none of the n targets.

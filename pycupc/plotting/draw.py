@@ -44,8 +44,6 @@ MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
 MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
 #: Colours of a .png of dots: a few, and what lies between them and white.
 COLOURS = 128
-#: Axes for the next picture that is saved, which `rehearse` made while there was time.
-_READY: list[tuple[Figure, Axes]] = []
 
 
 def plot(
@@ -157,7 +155,7 @@ def save(
     _require_matplotlib()
     import matplotlib
 
-    figure, ax = _READY.pop() if _READY else _new_axes()
+    figure, ax = _new_axes()
     plot(graph, labels, ax=ax, title=title, around=around, radius=radius, strength=strength)
     # only among boxes may a text reach beyond the figure; measuring it means drawing twice
     trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
@@ -215,7 +213,6 @@ def rehearse() -> None:
     arrow = SparseGraph.from_cells(2, [0], [1], [1])
     plot(arrow, ["from", "to"], ax=ax, max_labelled=1)
     _save_few_colours(figure, io.BytesIO(), dpi=20)
-    _READY.append(_new_axes())
 
 
 def _new_axes() -> tuple[Figure, Axes]:

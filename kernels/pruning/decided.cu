@@ -21,7 +21,8 @@ extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Fi
         const i64 x = g.source[e], y = g.column[e];
         const int d = (int)(g.start[x + 1] - g.start[x]);
         f.rank[e] = none ? NOT_SEPARATED : key >> 1;
-        f.spares[e] = none ? lv.binom(d - 1, lv.level) : tests_up_to(lv, d, (int)(e - g.start[x]), key >> 1);
+        f.spares[e] =
+            none ? lv.binom(d - 1, lv.level) : tests_up_to(lv.binom, d, lv.level, (int)(e - g.start[x]), key >> 1);
         f.decided[e] = 1;
         g.best[e] = 0;
         if (!none && x < y) g.G[x * g.p + y] = g.G[y * g.p + x] = GONE_A;

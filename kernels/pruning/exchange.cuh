@@ -20,7 +20,7 @@ constexpr u64 OPENED = 1ULL << 62;  // a block searches for the first separating
 DEVICE u64 latest(const u64& v) { return *(const volatile u64*)&v; }
 
 // Gives a part away; false if too many wait. One thread.
-DEVICE bool give(Exchange& ex, const Work& work, const i64 pair, const Node& node, const int asked) {
+TEAM_CALL bool give(Exchange& ex, const int row, const i64 pair, const Node& node, const int asked) {
     u64 n = latest(ex.made);
     for (;;) {
         if (n - latest(ex.taken) >= PARTS) return false;
@@ -32,7 +32,7 @@ DEVICE bool give(Exchange& ex, const Work& work, const i64 pair, const Node& nod
     Part& part = ex.part[n % PARTS];
     part.node = node;
     part.pair = pair;
-    part.row = work.row;
+    part.row = row;
     part.asked = asked;
     __threadfence();
     atomicExch(&ex.written[n % PARTS], n + 1);
@@ -40,7 +40,7 @@ DEVICE bool give(Exchange& ex, const Work& work, const i64 pair, const Node& nod
 }
 
 // Waits for a part and takes it; false when no block has work any more. One thread, whose block counts as working.
-DEVICE bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
+TEAM_CALL bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
     for (bool idle = false;;) {
         const int working = now(ex.working);
         __threadfence();

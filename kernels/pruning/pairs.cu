@@ -49,7 +49,8 @@ DEVICE void next_part(const Graph& g, const Level& lv, const Filter& f, Exchange
     work.first = work.part.node.target;
     work.count = work.is_part = 1;
     begin(g, lv, f, work.part.row, work);
-    work.lowest = key_of(rank_of(lv, work.d, first_of(work.part.node)), false);
+    first_set(work.part.node, work.set);
+    work.lowest = key_of(rank_of(lv.binom, work.d, lv.level, work.set), false);
 }
 
 // Whether a node of target t is to be examined here and now; if not, it is not wanted, or another block gets it. One
@@ -62,7 +63,7 @@ DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
     const bool enough = n >= work.most, few = n < at.f.few_nodes;
     if (work.sharable && node.choose > 3 && (enough || (!few && now(at.exchange.idle) > 0))) {
         atomicOr(&work.given, 1u << t);
-        if (give(at.exchange, work, work.pair + t, node, work.is_part && work.part.asked)) return false;
+        if (give(at.exchange, work.row, work.pair + t, node, work.is_part && work.part.asked)) return false;
     }
     if (work.sharable ? (double)n <= work.allowed : !enough) return true;
     atomicCAS(&work.state[t], UNDECIDED, LEFT);
@@ -137,7 +138,8 @@ DEVICE void settle_targets(const Launch& at) {
         if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
         if (state == SEPARATED) f.rank[e] = work.key[t] >> 1;
         if (state != LEFT) {
-            f.spares[e] = state == SEPARATED ? tests_up_to(lv, work.d, work.first + t, f.rank[e]) : sets;
+            f.spares[e] =
+                state == SEPARATED ? tests_up_to(lv.binom, work.d, lv.level, work.first + t, f.rank[e]) : sets;
             f.decided[e] = 1;
             g.best[e] = 0;
         }

@@ -52,12 +52,12 @@ DEVICE bool give_questions(const Launch& at, const Quest& q, const int t, Node& 
     const i64 pair = work.pair + t;
     if (!work.sharable) return false;
     atomicOr(&work.given, 1u << t);
-    Mask open = q.best.taken;
-    for (int i = 0; i < WORDS; ++i) open.word[i] |= q.witness.word[i];
-    atomicMin(&at.f.rank[pair], key_of(rank_of(at.lv, work.d, open), true));
+    node = q.best;
+    for (int i = 0; i < WORDS; ++i) node.taken.word[i] |= q.witness.word[i];
+    atomicMin(&at.f.rank[pair], key_of(rank_of(at.lv.binom, work.d, at.lv.level, node.taken), true));
     for (int k = next_member(q.best.kept, min(q.failed, q.end)); k <= q.end; k = next_member(q.best.kept, k + 1)) {
         question(q, k, node);
-        if (!give(at.exchange, work, pair, node, 1)) return false;
+        if (!give(at.exchange, work.row, pair, node, 1)) return false;
     }
     return true;
 }
@@ -66,8 +66,8 @@ DEVICE bool give_questions(const Launch& at, const Quest& q, const int t, Node& 
 // the first of its sets. Makes t SEPARATED if the first open set is found, ELSEWHERE if other blocks go on. One warp,
 // and no other for the same t; waiting warps help.
 template <int SLOTS>
-DEVICE void separate(const Launch& at, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q,
-                     const int t) {
+TEAM_CALL void separate(const Launch& at, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q,
+                        const int t) {
     Work& work = at.work;
     const Level& lv = at.lv;
     const int most = min(work.most, at.f.most_questions), warp = (int)threadIdx.x >> 5;
@@ -103,7 +103,7 @@ DEVICE void separate(const Launch& at, const RowBound& row, const Bench& bench, 
     if (state < 0) return;
     const bool sure = surely_below(row, bench, q.best, sqrt(lv.sure_in));
     if (team_lane() == 0) {
-        work.key[t] = key_of(rank_of(lv, row.d, q.best.taken), !sure);
+        work.key[t] = key_of(rank_of(lv.binom, row.d, lv.level, q.best.taken), !sure);
         atomicExch(&work.state[t], SEPARATED);  // warps read it at any time
     }
     team_sync();

@@ -32,26 +32,26 @@ struct Work {
     int sharable;                       // 1: nodes may be given away
     unsigned given;                     // bit t: nodes of target t have been given away
     int is_part;                        // 1: the item is `part`
-    u64 lowest;                         // key of the first set of `part`
+    Mask set;                           // the first set of `part`
+    u64 lowest;                         // its key
     Part part;
 };
 
-// Rank of a set among all of its size of the row's neighbours. One thread.
-DEVICE u64 rank_of(const Level& lv, const int d, const Mask& set) {
-    u64 rank = lv.binom(d, lv.level) - 1;
+// Rank of a set of l of the row's d neighbours. One thread.
+TEAM_CALL u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
+    u64 rank = binom(d, l) - 1;
     for (int k = 0, i = 0; k < d; ++k)
-        if (set.has(k)) rank -= lv.binom(d - 1 - k, lv.level - i++);
+        if (set.has(k)) rank -= binom(d - 1 - k, l - i++);
     return rank;
 }
 
 // pcalg's number of tests of the target at position y up to the set of this rank. One thread.
-DEVICE u64 tests_up_to(const Level& lv, const int d, const int y, const u64 rank) {
-    const int l = lv.level;
-    u64 left = lv.binom(d, l) - 1 - rank, tests = lv.binom(d - 1, l);
+TEAM_CALL u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
+    u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
     for (int i = 0, top = d - 1; i < l; ++i) {
-        const u64* column = lv.binom.column(l - i);
+        const u64* column = binom.column(l - i);
         const int c = binomial_floor(column, top, left), k = d - 1 - c;
-        tests -= lv.binom(d - 2 - (k - (k > y)), l - i);
+        tests -= binom(d - 2 - (k - (k > y)), l - i);
         left -= column[c];
         top = c - 1;
     }
@@ -73,12 +73,11 @@ DEVICE void root(const int d, const int target, const int level, Node& node) {
     node.kept.word[target >> 5] &= ~(1u << (target & 31));
 }
 
-// The first set of a node. One thread.
-DEVICE Mask first_of(const Node& node) {
-    Mask set = node.taken;
+// Makes `set` the first set of a node. One thread.
+DEVICE void first_set(const Node& node, Mask& set) {
+    set = node.taken;
     for (int i = 0, k = next_member(node.kept, 0); i < node.choose && k < NEVER; ++i, k = next_member(node.kept, k + 1))
-        set.word[k >> 5] |= 1u << (k & 31);
-    return set;
+        set.add(k);
 }
 
 DEVICE void lock(int& v) {

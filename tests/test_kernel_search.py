@@ -88,11 +88,24 @@ def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
         assert problem.open.sum() == (left & (problem.state[problem.source, problem.column] == LIVE)).sum()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_parts_of_pairs_that_are_given_away(device, seed):
-    """Each node but a few goes through the exchange, and each question about a first set."""
+@pytest.mark.parametrize("idle", [0, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
+    """Each node but a few goes through the exchange, and each question about a first set.
+
+    With `idle`, a block seems to wait for work all the time.
+    """
+    clear = device.cp.cuda.runtime.memsetAsync
+
+    def cleared(to, value, n, stream):
+        clear(to, value, n, stream)
+        if n == pruning.EXCHANGE_ZEROS:
+            ctypes.c_int.from_address(to + 20).value = idle
+
+    monkeypatch.setattr(device.cp.cuda.runtime, "memsetAsync", cleared)
     problem = random_problem(500 + seed, 5, p=12)
-    found = search(problem, device, nodes=(1, 1), questions=(0, 0), few_nodes=0)
+    limits = {} if idle else {"nodes": (1, 1), "questions": (0, 0)}
+    found = search(problem, device, few_nodes=0, **limits)
     assert check_first_sets(problem, *found) > 5
 
 
@@ -101,7 +114,7 @@ def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
     outcomes = []
     for allowed in (1.0, 10.0, 1e9):
         problem = random_problem(501, 5, p=12)
-        decided, rank, spares = search(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 / allowed)
+        decided, rank, spares = search(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
         outcomes.append(int((decided == 0).sum()))
         for e in np.flatnonzero(decided):
             x, y = int(problem.source[e]), int(problem.column[e])

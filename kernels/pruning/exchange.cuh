@@ -19,6 +19,12 @@ constexpr u64 OPENED = 1ULL << 62;  // a block searches for the first separating
 
 DEVICE u64 latest(const u64& v) { return *(const volatile u64*)&v; }
 
+// Whether more blocks wait for a part than parts wait for a block.
+DEVICE bool in_demand(const Exchange& ex) {
+    const int idle = now(ex.idle);
+    return idle > 0 && (i64)(latest(ex.made) - latest(ex.taken)) < idle;
+}
+
 // Gives a part away; false if too many wait. One thread.
 TEAM_CALL bool give(Exchange& ex, const int row, const i64 pair, const Node& node, const int asked) {
     u64 n = latest(ex.made);

@@ -11,11 +11,11 @@ DEVICE void begin(const Graph& g, const Level& lv, const Filter& f, const int x,
     work.row = x;
     work.d = (int)(g.start[x + 1] - g.start[x]);
     work.pair = g.start[x] + work.first;
-    work.next = work.waiting = work.busy = work.lock = work.quests = 0;
-    const double sets = (double)lv.binom(work.d - 1, lv.level);
-    work.allowed = sets / f.sets_per_node;
-    work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * work.allowed));
-    work.sharable = work.allowed > 4.0 * (double)f.few_nodes;
+    work.next = work.waiting = work.busy = work.lock = work.bottom = work.quests = 0;
+    const double worth = (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;  // nodes that take as long as tests
+    work.allowed = 4.0 * worth;
+    work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * worth));
+    work.sharable = worth > 4.0 * (double)f.few_nodes;
     work.given = 0;
     work.there = 1;
 }
@@ -53,6 +53,36 @@ DEVICE void next_part(const Graph& g, const Level& lv, const Filter& f, Exchange
     work.lowest = key_of(rank_of(lv.binom, work.d, lv.level, work.set), false);
 }
 
+// Gives away a node of this item for another block to examine: all sets of a target that nobody has begun, or else the
+// node that has waited longest, if its target has taken `few` nodes. `node` is work space. One thread.
+DEVICE void offer(const Launch& at, Node* stack, Node& node) {
+    Work& work = at.work;
+    const int asked = work.is_part && work.part.asked;
+    lock(work.lock);
+    if (in_demand(at.exchange)) {
+        const int next = now(work.next), waiting = now(work.waiting);
+        if (next < work.count) {
+            if (now(work.state[next]) == UNDECIDED) {
+                root(work.d, work.first + next, at.lv.level, node);
+                if (give(at.exchange, work.row, work.pair + next, node, 0)) {
+                    atomicOr(&work.given, 1u << next);
+                    atomicAdd(&work.next, 1);
+                }
+            } else atomicAdd(&work.next, 1);
+        } else if (waiting > 0) {
+            const Node& oldest = stack[now(work.bottom)];
+            const int t = oldest.target - work.first;
+            if (now(work.used[t]) >= at.f.few_nodes && oldest.choose > 3 &&
+                give(at.exchange, work.row, work.pair + t, oldest, asked)) {
+                atomicOr(&work.given, 1u << t);
+                atomicAdd(&work.bottom, 1);
+                atomicSub(&work.waiting, 1);
+            }
+        }
+    }
+    unlock(work.lock);
+}
+
 // Whether a node of target t is to be examined here and now; if not, it is not wanted, or another block gets it. One
 // thread.
 DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
@@ -60,12 +90,16 @@ DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
     if (now(work.state[t]) != UNDECIDED) return false;
     if ((work.is_part || (now((int&)work.given) >> t & 1)) && unwanted(at.f, work, work.pair + t)) return false;
     const int n = atomicAdd(&work.used[t], 1);
-    const bool enough = n >= work.most, few = n < at.f.few_nodes;
-    if (work.sharable && node.choose > 3 && (enough || (!few && now(at.exchange.idle) > 0))) {
-        atomicOr(&work.given, 1u << t);
-        if (give(at.exchange, work.row, work.pair + t, node, work.is_part && work.part.asked)) return false;
+    if (!work.sharable) {
+        if (n < work.most) return true;
+    } else {
+        if (n >= work.most && node.choose > 3 &&
+            give(at.exchange, work.row, work.pair + t, node, work.is_part && work.part.asked)) {
+            atomicOr(&work.given, 1u << t);
+            return false;
+        }
+        if ((double)n <= work.allowed) return true;
     }
-    if (work.sharable ? (double)n <= work.allowed : !enough) return true;
     atomicCAS(&work.state[t], UNDECIDED, LEFT);
     return false;
 }
@@ -88,7 +122,10 @@ DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, No
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
         int go_on = 0;
-        if (lane == 0) go_on = wanted(at, t, h.node);
+        if (lane == 0) {
+            go_on = wanted(at, t, h.node);
+            if (work.sharable && in_demand(at.exchange)) offer(at, stack, h.other);
+        }
         if (!__shfl_sync(FULL, go_on, 0)) return;
         const Aim aim = at.f.minimum ? Aim{sqrt(now(work.smallest[t])), &work.smallest[t]} : Aim{row.cutoff, nullptr};
         const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, aim);

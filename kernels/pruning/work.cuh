@@ -21,7 +21,8 @@ struct Part {
 // The block's present work item, in shared memory. there: whether there is one.
 struct Work {
     int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
-    int next, waiting, busy, lock;      // next target; nodes on the stack; warps with a node in hand; 1: locked
+    int next, waiting, busy, lock;      // next target; nodes that wait; warps with a node in hand; 1: locked
+    int bottom;                         // the nodes that wait are stack[bottom .. bottom + waiting - 1]
     int most;                           // nodes of a target after which others are given away, or it is left
     int quests;                         // bit w: warp w searches for a first separating set, which others may join
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT, SEPARATED or ELSEWHERE
@@ -99,8 +100,7 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
     int got = 1;
     lock(work.lock);
     if (now(work.waiting) > 0) {
-        node = stack[now(work.waiting) - 1];
-        atomicSub(&work.waiting, 1);
+        node = stack[now(work.bottom) + atomicSub(&work.waiting, 1) - 1];
     } else if (now(work.next) < work.count) {
         const int t = atomicAdd(&work.next, 1);
         if (now(work.state[t]) != UNDECIDED) got = -1;  // this pair is not tested at this level
@@ -115,7 +115,8 @@ DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node)
 // Puts a node on the stack; false if that is full. One thread.
 DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
     lock(work.lock);
-    const int at = now(work.waiting);
+    if (now(work.waiting) == 0) atomicExch(&work.bottom, 0);
+    const int at = now(work.bottom) + now(work.waiting);
     if (at < STACK) {
         stack[at] = node;
         atomicAdd(&work.waiting, 1);

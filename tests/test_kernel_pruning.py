@@ -156,12 +156,14 @@ def test_stops_at_its_limit(host):
 def test_sizes_are_the_same_on_both_sides(host):
     for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
         assert host.doubles(width, level) == pruning.bench_doubles(width, level)
-    text = "".join((KERNELS / "pruning" / name).read_text() for name in ("work.cuh", "exchange.cuh", "search.cuh", "node.cuh"))
+    text = "".join(
+        (KERNELS / "pruning" / name).read_text() for name in ("work.cuh", "exchange.cuh", "search.cuh", "node.cuh")
+    )
     stack, depth, words, parts = (
         int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS", "PARTS")
     )
-    assert pruning.EXCHANGE_ZEROS == 24 + 8 * parts
-    assert pruning.EXCHANGE_BYTES == pruning.EXCHANGE_ZEROS + parts * (host.node_size() + 16)
+    assert 24 + 8 * parts == pruning.EXCHANGE_ZEROS
+    assert pruning.EXCHANGE_ZEROS + parts * (host.node_size() + 16) == pruning.EXCHANGE_BYTES
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
     assert host.quest_size() == 8 * pruning.QUEST_DOUBLES

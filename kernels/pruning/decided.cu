@@ -1,9 +1,9 @@
-// decided.cu -- before the tests, what several blocks found about a pair, and the number of pairs that each row has left
-//   for the tests; after them, the ranks of the decided pairs.
+// decided.cu -- before the tests, what several blocks found about a pair, and the number of pairs of each row that are
+//   left for the tests; after them, the ranks of the decided pairs.
 #include "pruning/exchange.cuh"
 
-// After prove_pairs: decides the pairs that several blocks searched for, unless they are given up or their first open set
-// is doubtful.
+// After prove_pairs: decides the pairs that several blocks searched for, unless they are given up or their first open
+// set is doubtful.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and what is noted)

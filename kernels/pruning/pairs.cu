@@ -191,8 +191,8 @@ DEVICE void settle_targets(const Launch& at) {
 
 // Decides pairs of the rows with low < degree <= high. With f.minimum it finds, for pairs that no set separates, the
 // smallest r^2 of all tests that is below g.least, and decides the pairs for which that is certain.
-//   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines one
-//           node at a time, and the warps of a block share a stack of nodes
+//   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines
+//           one node at a time, and the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
 //           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum

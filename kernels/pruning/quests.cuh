@@ -45,8 +45,8 @@ DEVICE bool help(const Work& work, const RowBound& row, const Bench& bench, Node
     return false;
 }
 
-// Gives away the questions of a quest that have no answer, up to that about the known open set. Returns false if that is
-// not possible. One thread.
+// Gives away the questions of a quest that have no answer, up to that about the known open set. Returns false if that
+// is not possible. One thread.
 DEVICE bool give_questions(const Launch& at, const Quest& q, const int t, Node& node) {
     Work& work = at.work;
     const i64 pair = work.pair + t;

@@ -43,12 +43,14 @@ int search(const double* R, const double* delta, int d, int target, int level, d
     h.node.target = target;
     h.node.choose = level;
     Quest q = {};
+    const int idle = 0;
+    q.idle = &idle;
     q.end = NEVER;
     q.left = left;
     q.best = h.node;
     const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, 0);
     if (verdict != OPEN) return verdict == PROVEN ? 0 : -1;
-    begin_quest(q, h.node.taken, q.left);
+    begin_quest(q, h.node.taken, q.left, &idle, 0);
     for (bool all = !first; !all; all = take_end(q)) {
         for (int k; (k = take_question(q, h.node)) >= 0;) {
             const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, k);
@@ -154,8 +156,14 @@ def test_stops_at_its_limit(host):
 def test_sizes_are_the_same_on_both_sides(host):
     for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
         assert host.doubles(width, level) == pruning.bench_doubles(width, level)
-    text = "".join((KERNELS / "pruning" / name).read_text() for name in ("pairs.cu", "search.cuh", "node.cuh"))
-    stack, depth, words = (int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS"))
+    text = "".join(
+        (KERNELS / "pruning" / name).read_text() for name in ("work.cuh", "exchange.cuh", "search.cuh", "node.cuh")
+    )
+    stack, depth, words, parts = (
+        int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS", "PARTS")
+    )
+    assert 24 + 8 * parts == pruning.EXCHANGE_ZEROS
+    assert pruning.EXCHANGE_ZEROS + parts * (host.node_size() + 16) == pruning.EXCHANGE_BYTES
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
     assert host.quest_size() == 8 * pruning.QUEST_DOUBLES

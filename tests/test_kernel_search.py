@@ -18,11 +18,12 @@ from pycupc.engines.gpu.records import PendingLevel
 from pycupc.gaussian.fisher_z import cutoff, z_score
 from pycupc.gaussian.suffstat import SuffStat
 
+NEVER = 1 << 30
 FILES = {
     "common/binomials": ("binomial_table",),
     "pruning/rows": ("bound_rows",),
     "pruning/pairs": ("prove_pairs<2>", "prove_pairs<12>"),
-    "pruning/decided": ("count_open",),
+    "pruning/decided": ("settle_shared", "count_open"),
 }
 
 
@@ -80,11 +81,46 @@ def test_one_node_proves_pairs_far_above_the_cutoff(device):
 def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
     for tuning in ({"nodes": (1, 1)}, {"questions": (0, 0)}):
         problem = random_problem(300, 3)
-        decided, rank, _ = search(problem, device, **tuning)
+        decided, rank, _ = search(problem, device, few_nodes=NEVER, **tuning)
         left = decided == 0
         assert left.any()
         assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
         assert problem.open.sum() == (left & (problem.state[problem.source, problem.column] == LIVE)).sum()
+
+
+@pytest.mark.parametrize("idle", [0, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
+    """Each node but a few goes through the exchange, and each question about a first set.
+
+    With `idle`, a block seems to wait for work all the time.
+    """
+    clear = device.cp.cuda.runtime.memsetAsync
+
+    def cleared(to, value, n, stream):
+        clear(to, value, n, stream)
+        if n == pruning.EXCHANGE_ZEROS:
+            ctypes.c_int.from_address(to + 20).value = idle
+
+    monkeypatch.setattr(device.cp.cuda.runtime, "memsetAsync", cleared)
+    problem = random_problem(500 + seed, 5, p=12)
+    limits = {} if idle else {"nodes": (1, 1), "questions": (0, 0)}
+    found = search(problem, device, few_nodes=0, **limits)
+    assert check_first_sets(problem, *found) > 5
+
+
+def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
+    """Rows of 11 neighbours have 252 sets: more nodes than one, but hardly any than ten."""
+    outcomes = []
+    for allowed in (1.0, 10.0, 1e9):
+        problem = random_problem(501, 5, p=12)
+        decided, rank, spares = search(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
+        outcomes.append(int((decided == 0).sum()))
+        for e in np.flatnonzero(decided):
+            x, y = int(problem.source[e]), int(problem.column[e])
+            assert decided[e] == 1
+            assert (int(rank[e]), int(spares[e])) == problem.first_set(x, y)
+    assert outcomes[0] > outcomes[1] > outcomes[2]
 
 
 @pytest.mark.parametrize("later", [0, 1])

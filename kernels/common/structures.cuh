@@ -82,6 +82,7 @@ struct Classes {
 };
 
 constexpr unsigned char LEFT_TO_TESTS = 2;  // in Filter::decided: screen_rows met a doubtful test of the pair
+constexpr unsigned char SHARED = 3;         // in Filter::decided: several blocks search for a pair; until settle_shared
 
 // The filter before the tests of a level (pruning/): a search (prove_pairs) or a walk (screen_rows). It decides pairs
 // without testing all their conditioning sets; a decided pair is no target of the tests.
@@ -98,9 +99,11 @@ struct Filter {
     double sets_per_node;  // search: conditioning sets that are tested in the time that a node takes
     double trial;          // search: nodes after which it is given up unless it has saved time
     int most_nodes;        // search: nodes per pair to decide whether a set separates it
-    int most_questions;    // search: nodes per pair to find the first separating set, by one warp
+    int most_questions;    // search: nodes per pair to find the first separating set, by one block
     double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this
     int minimum;           // search: 1: for the smallest r^2 of each pair, not for separating sets
+    int few_nodes;         // search: nodes that a block examines of a pair before it gives others away
+    void* exchange;        // search: an Exchange (pruning/exchange.cuh), zero up to its parts
 };
 
 // How the rows of one class, low < degree <= high, are cut into work items (schur, screen_rows).

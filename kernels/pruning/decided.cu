@@ -1,6 +1,34 @@
-// decided.cu -- what both filters need: before the tests, the number of pairs that each row has left for them; after
-//   the tests, the ranks of the decided pairs.
-#include "common/warp.cuh"
+// decided.cu -- before the tests, what several blocks found about a pair, and the number of pairs of each row that are
+//   left for the tests; after them, the ranks of the decided pairs.
+#include "pruning/exchange.cuh"
+
+// After prove_pairs: decides the pairs that several blocks searched for, unless they are given up or their first open
+// set is doubtful.
+//   Work    one thread per pair
+//   Launch  any grid, block 256
+//   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and what is noted)
+//   Writes  as settle_targets: g.best, g.G, f.decided, f.rank, f.spares, lv.counters->decided
+//   pairs   E
+extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Filter f, const i64 pairs) {
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        if (f.decided[e] != SHARED) continue;
+        const u64 key = f.rank[e];
+        const bool none = key == NOT_SEPARATED;
+        if (*lv.stop || f.spares[e] & GIVEN_UP || (!none && key & 1)) {
+            f.decided[e] = 0;
+            continue;
+        }
+        const i64 x = g.source[e], y = g.column[e];
+        const int d = (int)(g.start[x + 1] - g.start[x]);
+        f.rank[e] = none ? NOT_SEPARATED : key >> 1;
+        f.spares[e] =
+            none ? lv.binom(d - 1, lv.level) : tests_up_to(lv.binom, d, lv.level, (int)(e - g.start[x]), key >> 1);
+        f.decided[e] = 1;
+        g.best[e] = 0;
+        if (!none && x < y) g.G[x * g.p + y] = g.G[y * g.p + x] = GONE_A;
+        atomicAdd(&lv.counters->decided, 1ULL);
+    }
+}
 
 // Counts the pairs of each row that the tests must decide.
 //   Work    one warp per row

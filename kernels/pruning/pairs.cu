@@ -1,27 +1,24 @@
 // pairs.cu -- prove_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
 //   pair is certified (no set separates it), separated (by its first separating set), or left to the tests.
-#include "common/warp.cuh"
-#include "pruning/search.cuh"
+#include "pruning/quests.cuh"
 
-constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
-constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
 constexpr int NODE_DOUBLES = 13;
-constexpr int QUEST_DOUBLES = 22;
+constexpr int QUEST_DOUBLES = 24;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES && sizeof(Quest) == 8 * QUEST_DOUBLES);
 
-// State of a target. LEFT: to the tests. What is UNDECIDED when no node is left is certified.
-constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2;
-
-// The block's present work item, in shared memory. there: whether there is one.
-struct Work {
-    int row, d, first, count, there;    // the row, its degree; positions of the targets: first .. first + count - 1
-    int next, waiting, busy, lock;      // next target; nodes on the stack; warps with a node in hand; 1: locked
-    int most;                           // most nodes per target
-    int quests;                         // bit w: warp w searches for a first separating set, which others may join
-    int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT or SEPARATED
-    u64 rank[TARGETS], tests[TARGETS];  // rank of the first separating set; pcalg's tests up to it
-    u64 smallest[TARGETS];              // bits of the smallest r^2 known
-};
+// Begins the work item of row x whose targets are known. One thread.
+DEVICE void begin(const Graph& g, const Level& lv, const Filter& f, const int x, Work& work) {
+    work.row = x;
+    work.d = (int)(g.start[x + 1] - g.start[x]);
+    work.pair = g.start[x] + work.first;
+    work.next = work.waiting = work.busy = work.lock = work.bottom = work.quests = 0;
+    const double worth = (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;  // nodes that take as long as tests
+    work.allowed = 4.0 * worth;
+    work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * worth));
+    work.sharable = worth > 4.0 * (double)f.few_nodes;
+    work.given = 0;
+    work.there = 1;
+}
 
 // Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
 // the stop flag is set, or if the search does not pay. One thread.
@@ -38,172 +35,99 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
         const int x = (int)(item / chunks), first = (int)(item % chunks) * TARGETS;
         const int d = (int)(g.start[x + 1] - g.start[x]);
         if (d <= low || d > high || first >= d || !(f.margin[x] > 0.0)) continue;
-        const double sets = (double)lv.binom(d - 1, lv.level);
-        work.row = x;
-        work.d = d;
         work.first = first;
         work.count = min(TARGETS, d - first);
-        work.next = work.waiting = work.busy = work.lock = work.quests = 0;
-        work.most = (int)fmax(16.0, fmin((double)f.most_nodes, 16.0 * sets / f.sets_per_node));
-        work.there = 1;
+        work.is_part = 0;
+        begin(g, lv, f, x, work);
         return;
     }
 }
 
-// Makes `node` stand for all conditioning sets of a pair. One thread.
-DEVICE void root(const Work& work, const int target, const int level, Node& node) {
-    for (int i = 0; i < WORDS; ++i) {
-        const int left = work.d - 32 * i;
-        node.kept.word[i] = left >= 32 ? FULL : (left > 0 ? (1u << left) - 1 : 0);
-        node.taken.word[i] = 0;
-    }
-    node.target = target;
-    node.choose = level;
-    node.kept.word[target >> 5] &= ~(1u << (target & 31));
+// Takes a part that another block has given away, when there are no more rows. One thread.
+DEVICE void next_part(const Graph& g, const Level& lv, const Filter& f, Exchange& ex, Work& work) {
+    if (!take_part(ex, lv.stop, work.part)) return;
+    work.first = work.part.node.target;
+    work.count = work.is_part = 1;
+    begin(g, lv, f, work.part.row, work);
+    first_set(work.part.node, work.set);
+    work.lowest = key_of(rank_of(lv.binom, work.d, lv.level, work.set), false);
 }
 
-DEVICE void lock(int& v) {
-    while (atomicCAS(&v, 0, 1) != 0) __nanosleep(20);
-    __threadfence_block();
-}
-
-DEVICE void unlock(int& v) {
-    __threadfence_block();
-    atomicExch(&v, 0);
-}
-
-// Takes a node for the warp of this thread: one that waits, or else that of the next target. Returns 1: taken; 0:
-// nothing is left; -1: ask again, since a busy warp may still put nodes on the stack. One thread of a warp.
-DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
-    if (now(work.waiting) == 0 && now(work.next) >= work.count) {
-        if (now(work.busy) > 0) return -1;  // without taking the lock, which warps with work need
-    }
-    int got = 1;
+// Gives away a node of this item for another block to examine: all sets of a target that nobody has begun, or else the
+// node that has waited longest, if its target has taken `few` nodes. `node` is work space. One thread.
+DEVICE void offer(const Launch& at, Node* stack, Node& node) {
+    Work& work = at.work;
+    const int asked = work.is_part && work.part.asked;
     lock(work.lock);
-    if (now(work.waiting) > 0) {
-        node = stack[now(work.waiting) - 1];
-        atomicSub(&work.waiting, 1);
-    } else if (now(work.next) < work.count) {
-        const int t = atomicAdd(&work.next, 1);
-        if (now(work.state[t]) != UNDECIDED) got = -1;  // this pair is not tested at this level
-        else root(work, work.first + t, level, node);
-    } else got = now(work.busy) > 0 ? -1 : 0;
-    if (got > 0) atomicAdd(&work.busy, 1);
-    unlock(work.lock);
-    return got;
-}
-
-// Puts a node on the stack; false if that is full. One thread.
-DEVICE bool put_node(Work& work, Node* stack, const Node& node) {
-    lock(work.lock);
-    const int at = now(work.waiting);
-    if (at < STACK) {
-        stack[at] = node;
-        atomicAdd(&work.waiting, 1);
+    if (in_demand(at.exchange)) {
+        const int next = now(work.next), waiting = now(work.waiting);
+        if (next < work.count) {
+            if (now(work.state[next]) == UNDECIDED) {
+                root(work.d, work.first + next, at.lv.level, node);
+                if (give(at.exchange, work.row, work.pair + next, node, 0)) {
+                    atomicOr(&work.given, 1u << next);
+                    atomicAdd(&work.next, 1);
+                }
+            } else atomicAdd(&work.next, 1);
+        } else if (waiting > 0) {
+            const Node& oldest = stack[now(work.bottom)];
+            const int t = oldest.target - work.first;
+            if (now(work.used[t]) >= at.f.few_nodes && oldest.choose > 3 &&
+                give(at.exchange, work.row, work.pair + t, oldest, asked)) {
+                atomicOr(&work.given, 1u << t);
+                atomicAdd(&work.bottom, 1);
+                atomicSub(&work.waiting, 1);
+            }
+        }
     }
     unlock(work.lock);
-    return at < STACK;
 }
 
-// Asks the next question of a quest, and notes the answer. Returns false if there is no question to be asked now. One
-// warp.
-template <int SLOTS>
-TEAM_CALL bool ask(const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q) {
-    int k = -1;
-    if (team_lane() == 0) {
-        lock(q.lock);
-        k = take_question(q, h.node);
-        unlock(q.lock);
+// Whether a node of target t is to be examined here and now; if not, it is not wanted, or another block gets it. One
+// thread.
+DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
+    Work& work = at.work;
+    if (now(work.state[t]) != UNDECIDED) return false;
+    if ((work.is_part || (now((int&)work.given) >> t & 1)) && unwanted(at.f, work, work.pair + t)) return false;
+    const int n = atomicAdd(&work.used[t], 1);
+    if (!work.sharable) {
+        if (n < work.most) return true;
+    } else {
+        if (n >= work.most && node.choose > 3 &&
+            give(at.exchange, work.row, work.pair + t, node, work.is_part && work.part.asked)) {
+            atomicOr(&work.given, 1u << t);
+            return false;
+        }
+        if ((double)n <= work.allowed) return true;
     }
-    k = __shfl_sync(FULL, k, 0);
-    if (k < 0) return false;
-    team_sync();
-    const Verdict verdict = find_any<SLOTS>(row, bench, h, own, q, k);
-    if (team_lane() == 0) {
-        lock(q.lock);
-        answer(q, k, verdict, h.node.taken);
-        unlock(q.lock);
-    }
-    team_sync();
-    return true;
-}
-
-// Asks a question of a quest of another warp, if there is one to be asked. One warp.
-template <int SLOTS>
-DEVICE bool help(const Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest* quests) {
-    unsigned open = 0;
-    if (team_lane() == 0) open = (unsigned)now(work.quests);
-    for (open = __shfl_sync(FULL, open, 0); open; open &= open - 1)
-        if (ask<SLOTS>(row, bench, own, h, quests[lowest_bit(open)])) return true;
+    atomicCAS(&work.state[t], UNDECIDED, LEFT);
     return false;
 }
 
-// Looks for the first separating set of target t, for which h.node.taken is an open set. Makes t SEPARATED if the first
-// open set surely separates it. One warp, and no other for the same t; waiting warps help.
-template <int SLOTS>
-DEVICE void separate(const Level& lv, Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q,
-                     const int t, const int most_questions) {
-    const int most = min(work.most, most_questions), warp = (int)threadIdx.x >> 5;
-    if (team_lane() == 0) {
-        root(work, work.first + t, lv.level, q.best);
-        begin_quest(q, h.node.taken, most);
-        __threadfence_block();
-        atomicOr(&work.quests, 1 << warp);
-    }
-    team_sync();
-    int state = 0;  // 1: the first open set is known; -1: it is not found
-    while (state == 0) {
-        while (!*lv.stop && ask<SLOTS>(row, bench, own, h, q)) {}
-        if (team_lane() == 0) {
-            while (now(q.asked) > 0) __nanosleep(100);
-            lock(q.lock);
-            if (q.failed < q.end) state = -1;
-            else state = take_end(q);
-            if (*lv.stop) state = -1;
-            if (state) q.next = q.end = 0;  // no more questions
-            unlock(q.lock);
-        }
-        state = __shfl_sync(FULL, state, 0);
-    }
-    team_sync();
-    if (team_lane() == 0) {
-        atomicAnd(&work.quests, ~(1 << warp));
-        atomicAdd(&work.used[t], most - q.left);
-    }
-    if (state < 0) return;
-    if (!surely_below(row, bench, q.best, sqrt(lv.sure_in))) return;  // doubtful: left to the tests
-    if (team_lane() == 0) {
-        const int d = row.d, l = lv.level, y = work.first + t;
-        u64 rank = lv.binom(d, l) - 1, tests = lv.binom(d - 1, l);
-        for (int k = 0, i = 0; k < d; ++k)
-            if (q.best.taken.has(k)) {
-                rank -= lv.binom(d - 1 - k, l - i);
-                tests -= lv.binom(d - 2 - (k - (k > y)), l - i);
-                ++i;
-            }
-        work.rank[t] = rank;
-        work.tests[t] = tests;
-        atomicExch(&work.state[t], SEPARATED);  // warps read it at any time
-    }
-    team_sync();
+// Whether this warp is to find the first separating set of target t, of which an open set is known. One thread.
+DEVICE bool first_to_find(const Launch& at, const int t) {
+    Work& work = at.work;
+    if (atomicCAS(&work.state[t], UNDECIDED, LEFT) != UNDECIDED) return false;
+    if (work.is_part && work.part.asked) return true;
+    if (!(atomicOr(&at.f.spares[work.pair + t], OPENED) & OPENED)) return true;
+    atomicExch(&work.state[t], ELSEWHERE);
+    return false;
 }
 
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
-DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound& row, const Bench& bench, Node* stack,
-                   Node* own, Hand& h, Quest& q) {
+DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, Node* stack, Node* own, Hand& h,
+                   Quest& q) {
+    Work& work = at.work;
     const int t = h.node.target - work.first, lane = team_lane();
     for (;;) {
-        int stop = 0;
+        int go_on = 0;
         if (lane == 0) {
-            stop = now(work.state[t]) != UNDECIDED;
-            if (!stop && atomicAdd(&work.used[t], 1) >= work.most) {
-                atomicCAS(&work.state[t], UNDECIDED, LEFT);
-                stop = 1;
-            }
+            go_on = wanted(at, t, h.node);
+            if (work.sharable && in_demand(at.exchange)) offer(at, stack, h.other);
         }
-        if (__shfl_sync(FULL, stop, 0)) return;
-        const Aim aim = f.minimum ? Aim{sqrt(now(work.smallest[t])), &work.smallest[t]} : Aim{row.cutoff, nullptr};
+        if (!__shfl_sync(FULL, go_on, 0)) return;
+        const Aim aim = at.f.minimum ? Aim{sqrt(now(work.smallest[t])), &work.smallest[t]} : Aim{row.cutoff, nullptr};
         const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, aim);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
@@ -213,47 +137,67 @@ DEVICE void follow(const Level& lv, const Filter& f, Work& work, const RowBound&
             continue;
         }
         int first = 0;
-        if (lane == 0) first = atomicCAS(&work.state[t], UNDECIDED, LEFT) == UNDECIDED;
-        if (__shfl_sync(FULL, first, 0) && verdict == OPEN)
-            separate<SLOTS>(lv, work, row, bench, own, h, q, t, f.most_questions);
+        if (lane == 0) {
+            if (verdict == OPEN) first = first_to_find(at, t);
+            else atomicCAS(&work.state[t], UNDECIDED, LEFT);
+        }
+        if (__shfl_sync(FULL, first, 0)) separate<SLOTS>(at, row, bench, own, h, q, t);
         return;
     }
 }
 
+// Notes what became of a pair that several blocks work on. One thread.
+DEVICE void settle_part(const Launch& at, const int t, const int state) {
+    const i64 pair = at.work.pair + t;
+    if (state == SEPARATED) atomicMin(&at.f.rank[pair], at.work.key[t]);
+    if (state == LEFT) atomicOr(&at.f.spares[pair], GIVEN_UP);
+    atomicAdd(&at.f.spares[pair], (u64)at.work.used[t]);
+    if (!at.work.is_part) at.f.decided[pair] = SHARED;
+}
+
 // Writes what became of the targets of an item. Whole block; the first warp does the work.
-DEVICE void settle_targets(const Graph& g, const Level& lv, const Filter& f, Work& work) {
+DEVICE void settle_targets(const Launch& at) {
+    const Graph& g = at.g;
+    const Level& lv = at.lv;
+    const Filter& f = at.f;
+    Work& work = at.work;
     const int x = work.row;
     for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {
-        const bool in = t < work.count;
-        const i64 e = g.start[x] + work.first + t;
-        const int y = in ? g.column[e] : 0, state = in && !*lv.stop ? work.state[t] : LEFT;
+        const bool in = t < work.count, shared = in && (work.is_part || (work.given >> t & 1));
+        const i64 e = work.pair + t;
+        const int y = in ? g.column[e] : 0;
+        int state = in && !*lv.stop ? work.state[t] : LEFT;
+        if (in && f.minimum) atomicMin((u64*)&g.least[e], work.smallest[t]);
+        if (shared) settle_part(at, t, state);
+        if (shared || (state == SEPARATED && work.key[t] & 1)) state = LEFT;  // doubtful: left to the tests
         const int decided = __popc(__ballot_sync(FULL, state != LEFT)), nodes = sum_over_warp(in ? work.used[t] : 0);
-        if (in && f.minimum) g.least[e] = work.smallest[t];
+        const u64 sets = lv.binom(work.d - 1, lv.level);
         if (state == UNDECIDED) f.rank[e] = NOT_SEPARATED;
-        if (state == SEPARATED) f.rank[e] = work.rank[t];
-        if (state != LEFT) f.spares[e] = state == SEPARATED ? work.tests[t] : lv.binom(work.d - 1, lv.level);
-        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+        if (state == SEPARATED) f.rank[e] = work.key[t] >> 1;
         if (state != LEFT) {
+            f.spares[e] =
+                state == SEPARATED ? tests_up_to(lv.binom, work.d, lv.level, work.first + t, f.rank[e]) : sets;
             f.decided[e] = 1;
             g.best[e] = 0;
         }
+        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
         if (t == 0) {
             atomicAdd(&lv.counters->bounds, (u64)nodes);
             atomicAdd(&lv.counters->decided, (u64)decided);
-            atomicAdd(&lv.counters->worth, (double)decided * (double)lv.binom(work.d - 1, lv.level));
+            atomicAdd(&lv.counters->worth, (double)decided * (double)sets);
         }
     }
 }
 
 // Decides pairs of the rows with low < degree <= high. With f.minimum it finds, for pairs that no set separates, the
 // smallest r^2 of all tests that is below g.least, and decides the pairs for which that is certain.
-//   Work    item = up to 32 neighbours of a row as targets, one block per item; a warp examines one node at a time, and
-//           the warps of a block share a stack of nodes
+//   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines
+//           one node at a time, and the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
 //           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
-//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided, f.rank, f.spares,
-//           lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
+//   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided (also SHARED, see
+//           settle_shared), f.rank, f.spares, lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
 //   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then bench_doubles();
 //           R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
@@ -287,18 +231,28 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     bench.list = lists + warp * (high + 2);
     bench.W = space + warp * bench_doubles(high, lv.level);
     const double cutoff = sqrt(lv.sure_out + 1e-12);
+    Exchange& exchange = *(Exchange*)f.exchange;
+    const Launch at = {g, lv, f, exchange, work};
 
+    if (threadIdx.x == 0) atomicAdd(&exchange.working, 1);
     for (;;) {
         __syncthreads();
-        if (threadIdx.x == 0) next_targets(g, lv, f, low, high, launch, work);
+        if (threadIdx.x == 0) {
+            next_targets(g, lv, f, low, high, launch, work);
+            if (!work.there) next_part(g, lv, f, exchange, work);
+        }
         __syncthreads();
         if (!work.there) break;
         const int x = work.row, d = work.d;
         const i64 e0 = g.start[x];
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
+            const i64 pair = work.pair + t;
             work.used[t] = 0;
-            if (f.minimum) work.smallest[t] = g.least[e0 + work.first + t];
-            work.state[t] = g.G[(i64)x * g.p + g.column[e0 + work.first + t]] == LIVE ? UNDECIDED : LEFT;
+            if (f.minimum) work.smallest[t] = latest(((u64*)g.least)[pair]);
+            work.state[t] = work.is_part || g.G[(i64)x * g.p + g.column[pair]] == LIVE ? UNDECIDED : LEFT;
+            if (work.is_part) continue;
+            f.rank[pair] = NOT_SEPARATED;
+            f.spares[pair] = 0;
         }
         for (int i = warp; i <= d; i += warps) {
             const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
@@ -325,11 +279,11 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
                 if (!help<SLOTS>(work, row, bench, own, hands[warp], quests)) __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(lv, f, work, row, bench, stack, own, hands[warp], quests[warp]);
+            follow<SLOTS>(at, row, bench, stack, own, hands[warp], quests[warp]);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }
         __syncthreads();
-        settle_targets(g, lv, f, work);
+        settle_targets(at);
     }
 }

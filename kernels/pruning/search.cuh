@@ -18,12 +18,15 @@ struct Hand {
 // in the order of the candidates counts, and makes the questions after it void.
 struct Quest {
     Node best;      // the sets among which the first open one is
-    Mask witness;   // an open set of `best`, whose smallest position beyond best.taken is `end`
+    Mask witness;   // the members beyond best.taken of an open set of `best`; `end` is the smallest
     int next, end;  // questions below `next` have been asked
     int asked;      // questions that wait for their answers
     int failed;     // smallest candidate with a question that has no answer, or NEVER
     int left;       // nodes that may still be examined
     int lock;       // 1: a team reads or changes the quest
+    // The quest also fails when no more than `spare` nodes are left and others could help: *idle > 0.
+    const int* idle;
+    int spare;
 };
 
 // The smallest position in `set` that is not below `from`, or NEVER.
@@ -41,13 +44,29 @@ TEAM void drop_up_to(Mask& set, const int k) {
     set.word[k >> 5] &= ~0u << (k & 31) << 1;
 }
 
-// Begins a quest: `best` has been set, and `witness` is an open set of it. One lane.
-TEAM void begin_quest(Quest& q, const Mask& witness, const int left) {
-    q.witness = witness;
-    q.next = q.asked = 0;
-    q.end = next_member(witness, 0);
+// Makes `set` the known open set. One lane.
+TEAM void witness(Quest& q, const Mask& set) {
+    for (int i = 0; i < WORDS; ++i) q.witness.word[i] = set.word[i] & ~q.best.taken.word[i];
+}
+
+// Begins a quest: `best` has been set, and `open` is an open set of it. One lane.
+TEAM void begin_quest(Quest& q, const Mask& open, const int left, const int* idle, const int spare) {
+    witness(q, open);
+    q.asked = 0;
     q.failed = NEVER;
     q.left = left;
+    q.idle = idle;
+    q.spare = spare;
+    q.end = next_member(q.witness, 0);
+    q.next = 0;
+}
+
+// Makes `node` the sets of `best` with candidate k and none below it. One lane.
+TEAM void question(const Quest& q, const int k, Node& node) {
+    node = q.best;
+    drop_up_to(node.kept, k);
+    node.taken.add(k);
+    --node.choose;
 }
 
 // Takes the next question: `node` becomes the sets that it asks about. Returns its candidate, or -1 if there is none to
@@ -57,10 +76,7 @@ TEAM int take_question(Quest& q, Node& node) {
     if (k >= q.end) return -1;
     q.next = k + 1;
     ++q.asked;
-    node = q.best;
-    drop_up_to(node.kept, k);
-    node.taken.add(k);
-    --node.choose;
+    question(q, k, node);
     return k;
 }
 
@@ -68,7 +84,7 @@ TEAM int take_question(Quest& q, Node& node) {
 TEAM void answer(Quest& q, const int k, const Verdict verdict, const Mask& set) {
     if (verdict == OPEN && k < q.end) {
         q.end = k;
-        q.witness = set;
+        witness(q, set);
     }
     if (verdict == FAILED && k < q.failed) q.failed = k;
     --q.asked;
@@ -92,7 +108,7 @@ template <int SLOTS>
 TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, Quest& q, const int k) {
     for (int waiting = 0;;) {
         bool go_on = true;
-        if (team_lane() == 0) go_on = now(q.end) >= k && count_down(q.left) > 0;
+        if (team_lane() == 0) go_on = now(q.end) >= k && count_down(q.left) > (now(*q.idle) > 0 ? q.spare : 0);
         if (!team_first(go_on)) return FAILED;
         const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, {row.cutoff, nullptr});
         if (verdict == OPEN || verdict == FAILED) return verdict;

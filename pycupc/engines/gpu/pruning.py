@@ -14,6 +14,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 
 ROWS: KernelName = ("pruning/rows", "bound_rows")
+SHARED: KernelName = ("pruning/decided", "settle_shared")
 COUNT: KernelName = ("pruning/decided", "count_open")
 LIFT: KernelName = ("pruning/decided", "lift")
 #: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
@@ -21,7 +22,9 @@ LIFT: KernelName = ("pruning/decided", "lift")
 CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (215, 7, 512), (256, 8, 512), (384, 12, 512))
 PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/: members taken; two stacks of nodes and a quest, in doubles.
-MOST_TAKEN, STACK_DOUBLES, QUEST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 22, 128 * 13
+MOST_TAKEN, STACK_DOUBLES, QUEST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 24, 128 * 13
+#: Bytes of an Exchange (kernels/pruning/exchange.cuh), and of all before its parts.
+EXCHANGE_BYTES, EXCHANGE_ZEROS = 24 + 8192 * (8 + 120), 24 + 8192 * 8
 #: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 
@@ -41,12 +44,13 @@ class Tuning:
     # Nodes after which the search is given up unless it has saved time: at least the first number; the second number is
     # a share of the nodes that take as long as all tests of the level.
     trial: tuple[float, float] = (20000.0, 0.02)
-    # Most nodes per pair: to decide whether a set separates it, and to find its first set, by one warp. A long level
+    # Most nodes per pair in one block: to decide whether a set separates it, and to find its first set. A long level
     # has time for more, so they are its tests divided by a number, between two limits.
     nodes: tuple[int, int] = (4096, 1 << 20)
     tests_per_node: float = 1e5
     questions: tuple[int, int] = (512, 1 << 17)
     tests_per_question: float = 4e8
+    few_nodes: int = 1024  # nodes of a pair after which a block gives others to blocks that have no work
 
 
 TUNING = Tuning()
@@ -70,7 +74,7 @@ def kernels(level: int) -> list[KernelName]:
 
 def all_kernels() -> list[KernelName]:
     """Kernels that a run may need."""
-    return [ROWS, *PAIRS, COUNT, LIFT]
+    return [ROWS, *PAIRS, SHARED, COUNT, LIFT]
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
@@ -99,7 +103,7 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimu
     tests, slower = outlook.tests_at_most, _falling(level.level)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
     found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
-    found.minimum = minimum
+    found.minimum, found.few_nodes = minimum, TUNING.few_nodes
     found.most_nodes = _clamped(tests / TUNING.tests_per_node, TUNING.nodes)
     found.most_questions = _clamped(tests / (TUNING.tests_per_question * slower), TUNING.questions)
     widest = CLASSES[-1][0]
@@ -110,6 +114,7 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimu
         high = min(high, outlook.widest)
         if high > lows[i]:
             _prove_pairs(dev, graph, level, found, (i, lows[i], high))
+    dev.launch(*SHARED, (min(4096, -(-outlook.pairs // 256)),), (256,), (graph, level, found, i64(outlook.pairs)))
     dev.launch(*COUNT, (p,), (32,), (graph, found))
     return found
 
@@ -157,6 +162,7 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     own = Filter.from_buffer_copy(found)
     per_warp = QUEST_DOUBLES + DEPTH_DOUBLES + bench_doubles(high, level.level)
     own.work_doubles = STACK_DOUBLES + warps * per_warp + (high + 1) ** 2
-    own.work = dev.scratch.take(8 * grid * own.work_doubles)
+    own.work, own.exchange = dev.scratch.take(8 * grid * own.work_doubles), dev.scratch.take(EXCHANGE_BYTES)
+    dev.cp.cuda.runtime.memsetAsync(own.exchange, 0, EXCHANGE_ZEROS, dev.stream.ptr)
     args = (graph, level, own, i32(low), i32(high), i32(i), i32(words))
     kernel((grid,), (block,), args, stream=dev.stream.ptr, shared=shared)

@@ -71,7 +71,8 @@ class Filter(ctypes.Structure):
         ("most_nodes", c_int),
         ("most_questions", c_int),
         ("most_left", c_double),
-        ("minimum", c_int),
+        *((name, c_int) for name in ("minimum", "few_nodes")),
+        ("exchange", c_void_p),
     ]
 
 

@@ -201,6 +201,8 @@ inline float __double2float_rd(double v) {
 }
 inline float __double2float_ru(double v) { return -__double2float_rd(-v); }
 inline float __double2float_rz(double v) { return v < 0 ? __double2float_ru(v) : __double2float_rd(v); }
+inline int __double2int_rn(double v) { return (int)std::nearbyint(v); }
+inline float __fdividef(float a, float b) { return a / b; }
 inline float __frcp_ru(float v) {
     const float f = (float)(1.0 / (double)v);
     return (double)f < 1.0 / (double)v ? nextafterf(f, INFINITY) : f;

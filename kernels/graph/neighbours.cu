@@ -2,17 +2,19 @@
 //   lists. The kernels run one after the other; the host reads the counters after the second, to allocate the lists.
 //   Arrays: see Graph, RowCounts and Counters in common/structures.cuh.
 #include "graph/bound.cuh"
+#include "graph/rough.cuh"
 #include "graph/rows.cuh"
 
-// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge.
+// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge. Level 1 is prepared by the way, since C is at hand.
 //   Work    one thread per cell (i, j) of G; the thread with i < j decides for both. Blocks below the diagonal return
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 32)
 //   gaps    [p, p] bytes, or null: 1 where there is never an edge; read only
 //   fixed   [p, p] bytes, or null: 1 where there is an edge that is never tested; read only
+//   rough   [p, p] uint16, the codes of C
 //   Reads   g.C
-//   Writes  g.G, lv.counters->tests and ->removed
+//   Writes  g.G, lv.counters->tests and ->removed, rough
 extern "C" __global__ void level0(const Graph g, const Level lv, const unsigned char* __restrict__ gaps,
-                                  const unsigned char* __restrict__ fixed) {
+                                  const unsigned char* __restrict__ fixed, Code* __restrict__ rough) {
     const int x0 = blockIdx.x * 32, y0 = blockIdx.y * 32, p = (int)g.p;
     __shared__ unsigned char cell[32][33];
     __shared__ unsigned sums[2];
@@ -22,23 +24,32 @@ extern "C" __global__ void level0(const Graph g, const Level lv, const unsigned 
     unsigned char state = GONE_A;
     if (i < j && j < p) {
         const i64 at = (i64)i * p + j;
+        const double r = g.C[at];
+        rough[at] = code_of(r);
         if (!(gaps && gaps[at])) {
             if (fixed && fixed[at]) {
                 state = FIXED;
             } else {
-                removed = fabs(clip_r(g.C[at])) <= lv.cutoff;
+                removed = fabs(clip_r(r)) <= lv.cutoff;
                 state = removed ? GONE_A : LIVE;
                 tests = removed ? 1 : 2;  // pcalg tests y - x as well where x - y was dependent
             }
         }
         g.G[at] = state;
     }
-    if (i == j && i < p) g.G[(i64)i * p + i] = GONE_A;
+    if (i == j && i < p) {
+        g.G[(i64)i * p + i] = GONE_A;
+        rough[(i64)i * p + i] = 0;
+    }
     cell[threadIdx.y][threadIdx.x] = state;
     if (threadIdx.x == 0 && threadIdx.y == 0) sums[0] = sums[1] = 0;
     __syncthreads();
     const int bi = x0 + threadIdx.y, bj = y0 + threadIdx.x;  // the mirrored cell, written along its row
-    if (bi < p && bj < bi) g.G[(i64)bi * p + bj] = cell[threadIdx.x][threadIdx.y];
+    if (bi < p && bj < bi) {
+        const i64 at = (i64)bi * p + bj;
+        g.G[at] = cell[threadIdx.x][threadIdx.y];
+        rough[at] = code_of(g.C[at]);
+    }
     tests = sum_over_warp(tests);
     removed = sum_over_warp(removed);
     if (threadIdx.x == 0) {

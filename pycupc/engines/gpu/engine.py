@@ -149,8 +149,8 @@ class GpuEngine(Engine):
     # ---------------------------------------------------------------- the matrix
 
     def memory(self, p: int) -> tuple[int, int]:
-        """Bytes that a run with p variables needs at its start (C and G), and bytes free on the device."""
-        need = 9 * p * p + 64 * p + FIXED_BYTES
+        """Bytes that a run with p variables needs at its start (C twice, G), and bytes free on the device."""
+        need = 11 * p * p + 64 * p + FIXED_BYTES
         return need, self.device.free_memory(need)
 
     def _upload(self, C: Floats) -> None:

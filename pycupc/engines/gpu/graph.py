@@ -60,6 +60,8 @@ class Outlook:
         Whether many tests of the level before were doubtful (`ILL_SHARE`).
     adjacent : device array uint32 (p, ceil(p/32)) or None
         Before level 1, the graph as bits.
+    rough : device array uint16 (p, p) or None
+        Before level 1, C in two bytes, see kernels/graph/rough.cuh.
     mirrored : bool
         Before level 1, whether C equals its transpose to `LAST_BITS`.
     """
@@ -72,6 +74,7 @@ class Outlook:
     tests_at_most: float
     ill_conditioned: bool
     adjacent: Any = None
+    rough: Any = None
     mirrored: bool = False
 
     @property
@@ -121,6 +124,7 @@ class DeviceGraph:
         self._gaps, self.fixed = gaps, fixed
         self._masks = [self._upload(mask) for mask in (gaps, fixed)]
         self._G = cp.empty((p, p), dtype=np.uint8)
+        self._rough: Any = None  # Outlook.rough, from the launch of level 0 until its end
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
         self._lists: list[dict[str, int]] = []  # addresses of two sets of lists, once level 0 has ended
@@ -186,15 +190,18 @@ class DeviceGraph:
         return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
-        """Launch the tests of level 0, which write G and the counters."""
+        """Launch the tests of level 0, which write G, the copy of C for level 1 and the counters."""
         tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
-        self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), (graph, level, *masks))
+        self._rough = self._dev.cp.empty((self.p, self.p), dtype=np.uint16)
+        args = (graph, level, *masks, ptr(self._rough))
+        self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), args)
 
     def _list_pairs(self, mirrored: bool) -> None:
         """Launch the kernel that makes the neighbour lists of the first graph."""
         dev, p = self._dev, self.p
         adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
-        self.outlook = replace(self.outlook, adjacent=adjacent, mirrored=mirrored)
+        self.outlook = replace(self.outlook, adjacent=adjacent, rough=self._rough, mirrored=mirrored)
+        self._rough = None
         args = (self._graph(0), ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
 

@@ -183,10 +183,11 @@ class SchurTests:
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         if level.level == 1:
             mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
-            args = (graph, level, ptr(outlook.adjacent), i64(outlook.pairs), i32(mirrored))
+            of_level1 = ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored)
             kernel = dev.kernels.get(*LEVEL1)
             resident = dev.processors * kernel.blocks_per_processor(256, 0)
-            kernel((min(resident, -(-outlook.pairs // 256)),), (256,), args, stream=dev.stream.ptr)
+            grid = (min(resident, -(-outlook.pairs // 256)),)
+            kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
         chosen = self._filter(level.level, outlook)
         found = chosen.certify(dev, graph, level, outlook) if chosen else None

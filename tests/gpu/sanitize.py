@@ -85,7 +85,7 @@ def main() -> None:
     correlate()
     compare(("gpu", "cupc-e", "cupc-s"), "")
     tuned = pruning.TUNING
-    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
+    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     pruning.TUNING = dataclasses.replace(tuned, first_level=2, **none)
     smallest.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")

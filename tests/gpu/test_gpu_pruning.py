@@ -58,7 +58,7 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
 @pytest.fixture(params=["search", "screen"])
 def forced(request, monkeypatch):
     """One of the filters from level 2 on, for every level, and what it certified: (level, cutoff, x, y, candidates)."""
-    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3}
+    none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
     monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, **search))
     screen = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}

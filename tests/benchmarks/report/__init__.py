@@ -17,7 +17,6 @@ from . import all_sets, answers, call, discrete, gpu, prose, pruning, stability,
 RAW = (
     "cpu",
     "gpu",
-    "gpu-other-host",
     "baselines",
     "configurations",
     "sharing",

@@ -44,10 +44,6 @@ def section(raw: dict[str, Any], folder: Path) -> str:
     peak = _peak(result)
     known = prose.NO_PEAK if peak is None else prose.PEAK.format(tflops=f"{peak / 1e12:.3g}")
     parts += [prose.SPLIT.format(peak=known), _steps(result, peak).write(folder, "gpu-split"), ""]
-    if "gpu-other-host" in raw:
-        other = raw["gpu-other-host"]
-        parts += [prose.OTHER_HOST, caption(other, True), ""]
-        parts += [_two_hosts(result, other).write(folder, "gpu-other-host"), ""]
     return "\n".join(parts)
 
 
@@ -99,22 +95,6 @@ def _steps(result: dict[str, Any], peak: float | None) -> Table:
             times.append(float(np.median(r["orientation"])) if r.get("orientation") else None)
             share = "" if peak is None else f"{100 * rate * OPERATIONS_PER_TEST / peak:.2g}"
             body.append([r["set"], names.engine(e), *(time(v, "ms") for v in times), f"{rate:.3g}", share])
-    return Table(heads, body)
-
-
-def _two_hosts(result: dict[str, Any], other: dict[str, Any]) -> Table:
-    """The engine gpu on the same kind of GPU in two computers."""
-    steps = ("whole call", "levels", "copy to the device")
-    heads = ["data set", "alpha", "goal (ms)", *(f"{step}, host {host} (ms)" for step in steps for host in "AB")]
-    body = []
-    for r in result["rows"]:
-        both = [x["runs"].get("gpu", {}) for x in (*result["rows"], *other["rows"]) if x["set"] == r["set"]]
-        if len(both) < 2 or not all(run.get("repeats") for run in both):
-            continue
-        times = [seconds(run) for run in both] + [float(level_times(run).sum()) for run in both]
-        times += [seconds(run, "transfer_in") for run in both]
-        goal = GOALS.get(r["set"])
-        body.append([r["set"], f"{r['alpha']:g}", *(time(v, "ms") for v in (goal, *times))])
     return Table(heads, body)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -52,6 +53,15 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
         finally:
             for future in ahead:
                 future.cancel()
+
+
+def keep_memory() -> None:
+    """Let glibc keep up to 256 MB that is freed, in blocks of up to 64 MB: new pages take a tenth of a run's time."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+        mallopt(mmap_threshold, 64 << 20)
+        mallopt(trim_threshold, 256 << 20)
 
 
 def physical_memory() -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+# What `signal` wraps, which is there at once: Ctrl-C during the import of `signal` would show a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
-import signal
 import sys
 
 # Only the command imports this module. Until it has begun, Ctrl-C ends the process without a word.

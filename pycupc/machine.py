@@ -56,11 +56,11 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
 
 
 def keep_memory() -> None:
-    """Let glibc keep up to 256 MB that is freed, in blocks of up to 64 MB: new pages take a tenth of a run's time."""
+    """Let glibc keep freed memory, up to 256 MB in blocks of up to 32 MB: the system takes long to make new pages."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
         mallopt = ctypes.CDLL(None).mallopt
         trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
-        mallopt(mmap_threshold, 64 << 20)
+        mallopt(mmap_threshold, 32 << 20)  # the most that older versions accept
         mallopt(trim_threshold, 256 << 20)
 
 

@@ -25,8 +25,8 @@ from pycupc.machine import keep_memory
 
 #: Keeps linear algebra on one core: its matrices are small here, and the first process has work for the others.
 _ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-#: Bytes that the process has used, and freed, before the first call.
-_MEMORY = 32 << 20
+#: Bytes that the process has used, and freed, before the first call, in blocks that `keep_memory` keeps.
+_MEMORY = (30 << 20, 30 << 20)
 #: Seconds in which the thread that sends a call can begin: it would wait for 5 ms while this one computes.
 _HANDOVER = 2e-4
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.second_process import serve; serve()"
@@ -115,7 +115,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a function prints must not mix with the replies
     set_environment()
     keep_memory()
-    bytes(1) * _MEMORY
+    [bytes(1) * size for size in _MEMORY]
     while True:
         try:
             number, function, arguments = pickle.load(sys.stdin.buffer)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+# What `signal` wraps, which is there at once: Ctrl-C during the import of `signal` would show a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
-import signal
 import sys
 
 # Only the command imports this module. Until it has begun, Ctrl-C ends the process without a word.
@@ -20,7 +21,9 @@ def main() -> int:
     # second before it sleeps, 12 s of processor time on 64 cores; and no command multiplies large matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pycupc import cli
+    from pycupc.machine import keep_memory
 
+    keep_memory()
     code = cli.main()
     # Everything is written and said: a late Ctrl-C must not change the exit code while Python ends.
     for number in (signal.SIGINT, signal.SIGTERM):

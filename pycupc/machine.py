@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -52,6 +53,15 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
         finally:
             for future in ahead:
                 future.cancel()
+
+
+def keep_memory() -> None:
+    """Let glibc keep freed memory, up to 256 MB in blocks of up to 32 MB: the system takes long to make new pages."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+        mallopt(mmap_threshold, 32 << 20)  # the most that older versions accept
+        mallopt(trim_threshold, 256 << 20)
 
 
 def physical_memory() -> int | None:

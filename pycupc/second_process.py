@@ -21,13 +21,12 @@ from functools import partial
 from typing import Any
 
 from pycupc.caches import set_environment
+from pycupc.machine import keep_memory
 
 #: Keeps linear algebra on one core: its matrices are small here, and the first process has work for the others.
 _ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-#: Lets glibc keep freed memory rather than return it: an eighth of the time of a picture is that of new pages.
-_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "1000000000"}
-#: Bytes that the process has used, and freed, before the first call.
-_MEMORY = 32 << 20
+#: Bytes that the process has used, and freed, before the first call, in blocks that `keep_memory` keeps.
+_MEMORY = (30 << 20, 30 << 20)
 #: Seconds in which the thread that sends a call can begin: it would wait for 5 ms while this one computes.
 _HANDOVER = 2e-4
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.second_process import serve; serve()"
@@ -57,7 +56,7 @@ class SecondProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, **_ONE_CORE, **_KEEP_MEMORY},
+                env={**os.environ, **_ONE_CORE},
                 start_new_session=True,
             )
             self._sender.start()
@@ -115,7 +114,8 @@ def serve() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a function prints must not mix with the replies
     set_environment()
-    bytes(1) * _MEMORY
+    keep_memory()
+    [bytes(1) * size for size in _MEMORY]
     while True:
         try:
             number, function, arguments = pickle.load(sys.stdin.buffer)

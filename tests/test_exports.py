@@ -117,6 +117,22 @@ def test_json_round_trips_and_has_no_nan(graph):
     assert "from --> to" in out["convention"]
 
 
+def test_json_keeps_any_label_and_any_kind_of_attribute(graph):
+    odd = ['"a"', "two\nlines", "%s \\ {}", "\u00e9\u2028\x00", ", "]
+    attributes = {
+        '50 % "n"': np.array([1, 2, -3, 4]),
+        "fixed": np.array([True, False, True, True]),
+        "set_by": np.array(["", "R1, \n%d", '"', "x"], dtype=object),
+    }
+    out = json.loads(exports.to_json(graph, odd, attributes))
+    tail, head, kind = graph.edge_list()
+    assert out["nodes"] == odd
+    for k, edge in enumerate(out["edges"]):
+        expected = {"from": odd[tail[k]], "to": odd[head[k]], "type": kind[k]}
+        assert edge == expected | {name: values[k] for name, values in attributes.items()}
+    assert len(out["edges"]) == len(graph)
+
+
 def test_wrong_shapes_are_named(graph):
     with pytest.raises(ValueError, match=r"square matrix, got shape \(5, 4\)"):
         SparseGraph.from_dense(graph.dense()[:, :4])
@@ -127,5 +143,7 @@ def test_wrong_shapes_are_named(graph):
 def test_empty_graph_exports():
     empty = SparseGraph.from_dense(np.zeros((2, 2), np.int8))
     assert len(exports.edges(empty, ["x", "y"])) == 0
-    assert exports.to_dict(empty, ["x", "y"])["edges"] == []
+    assert json.loads(exports.to_json(empty, ["x", "y"]))["edges"] == []
+    nothing = SparseGraph.from_dense(np.zeros((0, 0), np.int8))
+    assert json.loads(exports.to_json(nothing, []))["nodes"] == []
     assert exports.to_networkx(empty, ["x", "y"]).number_of_edges() == 0

@@ -5,7 +5,7 @@ Everything is deterministic: the same graph is drawn the same way on every machi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,6 +44,8 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         Centres of the boxes; nodes without edges are in rows below the others, in a large graph beside them.
     """
     p = len(sizes)
+    if p > MAX_PAIRS:
+        return _overview(tail, head, directed, sizes, spacing)
     blocks: list[Block] = []
     isolated: list[Block] = []
     for part in _components(tail, head, directed, p):
@@ -52,14 +54,11 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
             isolated.append((nodes, np.zeros((1, 2))))
             continue
         arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
-        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing, large=p > MAX_PAIRS)))
+        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
     width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
-    if p > MAX_PAIRS:
-        _place_beside(positions, blocks[:1], blocks[1:] + isolated, sizes)
-        return positions
     bottom = _place_in_rows(positions, blocks[:1], sizes, width, top=0.0, gap=0.35)
     if blocks:
         blocks = _place_in_gaps(positions, blocks, sizes, tail, head, width)
@@ -69,26 +68,42 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
 
 
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
-def _placed(
-    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, *, large: bool
-) -> Floats:
-    """Positions of the nodes of one `_Component` of a `large` graph, or of another.
-
-    The component is given by the bytes of its arrays and of its sizes.
-    """
-    tails, heads = _numbers(tail), _numbers(head)
+def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
+    """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    if large:
-        return read_only(_rotate(_dots(start, neighbours, float(size.max()), spacing), tails, heads, stretch))
-    xy = _rotate(stress_layout(_numbers(start), _numbers(neighbours)) * spacing, tails, heads, stretch)
+    xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
+    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)
     return read_only(_remove_overlaps(xy, size))
 
 
-@lru_cache(maxsize=200)  # may be called before the edges have directions, see `pycupc.explorer.place_early`
+def _overview(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, spacing: float) -> Floats:
+    """What `layout` returns of a large graph: what does not take long is done for all components at once."""
+    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part.nodes), part.nodes[0]))
+    nodes = np.concatenate([part.nodes for part in parts])
+    count = np.array([len(part.nodes) for part in parts])
+    component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
+    largest = np.maximum.reduceat(sizes[nodes].max(axis=1), first).tolist()
+    placed = [
+        _dots(part.start.astype(np.int32).tobytes(), part.neighbours.astype(np.int32).tobytes(), size, spacing)
+        if len(part.nodes) > 1
+        else np.zeros((1, 2))
+        for part, size in zip(parts, largest, strict=True)
+    ]
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
+    stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, sizes[nodes, 0]) / count)
+    xy = _rotate(np.concatenate(placed), component, place[tail[directed]], place[head[directed]], stretch, 24)
+    low, high = np.minimum.reduceat(xy - sizes[nodes] / 2, first), np.maximum.reduceat(xy + sizes[nodes] / 2, first)
+    positions = np.empty((len(sizes), 2))
+    positions[nodes] = xy + (_beside(high - low) - low)[component]
+    return positions
+
+
+@lru_cache(maxsize=1000)  # may be called before the edges have directions, see `pycupc.explorer.place_early`
 def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
     """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
-    xy = stress_layout(_numbers(start), _numbers(neighbours), tolerance=1e-3)  # seen in no overview
+    xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)
     return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
 
 
@@ -182,50 +197,64 @@ def _place_in_gaps(
     return unplaced
 
 
-def _place_beside(positions: Floats, first: list[Block], others: list[Block], sizes: Floats) -> None:
-    """Place the largest block, and the others to its right, in rows that fill a page together with it."""
-    extents = [_extent(xy, sizes[nodes])[1] + 0.25 for nodes, xy in others]
-    area = sum(float(np.prod(extent)) for extent in extents)
-    height, start = max(4.0, float(np.sqrt(area / 1.4))), 0.0
-    if first and _extent(first[0][1], sizes[first[0][0]])[1][1] < 0.6 * height:  # one among many
-        first, others = [], first + others
-    for nodes, xy in first:
-        low, (w, h) = _extent(xy, sizes[nodes])
-        positions[nodes] = xy - low - (0.0, h)
-        start, height = w + 0.7, max(float(h), height)
-    width = max([1.25 * area / height, *(float(extent[0]) for extent in extents)], default=0.0)
-    _place_in_rows(positions, others, sizes, width, top=0.0, gap=0.25)
-    for nodes, _ in others:
-        positions[nodes, 0] += start
+def _beside(extents: Floats) -> Floats:
+    """Lower left corners of the largest block, the first, and of the others to its right.
+
+    They are in rows, which fill a page together with it.
+    """
+    padded = extents[1:] + 0.25
+    area = float(padded.prod(axis=1).sum())
+    (wide, high), height = extents[0].tolist(), max(4.0, float(np.sqrt(area / 1.4)))
+    alone = high < 0.6 * height  # one among many
+    width = max(1.25 * area / (height if alone else max(high, height)), float(padded[:, 0].max(initial=0.0)))
+    if alone:
+        return np.array(_rows(extents.tolist(), width, top=0.0, gap=0.25)[0])
+    others = np.array(_rows(extents[1:].tolist(), width, top=0.0, gap=0.25)[0]).reshape(-1, 2)
+    return np.vstack([[(0.0, -high)], others + (wide + 0.7, 0.0)])
 
 
 def _place_in_rows(
     positions: Floats, blocks: list[Block], sizes: Floats, width: float, top: float, gap: float
 ) -> float:
     """Place blocks side by side in rows of at most `width`, downward from `top`; return the y below the last row."""
-    x, row_height = 0.0, 0.0
-    for nodes, xy in blocks:
-        low, (w, h) = _extent(xy, sizes[nodes])
+    extents = [_extent(xy, sizes[nodes]) for nodes, xy in blocks]
+    corners, bottom = _rows([extent.tolist() for _, extent in extents], width, top, gap)
+    for (nodes, xy), (low, _), corner in zip(blocks, extents, corners, strict=True):
+        positions[nodes] = xy - low + corner
+    return bottom
+
+
+def _rows(
+    extents: Sequence[Sequence[float]], width: float, top: float, gap: float
+) -> tuple[list[tuple[float, float]], float]:
+    """Lower left corners of blocks in rows, and the y below the last row; as `_place_in_rows`."""
+    corners, x, row_height = [], 0.0, 0.0
+    for w, h in extents:
         if x > 0 and x + w > width:
             x, top, row_height = 0.0, top - row_height - gap, 0.0
-        positions[nodes] = xy - low + (x, top - h)
+        corners.append((x, top - h))
         x, row_height = x + w + gap, max(row_height, h)
-    return top - row_height
+    return corners, top - row_height
 
 
-def _rotate(xy: Floats, tail: Nodes, head: Nodes, stretch: float) -> Floats:
-    """Rotate the drawing so that arrows tend to point down and it fills a page; widths are multiplied by `stretch`."""
-    angle = np.linspace(0.0, 2 * np.pi, 72 if len(xy) <= MAX_PAIRS else 24, endpoint=False)
+def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats, angles: int) -> Floats:
+    """Rotate each component so that arrows tend to point down and it fills a page.
+
+    `component` is the ascending number of each node's component. Widths are multiplied by its `stretch`.
+    """
+    angle = np.linspace(0.0, 2 * np.pi, angles, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
-    x, y = xy @ np.stack([c, -s]) * stretch, xy @ np.stack([s, c])  # (k, angles)
+    x, y = xy @ np.stack([c, -s]) * stretch[component, None], xy @ np.stack([s, c])  # (k, angles)
     step = xy[head] - xy[tail]
-    down = -(step / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)).sum(axis=0) / max(len(step), 1)
-    score = down @ np.stack([s, c])
-    if len(xy) > 3:
-        width, height = np.ptp(x, axis=0) + 0.3, np.ptp(y, axis=0) + 0.3
-        score = score - 0.8 * np.abs(np.log(width / height / 1.3))
-    best = int(np.argmax(np.round(score, 9)))  # the first of those that are equal but for rounding
-    return np.column_stack([x[:, best], y[:, best]])
+    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
+    arrows = np.bincount(component[tail], minlength=len(stretch))
+    down = [-np.bincount(component[tail], along, len(stretch)) / np.maximum(arrows, 1) for along in step.T]
+    first = np.flatnonzero(np.diff(component, prepend=-1))
+    width, height = (np.maximum.reduceat(at, first) - np.minimum.reduceat(at, first) + 0.3 for at in (x, y))
+    form = np.where(np.bincount(component) > 3, 0.8, 0.0)[:, None] * np.abs(np.log(width / height / 1.3))
+    score = np.round(np.stack(down, axis=1) @ np.stack([s, c]) - form, 9)
+    best = np.argmax(score, axis=1)[component]  # the first of those that are equal but for rounding
+    return np.column_stack([at[np.arange(len(xy)), best] for at in (x, y)])
 
 
 def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:

@@ -72,13 +72,14 @@ class Lines(PathCollection):
         along_x = np.abs(np.subtract(*ends)) @ (1, -1) > 0
         across = np.where(along_x[:, None], (0, 1), (1, 0))
         mask = Image.new("L", (FINE * width, FINE * height))
-        draw = ImageDraw.Draw(mask)
+        draw = ImageDraw.Draw(mask).draw.draw_lines  # what `line` calls, which would take as long again
         for number in range(int(count.max())):
             drawn = np.flatnonzero(count > number)
             drawn = drawn[np.argsort(value[drawn], kind="stable")]  # the most opaque above the others
             shift = (number - (count[drawn, None] - 1) / 2) * across[drawn]
             points = np.hstack(list(FINE * ends[:, drawn] + shift))
             for line, fill in zip(points.tolist(), value[drawn].tolist(), strict=True):
-                draw.line(line, fill)
-        colour = [Image.new("L", (width, height), round(255 * share)) for share in colours[0, :3].tolist()]
-        return np.array(Image.merge("RGBA", [*colour, mask.reduce(FINE)]))
+                draw(line, fill, 1)
+        pixels = np.asarray(mask.reduce(FINE)).astype("<u4") << 24
+        pixels |= sum(round(255 * share) << shift for share, shift in zip(colours[0], (0, 8, 16), strict=False))
+        return pixels.view(np.uint8).reshape(height, width, 4)

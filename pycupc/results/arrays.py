@@ -92,19 +92,16 @@ def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
 
 
 def evidence_arrays(
-    p_values: PValues, removals: Removals, cells: FlatCells, *, everything: bool | None = None
+    p_values: PValues, removals: Removals, *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large.
-
-    `cells` are the stored cells of the sets found by the tests.
-    """
+    """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large."""
     out: dict[str, NDArray[Any]] = {}
 
     def wanted(numbers: int) -> bool:
         return numbers <= MOST_NUMBERS if everything is None else everything
 
     if len(removals) and removals.r_known and wanted(len(removals)):
-        out["removed_r"] = _in_order_of(cells, removals)
+        out["removed_r"] = removals.r
     if not isinstance(p_values, GaussianPValues):
         return out | {"pMax": upper_triangle(p_values.dense())}
     out["edge_p"] = p_values.edges
@@ -114,28 +111,22 @@ def evidence_arrays(
     return out
 
 
-def _in_order_of(cells: FlatCells, removals: Removals) -> Floats:
-    """The r of the removals, each of which has one of the cells, in the order of the cells."""
-    if np.array_equal(cells.x, removals.x) and np.array_equal(cells.y, removals.y):
-        return removals.r
-    r = np.empty(len(removals))
-    r[np.lexsort((cells.y, cells.x))] = removals.r[np.lexsort((removals.y, removals.x))]
-    return r
-
-
-def removals_from_arrays(arrays: Arrays, C: Floats | None = None) -> Removals:
-    """The removals; their r from `C` where the arrays do not hold it."""
-    if "removed_x" in arrays:  # a file of format 2
-        x, y, level, r = (arrays[f"removed_{name}"] for name in ("x", "y", "level", "r"))
-        return Removals([(x, y, level, r)])
+def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None) -> Removals:
+    """The removals, in the order of the sets that the tests `found`; their r from `C` where the arrays lack it."""
     if "removed_r" not in arrays and "edge_p" not in arrays:  # from R
         return Removals()
-    name = "found" if "found_x" in arrays else "sepset"
-    x, y, level, members = (np.asarray(arrays[f"{name}_{key}"]) for key in ("x", "y", "len", "members"))
+    x, y, level, members = found.flat(by_row=False)
     if not len(x):
         return Removals()
-    if "removed_r" in arrays or C is None:
-        return Removals([(x, y, level, arrays.get("removed_r"))])
+    if "removed_r" in arrays:
+        # format 2 has pairs of its own for the values
+        name = next(name for name in ("removed", "found", "sepset") if f"{name}_x" in arrays)
+        pairs, r = (arrays[f"{name}_y"], arrays[f"{name}_x"]), np.array(arrays["removed_r"])
+        if not (np.array_equal(x, pairs[1]) and np.array_equal(y, pairs[0])):
+            r[np.lexsort((y, x))] = arrays["removed_r"][np.lexsort(pairs)]
+        return Removals([(x, y, level, r)])
+    if C is None:
+        return Removals([(x, y, level, None)])
     ends = np.cumsum(level, dtype=np.int64)
 
     def r_of(k: int) -> float:

@@ -59,7 +59,7 @@ WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), o
 
 
 class Removals:
-    """Edges removed at level 1 and above, in the order of the levels.
+    """Edges removed at level 1 and above, in the order of ``SepSets.flat(by_row=False)``: by level, then by row.
 
     Attributes
     ----------

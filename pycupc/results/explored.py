@@ -16,7 +16,7 @@ from pycupc.explorer import Content, RemovedPairs, write_page
 from pycupc.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
-from pycupc.results.kept import KeptEdges, TestedResult, removed_pairs
+from pycupc.results.kept import KeptEdges, TestedResult
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
@@ -137,49 +137,49 @@ def _chosen(
 
 
 def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
-    """Removed pairs among the variables of the page, and the variables that only their separating sets name."""
-    gone = fit.removals
-    x, y, level = removed_pairs(fit)
-    known = len(x) == len(gone)  # else a result of R: the sets are there, the tests are not
-    r = gone.r if known and gone.r_recorded else np.full(len(x), math.nan)
-    everywhere = bool((place >= 0).all())
-    here = np.flatnonzero(level > 0) if everywhere else np.flatnonzero((place[x] >= 0) & (place[y] >= 0) & (level > 0))
-    here, complete_from = _closest(here, level, r)
-    x, y, level, r = x[here], y[here], level[here], r[here]
-    if known and gone.r_known and not gone.r_recorded:
-        r = np.array([gone.r_at(k) for k in here.tolist()], dtype=np.float64)
-    stored, sets = fit.found_sepset.stored(x, y)
-    assert stored.all(), "a removed pair has no separating set"
-    members = sets.members
-    named = np.setdiff1d(members, np.flatnonzero(place >= 0))
+    """Removed pairs among the variables of the page, and the variables that only their separating sets name.
+
+    If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
+    the largest |r|, that is the smallest p.
+    """
+    gone, shown = fit.removals, place >= 0
+    end = fit.found_sepset.n_stored
+    known = end == len(gone)  # else a result of R: the sets are there, the tests are not
+    r = gone.r if known and gone.r_recorded else np.full(end, math.nan)
+    parts: list[Sequence[NDArray[Any]]] = [[np.zeros(0, dtype=np.int32)] * 5]
+    room, complete_from = MAX_REMOVED, 1
+    for block in reversed(fit.found_sepset.blocks):
+        level, begin = block.members.shape[1], end - len(block.x)
+        if level == 0 or complete_from > 1:
+            break
+        here = np.arange(len(block.x)) if shown.all() else np.flatnonzero(shown[block.x] & shown[block.y])
+        if len(here) > room:
+            here, complete_from = _strongest(here, r[begin:end], room), level + 1
+        levels = np.full(len(here), level, dtype=np.int32)
+        parts.append((block.x[here], block.y[here], levels, block.members[here].ravel(), begin + here))
+        room, end = room - len(here), begin
+    x, y, levels, members, at = (np.concatenate(arrays[::-1]) for arrays in zip(*parts, strict=True))
+    r = np.array([gone.r_at(k) for k in at.tolist()]) if known and gone.r_known and not gone.r_recorded else r[at]
+    named = np.setdiff1d(members, np.flatnonzero(shown))
     number = place.copy()
-    number[named] = (place >= 0).sum() + np.arange(len(named))
+    number[named] = shown.sum() + np.arange(len(named))
     p = None
     if np.isnan(r).all() and len(x):
         p = np.array([fit.p_values.at(i, j) for i, j in zip(x.tolist(), y.tolist(), strict=True)])
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
-    return RemovedPairs(number[x], number[y], level, number[members], r_known, p, complete_from), named
+    return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from), named
 
 
-def _closest(here: Integers, level: NDArray[Any], r: NDArray[np.float64]) -> tuple[Integers, int]:
-    """At most MAX_REMOVED of the removed pairs at the positions `here`, and the level from which on all are among them.
-
-    They are those of the highest levels, and at the last of these levels those with the largest |r|, that is the
-    smallest p.
-    """
-    if len(here) <= MAX_REMOVED:
-        return here, 1
-    level = level[here]
-    at_least = np.cumsum(np.bincount(level)[::-1])[::-1]  # pairs removed at this level or a later one
-    last = int(np.flatnonzero(at_least > MAX_REMOVED)[-1])
-    sure, open_ = here[level > last], here[level == last]
-    strength = np.abs(r[open_])
+def _strongest(here: Integers, r: NDArray[np.float64], room: int) -> Integers:
+    """The `room` of the positions `here` at which |r| is largest, ascending; of equal ones the first."""
+    if not room:
+        return here[:0]
+    strength = np.abs(r if len(here) == len(r) else r[here])
     strength[np.isnan(strength)] = 0.0
-    room = MAX_REMOVED - len(sure)
-    limit = np.partition(strength, len(open_) - room)[len(open_) - room]
+    limit = np.partition(strength, len(here) - room)[len(here) - room]
     above, tied = np.flatnonzero(strength > limit), np.flatnonzero(strength == limit)
-    taken = np.concatenate([above, tied[: room - len(above)]])
-    return np.sort(np.concatenate([sure, open_[taken]])), last + 1
+    chosen: Integers = here[np.sort(np.concatenate([above, tied[: room - len(above)]]))]
+    return chosen
 
 
 def _weakest(
@@ -202,14 +202,16 @@ def _weakest(
     return out
 
 
-def _reasons(fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names) -> list[list[list[str | int]]]:
+def _reasons(
+    fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names
+) -> list[list[Sequence[str | int]]]:
     """What set the arrowheads of each edge."""
     trace = dict(fit.trace.items())  # in which a look-up is quicker
-    out: list[list[list[str | int]]] = []
-    for a, b in zip(low.tolist(), high.tolist(), strict=True):
-        found = [reason for pair in ((a, b), (b, a)) if (reason := trace.get(pair)) is not None]
-        out.append([[rule, *[names[v] for v in rest]] for rule, *rest in found])
-    return out
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    found: list[list[Any]] = [[trace[pair] for pair in ((a, b), (b, a)) if pair in trace] for a, b in ends]
+    if list(names) == list(range(len(names))):  # the page has all variables
+        return found
+    return [[[rule, *(names[v] for v in rest)] for rule, *rest in reasons] for reasons in found]
 
 
 def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[np.float64] | None:

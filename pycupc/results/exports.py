@@ -6,13 +6,11 @@ edges point.
 
 from __future__ import annotations
 
-import csv as csv_format
 import html
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +30,7 @@ PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <->
 EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges are listed once, order without meaning"
 BOTH_WAYS = "source --> target where type is directed; an undirected or bidirected edge is stored as two arcs"
 
+_QUOTED = re.compile('[",\r\n]')
 _PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -92,26 +91,34 @@ def edge_columns(
 
 def csv(columns: Mapping[str, NDArray[Any]]) -> str:
     """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
-    text = io.StringIO()
-    writer = csv_format.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    cells = [
-        ["" if value != value else value for value in values.tolist()] if values.dtype.kind == "f" else values.tolist()
-        for values in columns.values()
-    ]
-    writer.writerows(zip(*cells, strict=True))
-    return text.getvalue()
+    cells = zip(*map(_cells, columns.values()), strict=True)
+    return "\n".join(map(",".join, [_cells(np.array([*columns], dtype=object)), *cells])) + "\n"
+
+
+def _cells(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "f":
+        return ["" if text == "nan" else text for text in _digits(values)]
+    texts = list(map(str, values.tolist()))
+    if values.dtype.kind in "iub" or not _QUOTED.search("".join(texts)):
+        return texts
+    return ['"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text for text in texts]
+
+
+def _digits(values: NDArray[Any]) -> list[str]:
+    """Each number as the shortest text that is read back as the same float64."""
+    return _printed(values.astype(np.float64).tobytes())
+
+
+@lru_cache(maxsize=8)  # three files of a result hold the same numbers, and to print them takes half of the time
+def _printed(numbers: bytes) -> list[str]:
+    return list(map(repr, np.frombuffer(numbers).tolist()))
 
 
 def amat_csv(graph: SparseGraph, labels: Sequence[str]) -> str:
     """`amat` as CSV text."""
-    names = _names(graph, labels)
-    dense = graph.dense()
-    columns = {"": np.array(names, dtype=object), **{str(k): dense[k] for k in range(len(names))}}
-    _, _, body = csv(columns).partition("\n")
-    header = io.StringIO()
-    csv_format.writer(header, lineterminator="\n").writerow(["", *names])
-    return header.getvalue() + body
+    names = np.array(["", *_names(graph, labels)], dtype=object)
+    _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), graph.dense(), strict=True))}).partition("\n")
+    return ",".join(_cells(names)) + "\n" + body
 
 
 def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:
@@ -165,7 +172,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
     keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
     keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
     for k, (name, type_) in enumerate(kinds.items()):
-        keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml(name)}" attr.type="{type_}"/>')
+        keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<!-- pycupc: {_comment(BOTH_WAYS)} -->",
@@ -173,26 +180,20 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
         *keys,
         '  <graph edgedefault="directed">',
     ]
-    for i, label in enumerate(names):
-        lines.append(f'    <node id="n{i}"><data key="label">{_xml(label)}</data></node>')
-    texts = [
-        [repr(value) for value in values.astype(float).tolist()]
-        if kinds[name] == "double"
-        else map(_xml, values.tolist())
-        for name, values in columns.items()
-    ]
-    data = [
-        f'<data key="type">{type_}</data>' + "".join([f'<data key="a{k}">{v}</data>' for k, v in enumerate(values)])
-        for type_, *values in zip(graph.edge_list()[2].tolist(), *texts, strict=True)
-    ]
+    lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(_xml(names))]
+    texts = [_digits(values) if kinds[name] == "double" else _xml(values.tolist()) for name, values in columns.items()]
+    form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
+    data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
     lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in _arcs(graph)]
     lines += ["  </graph>", "</graphml>"]
     return "\n".join(lines) + "\n"
 
 
-def _xml(text: object) -> str:
-    text = str(text)
-    return text if _PLAIN.fullmatch(text) else html.escape(_NOT_XML.sub("?", text))
+def _xml(values: Sequence[object]) -> list[str]:
+    texts = list(map(str, values))
+    if _PLAIN.fullmatch("".join(texts)):
+        return texts
+    return [text if _PLAIN.fullmatch(text) else html.escape(_NOT_XML.sub("?", text)) for text in texts]
 
 
 def _comment(text: str) -> str:
@@ -213,22 +214,26 @@ def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
     return "\n".join(lines) + "\n}\n"
 
 
-def to_dict(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> dict[str, Any]:
-    """Plain dict of nodes and edges, ready for JSON; ``convention`` says how to read an edge."""
-    names = _names(graph, labels)
-    tail, head, kind = graph.edge_list()
-    rows = [
-        {"from": names[u], "to": names[v], "type": k}
-        for u, v, k in zip(tail.tolist(), head.tolist(), kind.tolist(), strict=True)
-    ]
-    for name, values in _aligned(attributes, len(tail)).items():
-        for row, value in zip(rows, values.tolist(), strict=True):
-            row[name] = value if not isinstance(value, float) or isfinite(value) else None
-    return {"format": "pycupc graph, version 1", "convention": EDGE_LIST, "nodes": names, "edges": rows}
-
-
 def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
-    """`to_dict` as JSON text; a number that is not finite becomes null."""
-    content = to_dict(graph, labels, attributes)
-    # a line for each value rather than indents, which Python's encoder makes five times as slowly
-    return json.dumps(content, separators=(",\n", ": "), ensure_ascii=False, allow_nan=False) + "\n"
+    """JSON text: nodes and edges, ``convention`` says how to read an edge. A number that is not finite becomes null."""
+    names = _json(_names(graph, labels))
+    tail, head, kind = graph.edge_list()
+    texts = [[names[v] for v in tail.tolist()], [names[v] for v in head.tolist()], _json(kind.tolist())]
+    columns = _aligned(attributes, len(tail))
+    for values in columns.values():
+        if values.dtype.kind == "f":
+            finite = np.isfinite(values).tolist()
+            texts.append([text if there else "null" for text, there in zip(_digits(values), finite, strict=True)])
+        else:
+            texts.append(_json(values.tolist()))
+    form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
+    edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
+    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{EDGE_LIST}"'}
+    parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
+    return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
+
+
+def _json(values: list[Any]) -> list[str]:
+    """Each value as JSON."""
+    text = json.dumps(values, separators=("\n", ":"), ensure_ascii=False, allow_nan=False)
+    return text[1:-1].split("\n") if values else []  # within a value, a new line would be written as two letters

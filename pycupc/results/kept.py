@@ -42,21 +42,13 @@ class WeakestTest(NamedTuple):
     r: float
 
 
-def removed_pairs(fit: TestedResult) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Pairs removed at level 1 and above: x, y and level, recorded or (for a result from R) taken from the sets."""
-    removals = fit.removals
-    if len(removals) or not fit.found_sepset.blocks:
-        return removals.x, removals.y, removals.level
-    x, y, level, _ = fit.found_sepset.flat()
-    return x, y, level
-
-
 class KeptEdges:
     """The tests of the kept edges of a result."""
 
     def __init__(self, fit: TestedResult) -> None:
         self._fit, self._graph, self._last = fit, fit.sparse_graph, fit.max_ord
-        self._x, self._y, self._level = removed_pairs(fit)
+        #: The pairs removed at each level.
+        self._removed = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
 
     def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
         """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
@@ -81,22 +73,19 @@ class KeptEdges:
         """The number of neighbours of each variable at the start of each level >= 1."""
         degree, out = self._graph.degrees().astype(np.int64), {}
         for level in range(self._last, 0, -1):
-            gone = self._level == level
-            for end in (self._x, self._y):
-                degree = degree + np.bincount(end[gone], minlength=len(degree))
+            for end in self._removed.get(level, ()):
+                degree = degree + np.bincount(end, minlength=len(degree))
             out[level] = degree
         return dict(sorted(out.items()))
 
     def _neighbours(self, v: int) -> tuple[Integers, Integers]:
         """All neighbours of v from level 1 on, ascending, and the level at which each was removed, or `last` + 1."""
-        graph, later = self._graph, np.int32(self._last + 1)
-        stays = np.broadcast_to(later, len(graph))
+        pairs = {**self._removed, self._last + 1: (self._graph.low, self._graph.high)}
         found, levels = [], []
-        for x, y, level in ((graph.low, graph.high, stays), (self._x, self._y, self._level)):
+        for level, (x, y) in pairs.items():
             for one, other in ((x, y), (y, x)):
-                at = np.flatnonzero(one == v)
-                found.append(other[at].astype(np.int64))
-                levels.append(level[at].astype(np.int64))
+                found.append(other[one == v].astype(np.int64))
+                levels.append(np.full(len(found[-1]), level))
         nodes, gone = np.concatenate(found), np.concatenate(levels)
         order = np.argsort(nodes)
         return nodes[order], gone[order]

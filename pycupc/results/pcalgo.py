@@ -195,10 +195,9 @@ class PcAlgo(NamedGraph):
         if p_values == "matrix":
             out["pMax"] = self.pMax
         elif p_values == "evidence":
-            cells = self.found_sepset.flat(by_row=False)
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
-            out |= flat.evidence_arrays(self.p_values, self.removals, cells, everything=evidence)
+            out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
         return out
 
     @classmethod
@@ -214,7 +213,7 @@ class PcAlgo(NamedGraph):
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
             found = flat.sepset_from_arrays(arrays, graph, "found_")
-        removals = flat.removals_from_arrays(arrays, C)
+        removals = flat.removals_from_arrays(arrays, found, C)
         return cls(
             labels=tuple(labels),
             sparse_graph=graph,

@@ -208,9 +208,9 @@ class HostDevice(Device):
 class HostEngine(GpuEngine):
     """The GPU engine on a `HostDevice`."""
 
-    def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
+    def __init__(self, libraries: dict[str, ctypes.CDLL], *, prune: bool = True) -> None:
         self.algorithm, self.name = "schur", "gpu"
         self.device = HostDevice(libraries)
-        self._gaussian = SchurTests(2, 1 << 18)
-        self._graph, self._mirrored, self._prune = None, False, True
+        self._gaussian = SchurTests(2, 1 << 18, prune=prune)
+        self._graph, self._mirrored, self._prune = None, False, prune
         self.close()

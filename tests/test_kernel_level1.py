@@ -13,7 +13,6 @@ from test_kernel_walk import FILES as ALL_FILES
 from test_kernel_walk import observations
 
 import pycupc
-from pycupc.engines.gpu import schur
 from pycupc.gaussian import fisher_z
 
 FILES = {file: names for file, names in ALL_FILES.items() if file not in ("schur/sets", "schur/tiles")}
@@ -27,10 +26,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def engine(library):
-    host = HostEngine(library)
-    host._prune = False
-    host._gaussian = host._tests = schur.SchurTests(2, 1 << 18, prune=False)
-    return host
+    return HostEngine(library, prune=False)
 
 
 def near_cutoff(seed: int) -> np.ndarray:

@@ -35,10 +35,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def engine(library):
-    host = HostEngine(library)
-    host._prune = False
-    host._gaussian = host._tests = schur.SchurTests(2, 1 << 18, prune=False)
-    return host
+    return HostEngine(library, prune=False)
 
 
 def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:

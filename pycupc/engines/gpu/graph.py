@@ -179,10 +179,7 @@ class DeviceGraph:
         return Running(0, cutoff, p * (p - 1), None)
 
     def collect_level0(self, tick: Tick, mirrored: bool) -> LevelResult:
-        """Wait for level 0, and launch the kernel that makes the first neighbour lists.
-
-        `mirrored`: whether C equals its transpose to `LAST_BITS`.
-        """
+        """Wait for level 0, and launch the kernel that makes the first neighbour lists. `mirrored`: as in `Outlook`."""
         counters = self._read_counters(tick)
         self._allocate()
         self._list_pairs(mirrored)
@@ -191,9 +188,8 @@ class DeviceGraph:
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
         """Launch the tests of level 0, which write G, the copy of C for level 1 and the counters."""
-        tiles, masks = -(-self.p // 32), (ptr(mask) for mask in self._masks)
-        self._rough = self._dev.cp.empty((self.p, self.p), dtype=np.uint16)
-        args = (graph, level, *masks, ptr(self._rough))
+        self._rough, tiles = self._dev.cp.empty((self.p, self.p), dtype=np.uint16), -(-self.p // 32)
+        args = (graph, level, *map(ptr, self._masks), ptr(self._rough))
         self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), args)
 
     def _list_pairs(self, mirrored: bool) -> None:
@@ -256,10 +252,7 @@ class DeviceGraph:
         return self._graph(self._current), level_of(self._dev, self.p, self._counters, level, cutoff)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
-        """Launch what follows the tests of a level: the next graph, and the records of its separating sets.
-
-        `tick` is for subclasses in which the host has to wait for the tests first.
-        """
+        """Launch the next graph and the records of separating sets. Subclasses that wait for the tests call `tick`."""
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
         found = dev.cp.empty(most * record_bytes(l), dtype=np.uint8)

@@ -5,7 +5,7 @@
 #include "graph/rough.cuh"
 #include "graph/rows.cuh"
 
-// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge. Level 1 is prepared by the way, since C is at hand.
+// Level 0 of PC-stable: every pair with |r| <= cutoff loses its edge. Also prepares level 1, since C is at hand.
 //   Work    one thread per cell (i, j) of G; the thread with i < j decides for both. Blocks below the diagonal return
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 32)
 //   gaps    [p, p] bytes, or null: 1 where there is never an edge; read only

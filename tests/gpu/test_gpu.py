@@ -435,6 +435,7 @@ def test_interrupt_within_a_second():
     C = np.full((300, 300), 0.5)  # no pair ever separates: level 4 would take minutes
     np.fill_diagonal(C, 1.0)
     pycupc.pc(**dense(), engine="gpu")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in a process that runs in the background
     for engine in NAMES:
         sent = []
 

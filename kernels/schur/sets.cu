@@ -119,26 +119,13 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
     }
 }
 
-// Computes M, four cells per thread at a time, so that their loads are under way together. Whole block.
+// Computes M. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const int rows) {
-    const int cells = rows * cols.count;
     const float per_row = 1.0f / (float)cols.count;
-    for (int i0 = threadIdx.x; i0 < cells; i0 += 4 * blockDim.x) {
-        int a[4], c[4];
-        double r[4];
-        UNROLL
-        for (int k = 0; k < 4; ++k) {
-            const int i = min(i0 + k * (int)blockDim.x, cells - 1);
-            a[k] = (int)(((float)i + 0.5f) * per_row);
-            c[k] = i - a[k] * cols.count;
-            r[k] = row.correlation(mem.rows[a[k]], cols.first + c[k]);
-        }
-        UNROLL
-        for (int k = 0; k < 4; ++k) {
-            if (i0 + k * (int)blockDim.x < cells)
-                mem.M.set(a[k] * cols.pitch + c[k], given(row, mem.rows[a[k]], cols.first + c[k], r[k]));
-        }
-    }
+    fill_cells(row, mem.M, rows * cols.count, [&](const int i) -> Cell {
+        const int a = (int)(((float)i + 0.5f) * per_row), c = i - a * cols.count;
+        return {a * cols.pitch + c, mem.rows[a], cols.first + c};
+    });
 }
 
 // Moves target t to place `to` in the lanes with `keep`. One warp.
@@ -237,14 +224,13 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
             const auto exact = [&] {
                 Suffix<T> f;
                 f.number = number;
-                f.valid = valid;
                 f.sound = cols.sound;
                 UNROLL
                 for (int i = 0; i < T; ++i) f.at[i] = f.s[i] = cols.column(code, i, T);
                 factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
                 return f;
             };
-            sweep<T, (T < 4 ? 4 : 3), ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, b, valid);
+            sweep<T, 4, ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, number, valid);
         }
         __syncthreads();
         if (warp == 0) {

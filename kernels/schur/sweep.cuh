@@ -28,7 +28,7 @@ struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
     int s[T], at[T];                               // columns of M, ascending; positions counted from that of column 0
     unsigned number;                               // grows with the rank, within the prefix
-    bool valid, sound;                             // the lane has a suffix of its own; all pivots are above the floor
+    bool sound;                                    // all pivots are above the floor
 };
 
 // What doubtful tests need besides their suffixes; in shared memory, for the block.
@@ -88,11 +88,15 @@ DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, cons
     if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin(&ts.seen[t].bound, bound_above(bits(r2), lv.sure_out));
 }
 
+// Whether no suffix up to `number` is known to separate target t.
+DEVICE bool undecided(const Targets& ts, const int t, const unsigned number) {
+    return number < *(volatile unsigned*)&ts.cut[t];
+}
+
 // Decides the tests of target t that were not settled at once, one in each lane with `open`. Whole warp.
 template <int T, bool ILL>
-DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int t, bool open,
+DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int t, const bool open,
                    const Moments& m) {
-    open = open && f.valid && f.number < *(volatile unsigned*)&ts.cut[t];
     bool doubt = open;
     if (open && f.sound && m.vy > PIVOT_FLOOR && m.num2 < ONE_MINUS_FLOOR * m.den) {
         if (m.num2 > lv.sure_out * m.den) {
@@ -108,7 +112,7 @@ DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Ta
     for (int first = 0; first < turns;
          first += lv.slots) {  // all doubtful lanes at once, as far as the work space goes
         const int slot = turn - first;
-        if (doubt && slot >= 0 && slot < lv.slots && f.number < *(volatile unsigned*)&ts.cut[t]) {
+        if (doubt && slot >= 0 && slot < lv.slots && undecided(ts, t, f.number)) {
             const double r = doubtful<ILL>(&w, w.ids[ts.position[t]], packed(f), T, slot);
             atomicAdd(&lv.counters->doubtful, 1ULL);
             if (r <= lv.cutoff) atomicMin(&ts.cut[t], f.number);
@@ -211,15 +215,15 @@ DEVICE bool test_quickly(const Quick<T>& q, const Seen& y, float& num2, float& v
     return member;
 }
 
-// Tests the lane's suffix against the targets 0 .. count - 1; `lowest` is the smallest suffix number of the warp. Whole
-// warp. exact() returns the suffix for tests in double precision. H targets per turn give independent chains of
-// operations and one vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2,
-// which is var (1 - r^2), is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is
-// VARIANCE_ERROR too large, and the variance off by as much again.) A member of the suffix is no target of it. A NaN
-// fails.
+// Tests the lane's suffix, of this number if it is `valid`, against the targets 0 .. count - 1. Whole warp. exact()
+// returns the suffix for tests in double precision. H targets per turn give independent chains of operations and one
+// vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2, which is var (1 - r^2),
+// is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is VARIANCE_ERROR too large,
+// and the variance off by as much again.) A member of the suffix is no target of it. A NaN fails. What is not settled
+// is `open`, unless a set of lower rank is known to separate its target: sets like that one mostly do so, too.
 template <int T, int H, bool ILL, typename Exact>
 DEVICE void sweep(const Level& lv, const Place& w, const Quick<T>& q, const Exact exact, const Targets& ts,
-                  const int count, const Covariances& M, const unsigned lowest, const bool valid) {
+                  const int count, const Covariances& M, const unsigned number, const bool valid) {
     static_assert(H <= PADDING + 1, "");
     const float rest = q.slack + 3.0f * VARIANCE_ERROR;
     for (int t = 0; t < count; t += H) {
@@ -232,14 +236,43 @@ DEVICE void sweep(const Level& lv, const Place& w, const Quick<T>& q, const Exac
             ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, q.slack)) & (v - num2 > rest));
             all = all & ok[h];
         }
-        if (__any_sync(FULL, !all & valid)) {
-            const Suffix<T> f = exact();
-            UNROLL
-            for (int h = 0; h < H; ++h) {
-                if (t + h >= count || __shfl_sync(FULL, ts.cut[t + h], 0) <= lowest) continue;  // for the whole warp
-                settle<T, ILL>(lv, w, f, ts, t + h, !ok[h], moments_of(f, ts, M, t + h));
-            }
+        if (!__any_sync(FULL, !all & valid)) continue;
+        unsigned open = 0, todo = 0;  // a bit for each of the H targets; of the lane, and of the warp
+        UNROLL
+        for (int h = 0; h < H; ++h) {
+            const bool mine = !ok[h] && valid && t + h < count && undecided(ts, t + h, number);
+            open |= (unsigned)mine << h;
+            todo |= (unsigned)(__any_sync(FULL, mine) != 0) << h;
         }
+        if (!todo) continue;
+        const Suffix<T> f = exact();
+        for (; todo; todo &= todo - 1) {
+            const int h = __ffs((int)todo) - 1;
+            settle<T, ILL>(lv, w, f, ts, t + h, open >> h & 1, moments_of(f, ts, M, t + h));
+        }
+    }
+}
+
+// Cell `at` of M: the covariance of positions a and b.
+struct Cell {
+    int at, a, b;
+};
+
+// Fills cell(0) .. cell(cells - 1) of M, four per thread at a time, so that their loads are under way together. Whole
+// block.
+template <typename CellOf>
+DEVICE void fill_cells(const Row& row, const Covariances& M, const int cells, const CellOf cell) {
+    for (int i0 = threadIdx.x; i0 < cells; i0 += 4 * blockDim.x) {
+        Cell to[4];
+        double r[4];
+        UNROLL
+        for (int k = 0; k < 4; ++k) {
+            to[k] = cell(min(i0 + k * (int)blockDim.x, cells - 1));
+            r[k] = row.correlation(to[k].a, to[k].b);
+        }
+        UNROLL
+        for (int k = 0; k < 4; ++k)
+            if (i0 + k * (int)blockDim.x < cells) M.set(to[k].at, given(row, to[k].a, to[k].b, r[k]));
     }
 }
 

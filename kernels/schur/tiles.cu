@@ -67,14 +67,14 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
     if ((threadIdx.x & 31) == 0) slice = {n, a0};
 }
 
-// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 to
-// before `end`, then zeros. Whole block.
+// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 on;
+// those from `end` on, which no suffix has, repeat the last one. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
                  const int c0, const int end) {
-    for (int i = threadIdx.x; i < n * width; i += blockDim.x) {
+    fill_cells(row, mem.M, n * width, [&](const int i) -> Cell {
         const int t = i / width, c = i % width;
-        mem.M.set(t * tile.pitch + to + c, c0 + c < end ? given(row, mem.ts.position[t], c0 + c) : 0.0);
-    }
+        return {t * tile.pitch + to + c, mem.ts.position[t], min(c0 + c, end - 1)};
+    });
 }
 
 // Fills moment and seen of n targets. Whole block.
@@ -100,36 +100,54 @@ DEVICE int row_of(const Targets& ts, const int n, const int pitch, const int a) 
     return low < n && ts.position[low] == a ? low * pitch : -1;
 }
 
-// The lane's suffix {p, k}, and the same for tests in single precision of n targets.
-DEVICE Suffix<2> suffix_of(const Row& row, const Memory& mem, const Tile& tile, const int n, const int p, const int k,
-                           Quick<2>& quick) {
-    Suffix<2> f;
-    const int d = row.d;
-    f.valid = k < d && k > p;
-    const int kk = f.valid ? k : p + 1;  // idle lanes take any valid column
-    f.number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
-    const double pp = given(row, p, p), kp = given(row, p, kk), xp = given(row, d, p);
-    const double k0 = given(row, kk, kk), xk0 = given(row, d, kk), xx = given(row, d, d);
-    f.inv[0] = 1.0 / pp;
-    f.L[0] = kp * f.inv[0];
-    const double k2 = fma(-kp, f.L[0], k0);
-    const double xk = fma(-f.L[0], xp, xk0);
-    f.inv[1] = 1.0 / k2;
-    f.gx[0] = xp * f.inv[0];
-    f.gx[1] = xk * f.inv[1];
-    f.vx = fma(-xk, f.gx[1], fma(-xp, f.gx[0], xx));
-    f.sound = tile.sound && pp > PIVOT_FLOOR && k2 > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
-    if (!f.sound) f.vx = nan_value();
-    f.s[0] = f.at[0] = p - tile.p0;
-    f.s[1] = tile.width + (threadIdx.x & 31);
-    f.at[1] = k - tile.p0;
+// A lane's suffix {p, k}: covariances given the prefix of p and p, k and p, k and k, x and p, x and k, x and x.
+struct Pair {
+    int p, k;
+    double pp, kp, kk, xp, xk, xx;
+};
 
-    const float A[6] = {(float)pp, (float)kp, (float)k0, (float)xp, (float)xk0, (float)xx};
-    factorise_quickly<2>(quick, A, tile.sound);
-    UNROLL
-    for (int i = 0; i < 2; ++i) quick.column[i] = mem.M.high + f.s[i];
-    quick.row[0] = row_of(mem.ts, n, tile.pitch, p);
-    quick.row[1] = row_of(mem.ts, n, tile.pitch, k);
+// Idle lanes, whose k is no position after p, take any valid column.
+DEVICE Pair pair_of(const Row& row, const int p, int k) {
+    const int d = row.d;
+    if (k <= p || k >= d) k = p + 1;
+    return {p,
+            k,
+            given(row, p, p),
+            given(row, p, k),
+            given(row, k, k),
+            given(row, d, p),
+            given(row, d, k),
+            given(row, d, d)};
+}
+
+// The suffix for tests in single precision of n targets.
+DEVICE Quick<2> quick_suffix(const Memory& mem, const Tile& tile, const int n, const Pair& s) {
+    Quick<2> q;
+    const float A[6] = {(float)s.pp, (float)s.kp, (float)s.kk, (float)s.xp, (float)s.xk, (float)s.xx};
+    factorise_quickly<2>(q, A, tile.sound);
+    q.column[0] = mem.M.high + s.p - tile.p0;
+    q.column[1] = mem.M.high + tile.width + (threadIdx.x & 31);
+    q.row[0] = row_of(mem.ts, n, tile.pitch, s.p);
+    q.row[1] = row_of(mem.ts, n, tile.pitch, s.k);
+    return q;
+}
+
+// The suffix for tests in double precision.
+DEVICE Suffix<2> exact_suffix(const Tile& tile, const Pair& s, const unsigned number) {
+    Suffix<2> f;
+    f.number = number;
+    f.inv[0] = 1.0 / s.pp;
+    f.L[0] = s.kp * f.inv[0];
+    const double kk = fma(-s.kp, f.L[0], s.kk), xk = fma(-f.L[0], s.xp, s.xk);
+    f.inv[1] = 1.0 / kk;
+    f.gx[0] = s.xp * f.inv[0];
+    f.gx[1] = xk * f.inv[1];
+    f.vx = fma(-xk, f.gx[1], fma(-s.xp, f.gx[0], s.xx));
+    f.sound = tile.sound && s.pp > PIVOT_FLOOR && kk > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
+    if (!f.sound) f.vx = nan_value();
+    f.s[0] = f.at[0] = s.p - tile.p0;
+    f.s[1] = tile.width + (threadIdx.x & 31);
+    f.at[1] = s.k - tile.p0;
     return f;
 }
 
@@ -144,10 +162,11 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
         __syncthreads();
         for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
             if (k0 + TILE <= p + 1) continue;
-            Quick<2> quick;
-            const Suffix<2> f = suffix_of(row, mem, tile, n, p, k0 + lane, quick);
-            const unsigned lowest = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)max(k0, p + 1);
-            sweep<2, 4, ILL>(lv, place, quick, [&] { return f; }, mem.ts, n, mem.M, lowest, f.valid);
+            const int k = k0 + lane;
+            const Pair s = pair_of(row, p, k);
+            const unsigned number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
+            const auto exact = [&] { return exact_suffix(tile, s, number); };
+            sweep<2, 4, ILL>(lv, place, quick_suffix(mem, tile, n, s), exact, mem.ts, n, mem.M, number, k == s.k);
         }
     }
     __syncthreads();

@@ -83,7 +83,7 @@ TEAM_CALL bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
 // searches for its first separating set, or an earlier set is known than any of this part. One thread.
 DEVICE bool unwanted(const Filter& f, const Work& work, const i64 pair) {
     const u64 noted = latest(f.spares[pair]);
-    if (noted & GIVEN_UP || (noted & OPENED && !(work.is_part && work.part.asked))) return true;
+    if (noted & GIVEN_UP || (noted & OPENED && !work.asked())) return true;
     if ((double)(noted & (OPENED - 1)) > work.allowed) {
         atomicOr(&f.spares[pair], GIVEN_UP);
         return true;

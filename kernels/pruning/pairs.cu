@@ -15,7 +15,8 @@ DEVICE void begin(const Graph& g, const Level& lv, const Filter& f, const int x,
     const double worth = (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;  // nodes that take as long as tests
     work.allowed = 4.0 * worth;
     work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * worth));
-    work.sharable = worth > 4.0 * (double)f.few_nodes;
+    // For the minimum nothing is shared: a block does not see the smaller r^2 that others find.
+    work.sharable = !f.minimum && worth > 4.0 * (double)f.few_nodes;
     work.given = 0;
     work.there = 1;
 }
@@ -57,7 +58,6 @@ DEVICE void next_part(const Graph& g, const Level& lv, const Filter& f, Exchange
 // node that has waited longest, if its target has taken `few` nodes. `node` is work space. One thread.
 DEVICE void offer(const Launch& at, Node* stack, Node& node) {
     Work& work = at.work;
-    const int asked = work.is_part && work.part.asked;
     lock(work.lock);
     if (in_demand(at.exchange)) {
         const int next = now(work.next), waiting = now(work.waiting);
@@ -73,7 +73,7 @@ DEVICE void offer(const Launch& at, Node* stack, Node& node) {
             const Node& oldest = stack[now(work.bottom)];
             const int t = oldest.target - work.first;
             if (now(work.used[t]) >= at.f.few_nodes && oldest.choose > 3 &&
-                give(at.exchange, work.row, work.pair + t, oldest, asked)) {
+                give(at.exchange, work.row, work.pair + t, oldest, work.asked())) {
                 atomicOr(&work.given, 1u << t);
                 atomicAdd(&work.bottom, 1);
                 atomicSub(&work.waiting, 1);
@@ -88,13 +88,12 @@ DEVICE void offer(const Launch& at, Node* stack, Node& node) {
 DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
     Work& work = at.work;
     if (now(work.state[t]) != UNDECIDED) return false;
-    if ((work.is_part || (now((int&)work.given) >> t & 1)) && unwanted(at.f, work, work.pair + t)) return false;
+    if (work.shared(t) && unwanted(at.f, work, work.pair + t)) return false;
     const int n = atomicAdd(&work.used[t], 1);
     if (!work.sharable) {
         if (n < work.most) return true;
     } else {
-        if (n >= work.most && node.choose > 3 &&
-            give(at.exchange, work.row, work.pair + t, node, work.is_part && work.part.asked)) {
+        if (n >= work.most && node.choose > 3 && give(at.exchange, work.row, work.pair + t, node, work.asked())) {
             atomicOr(&work.given, 1u << t);
             return false;
         }
@@ -108,7 +107,7 @@ DEVICE bool wanted(const Launch& at, const int t, const Node& node) {
 DEVICE bool first_to_find(const Launch& at, const int t) {
     Work& work = at.work;
     if (atomicCAS(&work.state[t], UNDECIDED, LEFT) != UNDECIDED) return false;
-    if (work.is_part && work.part.asked) return true;
+    if (work.asked()) return true;
     if (!(atomicOr(&at.f.spares[work.pair + t], OPENED) & OPENED)) return true;
     atomicExch(&work.state[t], ELSEWHERE);
     return false;
@@ -163,7 +162,7 @@ DEVICE void settle_targets(const Launch& at) {
     Work& work = at.work;
     const int x = work.row;
     for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {
-        const bool in = t < work.count, shared = in && (work.is_part || (work.given >> t & 1));
+        const bool in = t < work.count, shared = in && work.shared(t);
         const i64 e = work.pair + t;
         const int y = in ? g.column[e] : 0;
         int state = in && !*lv.stop ? work.state[t] : LEFT;

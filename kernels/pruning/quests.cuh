@@ -72,7 +72,7 @@ TEAM_CALL void separate(const Launch& at, const RowBound& row, const Bench& benc
     const Level& lv = at.lv;
     const int most = min(work.most, at.f.most_questions), warp = (int)threadIdx.x >> 5;
     if (team_lane() == 0) {
-        if (work.is_part && work.part.asked) q.best = work.part.node;
+        if (work.asked()) q.best = work.part.node;
         else root(work.d, work.first + t, lv.level, q.best);
         begin_quest(q, h.node.taken, most, &at.exchange.idle, work.sharable ? max(most - at.f.few_nodes, 0) : 0);
         __threadfence_block();

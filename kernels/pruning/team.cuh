@@ -63,6 +63,7 @@ using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 
 // The present value of what other teams may change.
 TEAM int now(const int& v) { return *(const volatile int*)&v; }
+TEAM unsigned now(const unsigned& v) { return *(const volatile unsigned*)&v; }
 TEAM double now(const u64& bits) {
     const u64 v = *(const volatile u64*)&bits;
     return join_words((unsigned)(v >> 32), (unsigned)v);

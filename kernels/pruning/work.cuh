@@ -36,6 +36,11 @@ struct Work {
     Mask set;                           // the first set of `part`
     u64 lowest;                         // its key
     Part part;
+
+    // Whether the item is a question about the first separating set of its target, or belongs to one.
+    TEAM bool asked() const { return is_part && part.asked; }
+    // Whether other blocks have parts of target t.
+    TEAM bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
 };
 
 // Rank of a set of l of the row's d neighbours. One thread.

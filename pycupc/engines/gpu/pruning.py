@@ -27,8 +27,6 @@ MOST_TAKEN, STACK_DOUBLES, QUEST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 24, 128
 EXCHANGE_BYTES, EXCHANGE_ZEROS = 24 + 8192 * (8 + 120), 24 + 8192 * 8
 #: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
 ROW_BLOCK, STATIC_SHARED = 256, 8192
-#: More nodes than any pair takes.
-_NEVER = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -98,14 +96,14 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimu
     """Launch the filter; the pairs that it decides are no targets of the tests until `lift`.
 
     With `minimum` it looks for the smallest r^2 of each pair, see prove_pairs in kernels/pruning/pairs.cu, and does not
-    give up. Blocks then do not share pairs: they would not see the smaller r^2 that others find.
+    give up.
     """
     p = graph.p
     found = new_filter(dev, p, outlook.pairs)
     tests, slower = outlook.tests_at_most, _falling(level.level)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
     found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
-    found.minimum, found.few_nodes = minimum, _NEVER if minimum else TUNING.few_nodes
+    found.minimum, found.few_nodes = minimum, TUNING.few_nodes
     found.most_nodes = _clamped(tests / TUNING.tests_per_node, TUNING.nodes)
     found.most_questions = _clamped(tests / (TUNING.tests_per_question * slower), TUNING.questions)
     widest = CLASSES[-1][0]

@@ -1,8 +1,8 @@
 // level1.cu -- level 1 of the engine "gpu": for each edge, runs along the candidates k until the first separating one.
-//   Work    a warp takes consecutive pairs, one per lane, and tests those (x, y) with x < y. The pairs of a row share
-//           adj(x) and row x of C: the warp goes through the candidates, 32 at a time, one per lane, and tests them for
-//           all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the neighbours
-//           of y. The time that pairs take varies a thousandfold, so all warps take theirs from one counter.
+//   Work    a warp takes 32 consecutive pairs, one per lane, and tests those (x, y) with x < y. The pairs of a row
+//           share adj(x) and row x of C: the warp goes through the candidates, 32 at a time, one per lane, and tests
+//           them for all pairs that are left. For a pair that no neighbour of x separates it goes on with side B, the
+//           neighbours of y. The time for 32 pairs varies a thousandfold, so all warps take theirs from one counter.
 //   Launch  persistent grid, block 32 * WARPS
 //   Reads   g.C, g.start, g.column, g.source, g.G, g.least, adjacent, rough
 //   Writes  g.best (the rank of {k} is its position in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful,
@@ -10,7 +10,6 @@
 //   adjacent  [p, ceil(p/32)] uint32, the graph as bits; list_neighbours writes it
 //   rough     [p, p] uint16, the codes of C, see graph/rough.cuh; level0 writes them
 //   pairs     E
-//   at_once   how many pairs a warp takes, up to 32
 //   mirrored  1: C differs from its transpose in the last bits at most (1e-15), and cutoff >= 1e-4. Then a neighbour of
 //             both x and y need not be tested on side B, unless some test of side A was close, see Test::close
 //   A test is settled at once if, from the codes and in single precision, r^2 is surely above bound = max(sure_out,
@@ -297,7 +296,7 @@ DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
     }
 }
 
-// Tests the edges x - y, x < y, among consecutive pairs; e is the lane's pair, `pairs` if it has none. One warp.
+// Tests the edges x - y, x < y, among 32 consecutive pairs; e is the lane's pair. One warp.
 DEVICE void run_pairs(Run& run, const i64 e, const i64 pairs, const bool mirrored) {
     const Graph& g = run.g;
     Desk& desk = run.desk;
@@ -324,7 +323,7 @@ DEVICE void run_pairs(Run& run, const i64 e, const i64 pairs, const bool mirrore
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
     level1(const Graph g, const Level lv, const unsigned* adjacent, const Code* rough, const i64 pairs,
-           const int at_once, const int mirrored) {
+           const int mirrored) {
     __shared__ Desk desks[WARPS];
     const int lane = threadIdx.x & 31;
     Run run = {g, lv, rough, adjacent, desks[threadIdx.x >> 5], 0, 0, 0};
@@ -333,9 +332,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
     while (true) {
         u64 ticket = 0;
         if (lane == 0) ticket = *lv.stop ? ~0ULL >> 6 : atomicAdd(&lv.counters->handed_out[0], 1ULL);
-        const i64 first = (i64)(at_once * __shfl_sync(FULL, ticket, 0));
+        const i64 first = (i64)(32 * __shfl_sync(FULL, ticket, 0));
         if (first >= pairs) break;
-        run_pairs(run, lane < at_once ? first + lane : pairs, pairs, mirrored != 0);
+        run_pairs(run, first + lane, pairs, mirrored != 0);
     }
     const unsigned doubtful = sum_over_warp(run.doubtful);
     if (lane == 0 && doubtful) atomicAdd(&lv.counters->doubtful, (u64)doubtful);

@@ -54,7 +54,6 @@ class Tuning:
     plenty: float = 160e3
     sets_per_item: float = 512.0  # conditioning sets per work item, for blocks of one warp
     wide_item: float = 4096.0  # likewise for larger blocks
-    turns_per_warp: int = 4  # how often each warp of level 1 takes pairs, at least
     ptile: tuple[int, int] = (16, 32)  # columns per tile of the last but one member: at level 2, at levels above
     ill_ptile: int = 8  # likewise on ill-conditioned data
     ill_part: float = 1 / 8  # factor of the sets per item on ill-conditioned data
@@ -79,11 +78,6 @@ def suffix_size(level: int, width: int, most: int, enough: float) -> int:
         if t == level or (degree / level) ** t >= enough:
             return t
     return min(level, most)
-
-
-def pairs_at_once(pairs: int, warps: int) -> int:
-    """Pairs that a warp of level 1 takes at a time: fewer where there are few, so that no warp is left with many."""
-    return next((n for n in (32, 16) if pairs >= n * TUNING.turns_per_warp * warps), 8)
 
 
 def sets_shared(level: int, suffix: int, width: int) -> int:
@@ -189,13 +183,11 @@ class SchurTests:
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         if level.level == 1:
             mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
+            of_level1 = ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored)
             kernel = dev.kernels.get(*LEVEL1)
             resident = dev.processors * kernel.blocks_per_processor(256, 0)
-            at_once = pairs_at_once(outlook.pairs, 8 * resident)
-            of_pairs = i64(outlook.pairs), i32(at_once), i32(mirrored)
-            grid = (min(resident, -(-outlook.pairs // (8 * at_once))),)
-            args = (graph, level, ptr(outlook.adjacent), ptr(outlook.rough), *of_pairs)
-            kernel(grid, (256,), args, stream=dev.stream.ptr)
+            grid = (min(resident, -(-outlook.pairs // 256)),)
+            kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
         chosen = self._filter(level.level, outlook)
         found = chosen.certify(dev, graph, level, outlook) if chosen else None

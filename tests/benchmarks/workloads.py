@@ -24,12 +24,14 @@ SETS: dict[str, float] = {
     "std_1000_20_1000": 0.05,
     "std_1000_100_2000": 0.05,
 }
-#: Generated sets like expression data of a few thousand genes: a dense graph after level 0, little after level 2.
+#: Generated sets of the size of expression data of a few thousand genes. Those with hubs have a dense graph after level
+#: 0 and little after level 2.
 EXPRESSION: dict[str, float] = {
     "hubs_4919_30_295": 0.01,
     "hubs_3833_35_414": 0.01,
     "hubs_3923_20_278": 0.01,
     "hubs_2598_30_520": 0.01,
+    "std_2598_40_520": 0.05,
 }
 PAPER_SETS = ("nci60", "mcc", "saureus")
 #: Sets on which every configuration of the slower algorithms finishes in well under a second.

@@ -126,7 +126,11 @@ DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, No
             if (work.sharable && in_demand(at.exchange)) offer(at, stack, h.other);
         }
         if (!__shfl_sync(FULL, go_on, 0)) return;
-        const Aim aim = at.f.minimum ? Aim{sqrt(now(work.smallest[t])), &work.smallest[t]} : Aim{row.cutoff, nullptr};
+        Aim aim = {row.cutoff, nullptr};
+        if (at.f.minimum) {  // read by one lane: other warps lower it, and lanes that differ would wait for ever
+            if (lane == 0) aim.cutoff = sqrt(now(work.smallest[t]));
+            aim = {__shfl_sync(FULL, aim.cutoff, 0), &work.smallest[t]};
+        }
         const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, aim);
         if (verdict == PROVEN) return;
         if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {

@@ -81,7 +81,7 @@ TEAM_CALL void separate(const Launch& at, const RowBound& row, const Bench& benc
     team_sync();
     int state = q.best.choose == 0;  // 1: the first open set is known; -1: it is not found
     while (state == 0) {
-        while (!*lv.stop && ask<SLOTS>(row, bench, own, h, q)) {}
+        while (team_first(!*lv.stop) && ask<SLOTS>(row, bench, own, h, q)) {}
         if (team_lane() == 0) {
             while (now(q.asked) > 0) __nanosleep(100);
             lock(q.lock);

@@ -66,9 +66,10 @@ GPU = """\
 that was set for the engine `gpu` on one H200. It is "met" if the whole call is fast enough, and "met by the engine" if
 that holds without the checks of the arguments and the construction of the result.
 
-The runs had 18 of the 32 cores of a computer with two GPUs; the other GPU and most other cores were busy, so the other
-implementations took up to 1.2 times as long as on a quieter host before. In a call of a few milliseconds half of the
-time goes to launches, copies and Python.
+The engines of pycupc had 18 of the 32 cores of a computer with two GPUs, with one other process beside them; gpucsl and
+cuPC ran afterwards on four cores, while other cores were busy. There they took up to 1.3 times as long on the sets that
+take them less than 150 ms, and within 5 % elsewhere, as on a quieter host before. In a call of a few milliseconds half
+of the time goes to launches, copies and Python, which vary by as much from one host to another.
 """
 
 SPLIT = """\
@@ -134,11 +135,11 @@ are equal. On the paper's generator only the latter was run.
 
 **Where the limit is exceeded.** On the standardised generator a single level may need more than 10^13 tests from p =
 2,000 on, which takes any program that makes these tests many minutes to hours. With pruning, the ten graphs at p =
-2,000 take 22 to 36 s, the graph at p = 3,000 takes 202 s, with 4.65e15 tests answered and 1.06e12 made, and the graph
-at p = 4,000 takes 851 s, with 6.56e16 tests answered and 3.23e12 made. The last one was recorded after blocks had
-learned to share the pairs that take long (`kernels/LOG.md`), the others before. On the paper's generator the limit is
-exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests that are nearly all ill-conditioned: each of
-these tests solves an eigenvalue problem."""
+2,000 take 22 to 36 s, the graph at p = 3,000 takes 170 s, with 4.65e15 tests answered (1.06e12 made, before sharing), and
+the graph at p = 4,000 takes 851 s, with 6.56e16 tests answered and 3.23e12 made. The last two, and graph 4 at p = 2,000, were
+recorded after blocks had learned to share the pairs that take long (`kernels/LOG.md`), the others before. On the
+paper's generator the limit is exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests that are nearly
+all ill-conditioned: each of these tests solves an eigenvalue problem."""
 
 SCALING_LARGE = """\
 One sparse random graph per p (standardised generator, degree 10, n = 200, alpha 0.01). The predicted device memory is

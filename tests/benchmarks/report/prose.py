@@ -135,11 +135,11 @@ are equal. On the paper's generator only the latter was run.
 
 **Where the limit is exceeded.** On the standardised generator a single level may need more than 10^13 tests from p =
 2,000 on, which takes any program that makes these tests many minutes to hours. With pruning, the ten graphs at p =
-2,000 take 22 to 36 s, the graph at p = 3,000 takes 170 s, with 4.65e15 tests answered (1.06e12 made, before sharing), and
-the graph at p = 4,000 takes 851 s, with 6.56e16 tests answered and 3.23e12 made. The last two, and graph 4 at p = 2,000, were
-recorded after blocks had learned to share the pairs that take long (`kernels/LOG.md`), the others before. On the
-paper's generator the limit is exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests that are nearly
-all ill-conditioned: each of these tests solves an eigenvalue problem."""
+2,000 take 22 to 36 s, the graph at p = 3,000 takes 170 s, with 4.65e15 tests answered (1.06e12 made, before sharing),
+and the graph at p = 4,000 takes 851 s, with 6.56e16 tests answered and 3.23e12 made. The last two, and graph 4 at p =
+2,000, were recorded after blocks had learned to share the pairs that take long (`kernels/LOG.md`), the others before.
+On the paper's generator the limit is exceeded on graphs whose levels 3 to 11 need up to 10^8 to 10^12 tests that are
+nearly all ill-conditioned: each of these tests solves an eigenvalue problem."""
 
 SCALING_LARGE = """\
 One sparse random graph per p (standardised generator, degree 10, n = 200, alpha 0.01). The predicted device memory is

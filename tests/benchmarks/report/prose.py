@@ -159,6 +159,7 @@ IN_R = """\
 From the correlation matrix in R to the `pcAlgo` object in R: conversion, skeleton, orientation, and the list of p x p
 separating sets. The first call of a session also starts Python and loads the compiled code. pcalg runs on one core
 (see section 1), cu_pc() with engine = "cpu". A pair counts as different if it is not marked equally in the two CPDAGs.
+pcalg takes twice as long on this machine as on that of section 1.
 """
 
 COMMANDS = """

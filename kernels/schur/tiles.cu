@@ -100,14 +100,14 @@ DEVICE int row_of(const Targets& ts, const int n, const int pitch, const int a) 
     return low < n && ts.position[low] == a ? low * pitch : -1;
 }
 
-// A lane's suffix {p, k}: covariances given the prefix of p and p, k and p, k and k, x and p, x and k, x and x.
-struct Pair {
+// The members p < k of a lane's suffix, and covariances given the prefix, each named after its two variables.
+struct Members {
     int p, k;
     double pp, kp, kk, xp, xk, xx;
 };
 
 // Idle lanes, whose k is no position after p, take any valid column.
-DEVICE Pair pair_of(const Row& row, const int p, int k) {
+DEVICE Members members_of(const Row& row, const int p, int k) {
     const int d = row.d;
     if (k <= p || k >= d) k = p + 1;
     return {p,
@@ -121,7 +121,7 @@ DEVICE Pair pair_of(const Row& row, const int p, int k) {
 }
 
 // The suffix for tests in single precision of n targets.
-DEVICE Quick<2> quick_suffix(const Memory& mem, const Tile& tile, const int n, const Pair& s) {
+DEVICE Quick<2> quick_suffix(const Memory& mem, const Tile& tile, const int n, const Members& s) {
     Quick<2> q;
     const float A[6] = {(float)s.pp, (float)s.kp, (float)s.kk, (float)s.xp, (float)s.xk, (float)s.xx};
     factorise_quickly<2>(q, A, tile.sound);
@@ -133,7 +133,7 @@ DEVICE Quick<2> quick_suffix(const Memory& mem, const Tile& tile, const int n, c
 }
 
 // The suffix for tests in double precision.
-DEVICE Suffix<2> exact_suffix(const Tile& tile, const Pair& s, const unsigned number) {
+DEVICE Suffix<2> exact_suffix(const Tile& tile, const Members& s, const unsigned number) {
     Suffix<2> f;
     f.number = number;
     f.inv[0] = 1.0 / s.pp;
@@ -163,7 +163,7 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
         for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
             if (k0 + TILE <= p + 1) continue;
             const int k = k0 + lane;
-            const Pair s = pair_of(row, p, k);
+            const Members s = members_of(row, p, k);
             const unsigned number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
             const auto exact = [&] { return exact_suffix(tile, s, number); };
             sweep<2, 4, ILL>(lv, place, quick_suffix(mem, tile, n, s), exact, mem.ts, n, mem.M, number, k == s.k);

@@ -106,7 +106,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             engine_options,
             hook,
         )
-        fit = find_skeleton(problem)
+        fit = find_skeleton(problem, orient=not (conservative or maj_rule))
         if not len(fit.sparse_graph):
             return fit
         skeleton_found(fit.sparse_graph)

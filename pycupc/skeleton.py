@@ -143,8 +143,11 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         return find_skeleton(problem)
 
 
-def find_skeleton(problem: Problem) -> PcAlgo:
-    """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does."""
+def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
+    """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does.
+
+    With `orient`, the engine is asked for what helps to orient the edges.
+    """
     engine = problem.engine
     summaries: list[LevelSummary] = []
     results: list[LevelResult] = []
@@ -169,9 +172,9 @@ def find_skeleton(problem: Problem) -> PcAlgo:
             text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
             logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, seconds)
             more = r.more
-        return _assemble(problem, summaries, results)
+        return _assemble(problem, summaries, results, orient)
     except KeyboardInterrupt:
-        finished = _assemble(problem, summaries, results) if results else None
+        finished = _assemble(problem, summaries, results, False) if results else None
         raise Interrupted(len(results), finished) from None
     finally:
         engine.close()
@@ -182,7 +185,7 @@ def _cutoff(problem: Problem, level: int) -> float | None:
     return None if level > problem.options.m_max else problem.test.cutoff(level)
 
 
-def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult]) -> PcAlgo:
+def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult], orient: bool) -> PcAlgo:
     p = len(problem.labels)
     problem.engine.wait()
     x, y, z = problem.engine.edges() if results else np.zeros((3, 0))
@@ -192,7 +195,8 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     if not problem.test.has_r:
         removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
     gaps = None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
+    noncolliders = problem.engine.noncolliders() if orient and results else None
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps, noncolliders)
     note = problem.test.note([s.n_tests for s in summaries])
     return PcAlgo(
         labels=problem.labels,

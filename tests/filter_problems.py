@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.engines.gpu.graph import Outlook
+from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 
 NOT_SEPARATED = 2**64 - 1

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from pycupc.engines.gpu import schur
-from pycupc.engines.gpu.graph import canonical_doubles
+from pycupc.engines.gpu.levels import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
 from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 

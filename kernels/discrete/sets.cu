@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int l = lv.level;
     Bench& b = lay_out(records_memory, room, l);
     const i64 total = records.start[g.p];
-    const Found found(records, total);
+    const Found found(records.found, total);
     u64 tests = 0;
     for (i64 i = blockIdx.x; i < total; i += gridDim.x) {
         const int y = found.y[i];
@@ -219,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 extern "C" __global__ void p_values(const Graph g, const Level lv, const Records records, const i64* __restrict__ df,
                                     Counters* host) {
     const i64 total = records.start[g.p];
-    const Found found(records, total);
+    const Found found(records.found, total);
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x)
         found.r[i] = df[i] ? upper_tail(found.r[i], df[i]) : 1.0;
     if (last_block(&lv.counters->finished)) report(lv.counters, host);

@@ -9,7 +9,7 @@ struct Found {
     int* x;     // [m] x of the pair (x, y) whose test separated the edge; settle
     int* y;     // [m] y of that pair; settle
     int* S;     // [m, level] separating set, ascending variables; finish, contingency_records
-    DEVICE Found(const Records& records, i64 m) : r((double*)records.found), x((int*)(r + m)), y(x + m), S(y + m) {}
+    DEVICE Found(void* found, i64 m) : r((double*)found), x((int*)(r + m)), y(x + m), S(y + m) {}
 };
 
 // From the rank of record i to its separating set: writes the variables to `members` [level] and to found.S. One warp.

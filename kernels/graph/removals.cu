@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     grid_barrier(&lv.counters->arrivals);
     if (blockIdx.x == 0) scan_of_rows(next, lv, rows, records, classes);
     grid_barrier(&lv.counters->arrivals);
-    const Found found(records, records.start[p]);
+    const Found found(records.found, records.start[p]);
     for (int x = id; x < p; x += warps) compact_row(s, found, x);
 }
 
@@ -181,7 +181,7 @@ extern "C" __global__ void finish(const Graph g, const Level lv, const Records r
     extern __shared__ double finish_memory[];
     const i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x, threads = (i64)gridDim.x * blockDim.x;
     const i64 total = records.start[g.p];
-    const Found found(records, total);
+    const Found found(records.found, total);
     u64 tests = 0;
     if (lv.level == 1) {
         for (i64 i = id; i < total; i += threads) tests += finish_level1(g, found, i, records.rank[i]);

@@ -191,6 +191,14 @@ class Engine(ABC):
         """None if `edges` has the smallest |z| of all tests; else what computes it, also after `close`."""
         return None
 
+    def noncolliders(self) -> Ints | None:
+        """Paths x - b - z of the present graph whose b is in the separating set of x and z, int32 (k, 2), in any order.
+
+        A path is given as the positions of x and z in the neighbour lists of all variables, one list after the other,
+        each ascending; the smaller position first. None: the engine does not know them.
+        """
+        return None
+
     @abstractmethod
     def memory(self, p: int) -> tuple[int, int]:
         """Bytes that a run with p variables needs at its start, and bytes free, where the engine keeps its state."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
 
 #: Most bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, LevelResult, Mask
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Outlook, Tick
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook
+from pycupc.engines.gpu.noncolliders import NONCOLLIDERS
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import (
     Codes,
@@ -274,7 +276,7 @@ class DiscreteGraph(DeviceGraph):
         """Kernels that a level needs besides its tests."""
         if level == 0:
             return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table")]
-        return [SETTLE]
+        return [SETTLE, NONCOLLIDERS]
 
     def launch_level0(self, cutoff: float) -> Running:
         """Make the tests of level 0, the doubtful ones on the host, and launch what follows; `cutoff` is not used."""

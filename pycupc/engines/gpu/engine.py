@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, 
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
-from pycupc.engines.gpu.device import Device, Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Outlook, Tick
-from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.device import Session, open_device
+from pycupc.engines.gpu.graph import DeviceGraph, Tick
+from pycupc.engines.gpu.levels import LevelTests
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
@@ -32,19 +32,6 @@ KEEP = 1 << 30
 AHEAD = 1e9
 #: Bytes of device memory whatever the number of variables: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
-
-
-class LevelTests(Protocol):
-    """The tests of a level >= 1: a family of tests, and the algorithm that makes them."""
-
-    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        """Kernels that the level needs."""
-
-    def all_kernels(self) -> list[KernelName]:
-        """Kernels that a run may need."""
-
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
-        """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters."""
 
 
 class GpuEngine(Engine):
@@ -335,6 +322,13 @@ class GpuEngine(Engine):
             return self._cpu.edges()
         with self._session():
             return self._started().edges()
+
+    def noncolliders(self) -> Ints | None:
+        """Paths that the separating sets say are no colliders; see `Engine.noncolliders`."""
+        if self._graph is None or self._cpu is not None:
+            return None
+        with self._session():
+            return self._graph.noncolliders()
 
     def unfinished_z(self) -> UnfinishedZ | None:
         """A function that finds the smallest |z| if a filter spared tests; see `Engine.unfinished_z`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -13,16 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
+from pycupc.engines.gpu import noncolliders
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import MOST_SETS, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
-from pycupc.gaussian.fisher_z import CUTOFF_BAND
 
-#: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
-ILL_SHARE = 0.05
-#: Counts of conditioning sets saturate here (BINOM_MAX of kernels/common/subsets.cuh).
-MOST_SETS = 2.0**62
 #: Threads per block of settle; pairs per block from which on it gets another one; most bytes of work space of finish.
 SETTLE_BLOCK, SETTLE_PAIRS, FINISH_BYTES = 512, 1024, 64 << 20
 
@@ -37,64 +34,6 @@ LAST_BITS = 1e-15
 
 #: Called while the host waits for a level.
 Tick = Callable[[], None]
-
-
-def canonical_doubles(level: int) -> int:
-    """As in kernels/common/structures.cuh."""
-    return 2 * (level + 2) * (level + 4) + level + 2
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """What the host knows about the next level when it plans it.
-
-    Attributes
-    ----------
-    pairs, widest, busiest : int
-        Ordered pairs of the graph; the largest degree, and the first variable that has it.
-    rows : tuple of 6 int
-        Rows with tests, in each class of degrees.
-    sets, tests_at_most : float
-        Conditioning sets over all rows; number of tests if none of them separates an edge.
-    ill_conditioned : bool
-        Whether many tests of the level before were doubtful (`ILL_SHARE`).
-    adjacent : device array uint32 (p, ceil(p/32)) or None
-        Before level 1, the graph as bits.
-    rough : device array uint16 (p, p) or None
-        Before level 1, C in two bytes, see kernels/graph/rough.cuh.
-    mirrored : bool
-        Before level 1, whether C equals its transpose to `LAST_BITS`.
-    """
-
-    pairs: int
-    widest: int
-    busiest: int
-    rows: tuple[int, ...]
-    sets: float
-    tests_at_most: float
-    ill_conditioned: bool
-    adjacent: Any = None
-    rough: Any = None
-    mirrored: bool = False
-
-    @property
-    def countable(self) -> bool:
-        """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
-        return max(self.sets, self.tests_at_most) < MOST_SETS
-
-    @classmethod
-    def after(cls, c: Counters) -> Outlook:
-        """From the counters of the level before."""
-        ill = c.doubtful > ILL_SHARE * c.tests
-        busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
-        return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
-
-
-def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
-    """What the kernels must know about a level; `counters`: a device array of the size of `Counters`."""
-    square = cutoff * cutoff
-    thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
-    return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
 
 
 class DeviceGraph:
@@ -152,7 +91,7 @@ class DeviceGraph:
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table")]
-        return [SETTLE, FINISH]
+        return [SETTLE, FINISH, noncolliders.NONCOLLIDERS]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -347,3 +286,10 @@ class DeviceGraph:
             mirrored = np.argsort(keys, kind="stable")  # the pairs of side B in the order of side A's
             self._edges = x[a], y[a], np.minimum(z[a], z[b][mirrored])
         return self._edges
+
+    def noncolliders(self) -> Ints | None:
+        """See `Engine.noncolliders`."""
+        kept = self._records.kept
+        if kept is None or self.outlook.pairs >= 1 << 31:
+            return None
+        return noncolliders.find(self._dev, self._graph(self._current), kept)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import Outlook
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
 
 ROWS: KernelName = ("pruning/rows", "bound_rows")

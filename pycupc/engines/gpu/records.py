@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.gpu.device import Device
 
+#: Most bytes of records that the device keeps after their levels.
+MOST_KEPT = 1 << 30
+
 
 @dataclass(frozen=True)
 class PendingLevel:
@@ -33,6 +36,22 @@ class PendingLevel:
     offsets: NDArray[np.int64]
     neighbours: Ints
     unknown: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Records of a level that are still on the device.
+
+    Attributes
+    ----------
+    found : device array uint8
+        The records; see `Found` in kernels/graph/record.cuh.
+    count, level : int
+    """
+
+    found: Any
+    count: int
+    level: int
 
 
 @dataclass(frozen=True)
@@ -68,10 +87,17 @@ def no_records(level: int) -> tuple[Ints, Ints, Ints, Floats]:
 
 
 class RecordCopies:
-    """Copies of records to the host, which go on while the next levels run."""
+    """Copies of records to the host, which go on while the next levels run.
+
+    Attributes
+    ----------
+    kept : list of Kept, or None
+        The records of all levels, unless they are too many for the device to keep (`MOST_KEPT`).
+    """
 
     def __init__(self, dev: Device) -> None:
         self._dev = dev
+        self.kept: list[Kept] | None = []
         self._copying: list[tuple[Any, Any]] = []  # event at the end of the copy, device array kept until then
 
     def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
@@ -80,12 +106,19 @@ class RecordCopies:
         if not m:
             return no_records(level)
         dev = self._dev
+        self._keep(Kept(found, m, level))
         (raw,) = dev.transfers.download((found.data.ptr, np.uint8, (m * record_bytes(level),)), stream=dev.copies)
         event = dev.cp.cuda.Event(disable_timing=True)
         event.record(dev.copies)
         self._copying.append((event, found))
         x, y = (raw[k * m : (k + 4) * m].view(np.int32) for k in (8, 12))
         return x, y, raw[16 * m :].view(np.int32).reshape(m, level), raw[: 8 * m].view(np.float64)
+
+    def _keep(self, records: Kept) -> None:
+        if self.kept is not None:
+            self.kept.append(records)
+            if sum(k.found.nbytes for k in self.kept) > MOST_KEPT:
+                self.kept = None
 
     def wait(self) -> None:
         """Wait for all copies."""

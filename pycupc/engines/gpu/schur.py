@@ -13,8 +13,8 @@ from typing import Any
 
 from pycupc.engines.gpu import pruning, screening
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import Outlook, canonical_doubles
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all wider rows, goes through tiles.

@@ -12,8 +12,8 @@ from math import comb
 
 from pycupc.engines.gpu import pruning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import Outlook
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64
 
 SOUND: KernelName = ("pruning/screen", "sound_rows")

@@ -21,8 +21,8 @@ from scipy.special import comb
 from pycupc.engines.base import EngineError, Floats, Ints
 from pycupc.engines.gpu import correlation, on_cpu, pruning, schur
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
-from pycupc.engines.gpu.graph import Outlook, level_of
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.gaussian.fisher_z import z_score

@@ -1,0 +1,38 @@
+// noncolliders.cu -- at the end of a run: which paths x - b - z of the final graph are no colliders, because b is in the
+//   separating set of x and z. They are few, however many records there are.
+#include "graph/record.cuh"
+
+// The pair of row x with variable y, which is a neighbour.
+DEVICE int pair_of(const Graph& g, const int x, const int y) {
+    i64 low = g.start[x];
+    for (i64 high = g.start[x + 1] - 1; low < high;) {
+        const i64 middle = (low + high) / 2;
+        if (g.column[middle] < y) low = middle + 1;
+        else high = middle;
+    }
+    return (int)low;
+}
+
+// Lists the paths: of each, the pairs (b, x) and (b, z), the lower one first.
+//   Work    a thread per member of a separating set
+//   Launch  any grid and block; g is the final graph
+//   Reads   g (G, start, column), levels, their Found::x, ::y, ::S
+//   Writes  pairs [room, 2], in any order; *count, the number of paths, also of those for which there is no room. Zero
+//           before
+extern "C" __global__ void noncolliders(const Graph g, const Recorded* levels, const int n_levels, int* pairs,
+                                        const u64 room, u64* count) {
+    const i64 id = (i64)blockIdx.x * blockDim.x + threadIdx.x, threads = (i64)gridDim.x * blockDim.x;
+    for (int l = 0; l < n_levels; ++l) {
+        const int size = levels[l].level;
+        const Found found(levels[l].found, levels[l].count);
+        for (i64 i = id; i < levels[l].count * size; i += threads) {
+            const int x = found.x[i / size], z = found.y[i / size], b = found.S[i];
+            if (!(g.G[x * g.p + b] & 1) || !(g.G[z * g.p + b] & 1)) continue;
+            const u64 at = atomicAdd(count, 1ULL);
+            if (at >= room) continue;
+            const int first = pair_of(g, b, x), second = pair_of(g, b, z);
+            pairs[2 * at] = min(first, second);
+            pairs[2 * at + 1] = max(first, second);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+"""A level before it runs: what the host knows about it, what its kernels are told, and what tests it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.structures import Counters, Graph, Level
+from pycupc.gaussian.fisher_z import CUTOFF_BAND
+
+#: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
+ILL_SHARE = 0.05
+#: Counts of conditioning sets saturate here (BINOM_MAX of kernels/common/subsets.cuh).
+MOST_SETS = 2.0**62
+
+
+def canonical_doubles(level: int) -> int:
+    """As in kernels/common/structures.cuh."""
+    return 2 * (level + 2) * (level + 4) + level + 2
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What the host knows about the next level when it plans it.
+
+    Attributes
+    ----------
+    pairs, widest, busiest : int
+        Ordered pairs of the graph; the largest degree, and the first variable that has it.
+    rows : tuple of 6 int
+        Rows with tests, in each class of degrees.
+    sets, tests_at_most : float
+        Conditioning sets over all rows; number of tests if none of them separates an edge.
+    ill_conditioned : bool
+        Whether many tests of the level before were doubtful (`ILL_SHARE`).
+    adjacent : device array uint32 (p, ceil(p/32)) or None
+        Before level 1, the graph as bits.
+    rough : device array uint16 (p, p) or None
+        Before level 1, C in two bytes, see kernels/graph/rough.cuh.
+    mirrored : bool
+        Before level 1, whether C equals its transpose to `LAST_BITS`.
+    """
+
+    pairs: int
+    widest: int
+    busiest: int
+    rows: tuple[int, ...]
+    sets: float
+    tests_at_most: float
+    ill_conditioned: bool
+    adjacent: Any = None
+    rough: Any = None
+    mirrored: bool = False
+
+    @property
+    def countable(self) -> bool:
+        """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
+        return max(self.sets, self.tests_at_most) < MOST_SETS
+
+    @classmethod
+    def after(cls, c: Counters) -> Outlook:
+        """From the counters of the level before."""
+        ill = c.doubtful > ILL_SHARE * c.tests
+        busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
+        return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
+
+
+def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
+    """What the kernels must know about a level; `counters`: a device array of the size of `Counters`."""
+    square = cutoff * cutoff
+    thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
+    return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
+
+
+class LevelTests(Protocol):
+    """The tests of a level >= 1: a family of tests, and the algorithm that makes them."""
+
+    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
+        """Kernels that the level needs."""
+
+    def all_kernels(self) -> list[KernelName]:
+        """Kernels that a run may need."""
+
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+        """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters."""

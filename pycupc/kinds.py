@@ -54,28 +54,39 @@ class Gaussian:
         return ""
 
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
-        unfinished = engine.unfinished_z()
-        largest = _largest_p(z) if unfinished is None else LargestP(unfinished)
+        largest = LargestP(z, engine.unfinished_z())
         C = partial(getattr, self.data, "C")  # computed only if a p-value is requested that needs it
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, C, self.data.correlations)
+
+
+@dataclass(frozen=True)
+class LargestP:
+    """Computes the largest p-value of each edge when it is called.
+
+    Attributes
+    ----------
+    z : float64 (m,)
+        The smallest |z| of the tests that were made; inf where none was made.
+    unfinished : UnfinishedZ, or None if all tests were made
+    """
+
+    z: Any
+    unfinished: UnfinishedZ | None
+
+    @property
+    def searches(self) -> bool:
+        return self.unfinished is not None
+
+    def __call__(self) -> Any:
+        return _largest_p(self.z if self.unfinished is None else self.unfinished())
+
+    def met(self) -> Any:
+        return _largest_p(self.z)
 
 
 def _largest_p(z: Any) -> Any:
     """Largest p-value of edges, from the smallest |z| of their tests; -inf where |z| is inf: no test was made."""
     return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
-
-
-@dataclass(frozen=True)
-class LargestP:
-    """Finds the largest p-value of each edge when it is called; `met` gives that of the tests that were made."""
-
-    unfinished: UnfinishedZ
-
-    def __call__(self) -> Any:
-        return _largest_p(self.unfinished())
-
-    def met(self) -> Any:
-        return _largest_p(self.unfinished.z)
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
                 factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
                 return f;
             };
-            sweep<T, 4, ILL>(lv, place, quick, exact, mem.ts, targets, mem.M, number, valid);
+            sweep<T, 4, ILL>(lv, place, InRow<T>{quick, mem.ts}, exact, mem.ts, targets, mem.M, number, valid);
         }
         __syncthreads();
         if (warp == 0) {

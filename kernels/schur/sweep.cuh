@@ -215,32 +215,49 @@ DEVICE bool test_quickly(const Quick<T>& q, const Seen& y, float& num2, float& v
     return member;
 }
 
-// Tests the lane's suffix, of this number if it is `valid`, against the targets 0 .. count - 1. Whole warp. exact()
-// returns the suffix for tests in double precision. H targets per turn give independent chains of operations and one
-// vote. A test is settled if cov^2 > bound var + slack, all errors counted, and if var - cov^2, which is var (1 - r^2),
-// is surely above VARIANCE_ERROR, so that both factors are far above the floor. (Seen::yy is VARIANCE_ERROR too large,
-// and the variance off by as much again.) A member of the suffix is no target of it. A NaN fails. What is not settled
-// is `open`, unless a set of lower rank is known to separate its target: sets like that one mostly do so, too.
-template <int T, int H, bool ILL, typename Exact>
-DEVICE void sweep(const Level& lv, const Place& w, const Quick<T>& q, const Exact exact, const Targets& ts,
+// Whether a test in single precision is settled: cov^2 > bound var + slack, all errors counted, and var - cov^2, which
+// is var (1 - r^2), surely above VARIANCE_ERROR, so that both factors are far above the floor. (v is VARIANCE_ERROR too
+// large, and the variance off by as much again.) A NaN fails.
+DEVICE bool settled(const float num2, const float v, const float bound, const float slack) {
+    return (num2 > fmaf(bound, v, slack)) & (v - num2 > slack + 3.0f * VARIANCE_ERROR);
+}
+
+// The tests of a suffix in single precision, for `sweep`: of targets whose rows lie anywhere in M.
+template <int T>
+struct InRow {
+    const Quick<T>& q;
+    const Targets& ts;
+    // Whether the test of target t is settled at once, or t is a member of the suffix.
+    DEVICE bool passes(const int t) const {
+        const Seen y = ts.seen[t];
+        float num2, v;
+        const bool member = test_quickly(q, y, num2, v);
+        return member | settled(num2, v, __uint_as_float(y.bound), q.slack);
+    }
+    // Whether t is a target of the suffix, if it does not pass.
+    DEVICE bool tests(const int) const { return true; }
+};
+
+// Tests the lane's suffix, of this number if it is `valid`, against the targets 0 .. count - 1. Whole warp. quick: an
+// InRow, or another type with its functions; exact() returns the suffix for tests in double precision. H targets per
+// turn give independent chains of operations and one vote. A member of the suffix is no target of it. What does not
+// pass is `open`, unless a set of lower rank is known to separate its target: sets like that one mostly do so, too.
+template <int T, int H, bool ILL, typename Quickly, typename Exact>
+DEVICE void sweep(const Level& lv, const Place& w, const Quickly& quick, const Exact exact, const Targets& ts,
                   const int count, const Covariances& M, const unsigned number, const bool valid) {
     static_assert(H <= PADDING + 1, "");
-    const float rest = q.slack + 3.0f * VARIANCE_ERROR;
     for (int t = 0; t < count; t += H) {
         bool ok[H], all = true;
         UNROLL
         for (int h = 0; h < H; ++h) {
-            const Seen y = ts.seen[t + h];
-            float num2, v;
-            const bool member = test_quickly(q, y, num2, v);
-            ok[h] = member | ((num2 > fmaf(__uint_as_float(y.bound), v, q.slack)) & (v - num2 > rest));
+            ok[h] = quick.passes(t + h);
             all = all & ok[h];
         }
         if (!__any_sync(FULL, !all & valid)) continue;
         unsigned open = 0, todo = 0;  // a bit for each of the H targets; of the lane, and of the warp
         UNROLL
         for (int h = 0; h < H; ++h) {
-            const bool mine = !ok[h] && valid && t + h < count && undecided(ts, t + h, number);
+            const bool mine = !ok[h] && valid && t + h < count && quick.tests(t + h) && undecided(ts, t + h, number);
             open |= (unsigned)mine << h;
             todo |= (unsigned)(__any_sync(FULL, mine) != 0) << h;
         }

@@ -14,25 +14,44 @@
 constexpr int TILE = 32, SLICE = 128;  // columns of k per tile, targets per slice
 constexpr int K_BITS = 26;             // the number of a suffix is k in so many low bits, and p - p0 above them
 
+// A target given the prefix and p, what lanes with different k read of it in one load.
+struct alignas(16) Given {
+    float xy, yy, bound;  // as in Seen, but given p, too
+    float u;              // its entry in p's column of the Cholesky factor, see Quick
+};
+
+// A column of M, that of a possible member.
+struct alignas(8) Column {
+    double var, cov;  // of the variable, and with x, given the prefix
+    int target;       // its number if it is one of the slice's targets, else -1
+};
+
 // The block's dynamic shared memory.
 struct Memory {
-    Targets ts;     // [SLICE] each
-    Covariances M;  // [SLICE, pitch] of the targets with the columns of p's tile, then with those of k's tile
-    int* prefix;    // [q + 1] positions
-    bool* flag;     // [q] whether each pivot of the prefix is above the floor
+    Targets ts;       // [SLICE] each
+    Covariances M;    // [SLICE, pitch] of the targets with the columns of p's tile, then with those of k's tile
+    Given* given;     // [warps, SLICE]
+    Column* columns;  // [pitch - 1] in the order of M
+    int* prefix;      // [q + 1] positions
+    bool* flag;       // [q] whether each pivot of the prefix is above the floor
 };
 
 DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
     Free free = {(char*)start};
-    const Targets ts = take_targets(free, SLICE);
-    const Covariances M = {free.take<float>(SLICE * pitch), free.take<unsigned>(SLICE * pitch)};
-    int* prefix = free.take<int>(q + 1);
-    return {ts, M, prefix, free.take<bool>(q)};
+    Memory mem;
+    mem.ts = take_targets(free, SLICE);
+    mem.given = free.take<Given>((blockDim.x >> 5) * SLICE);
+    mem.columns = free.take<Column>(pitch - 1);
+    mem.M = {free.take<float>(SLICE * pitch), free.take<unsigned>(SLICE * pitch)};
+    mem.prefix = free.take<int>(q + 1);
+    mem.flag = free.take<bool>(q);
+    return mem;
 }
 
 // The tile of p.
 struct Tile {
     int p0, p1, width, pitch;  // positions p0 .. p1 - 1; columns of M for the tile; doubles per row of M
+    double xx;                 // var(x | P)
     bool sound;                // all pivots of the prefix above the floor
 };
 
@@ -67,10 +86,25 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
     if ((threadIdx.x & 31) == 0) slice = {n, a0};
 }
 
-// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 on;
-// those from `end` on, which no suffix has, repeat the last one. Whole block.
+// The number of the target with position a, or -1 if that is none of the n targets.
+DEVICE int number_of(const Targets& ts, const int n, const int a) {
+    int low = 0;
+    for (int high = n; low < high;) {
+        const int middle = (low + high) / 2;
+        if (ts.position[middle] < a) low = middle + 1;
+        else high = middle;
+    }
+    return low < n && ts.position[low] == a ? low : -1;
+}
+
+// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 on,
+// and what else is to be known of these; those from `end` on, which no suffix has, repeat the last one. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
                  const int c0, const int end) {
+    for (int c = threadIdx.x; c < width; c += blockDim.x) {
+        const int a = min(c0 + c, end - 1);
+        mem.columns[to + c] = {given(row, a, a), given(row, row.d, a), number_of(mem.ts, n, a)};
+    }
     fill_cells(row, mem.M, n * width, [&](const int i) -> Cell {
         const int t = i / width, c = i % width;
         return {t * tile.pitch + to + c, mem.ts.position[t], min(c0 + c, end - 1)};
@@ -89,65 +123,61 @@ DEVICE void look_at_targets(const Level& lv, const Row& row, const Memory& mem, 
     pad(ts, n);
 }
 
-// Offset in M of the row of position a, or -1 if that is none of the n targets.
-DEVICE int row_of(const Targets& ts, const int n, const int pitch, const int a) {
-    int low = 0;
-    for (int high = n; low < high;) {
-        const int middle = (low + high) / 2;
-        if (ts.position[middle] < a) low = middle + 1;
-        else high = middle;
-    }
-    return low < n && ts.position[low] == a ? low * pitch : -1;
-}
-
-// The members p < k of a lane's suffix, and covariances given the prefix, each named after its two variables.
+// A lane's suffix: the members p, in the whole warp the same, and k, at these columns of M.
 struct Members {
-    int p, k;
-    double pp, kp, kk, xp, xk, xx;
+    int p, k;                   // columns
+    double pp, kp, kk, xp, xk;  // covariances given the prefix, each named after its two variables
 };
 
-// Idle lanes, whose k is no position after p, take any valid column.
-DEVICE Members members_of(const Row& row, const int p, int k) {
-    const int d = row.d;
-    if (k <= p || k >= d) k = p + 1;
-    return {p,
-            k,
-            given(row, p, p),
-            given(row, p, k),
-            given(row, k, k),
-            given(row, d, p),
-            given(row, d, k),
-            given(row, d, d)};
-}
+// The tests of suffixes with one p in single precision, for `sweep`; see InRow.
+struct GivenP {
+    const Given* given;           // of the targets
+    const float* column;          // of M, of k
+    int pitch, p, k;              // of M; the numbers of p and k if they are targets
+    float R, s, g, scale, slack;  // R_kp, s_k and g_k, see Quick
+    DEVICE bool passes(const int t) const {
+        const Given y = given[t];
+        const float u = s * fmaf(-R, y.u, column[t * pitch]), num = fmaf(-u, g, y.xy * scale);
+        return (t == k) | settled(num * num, fmaf(-u, u, y.yy), y.bound, slack);
+    }
+    DEVICE bool tests(const int t) const { return t != p; }
+};
 
-// The suffix for tests in single precision of n targets.
-DEVICE Quick<2> quick_suffix(const Memory& mem, const Tile& tile, const int n, const Members& s) {
+// Fills `given` [SLICE] of n targets and what repeats the last of them. p itself, which no test is of, mostly passes.
+// One warp.
+DEVICE GivenP given_p(const Memory& mem, const Tile& tile, const Members& m, const int n, Given* given) {
     Quick<2> q;
-    const float A[6] = {(float)s.pp, (float)s.kp, (float)s.kk, (float)s.xp, (float)s.xk, (float)s.xx};
+    const float A[6] = {(float)m.pp, (float)m.kp, (float)m.kk, (float)m.xp, (float)m.xk, (float)tile.xx};
     factorise_quickly<2>(q, A, tile.sound);
-    q.column[0] = mem.M.high + s.p - tile.p0;
-    q.column[1] = mem.M.high + tile.width + (threadIdx.x & 31);
-    q.row[0] = row_of(mem.ts, n, tile.pitch, s.p);
-    q.row[1] = row_of(mem.ts, n, tile.pitch, s.k);
-    return q;
+    const int p = mem.columns[m.p].target;
+    const float g = q.s[0] * A[3];
+    __syncwarp();  // the list before has been read
+    for (int t = threadIdx.x & 31; t < min(n + PADDING, SLICE); t += 32) {
+        const Seen y = mem.ts.seen[t];
+        const float u = q.s[0] * mem.M.high[y.row + m.p];
+        given[t] = {fmaf(-u, g, y.xy), fmaf(-u, u, y.yy), __uint_as_float(y.bound), u};
+        if (t == p) given[t] = {0.0f, __uint_as_float(0x7f800000u), -1.0f, 0.0f};
+    }
+    __syncwarp();
+    return {given, mem.M.high + m.k, tile.pitch, p, mem.columns[m.k].target, q.R[0], q.s[1], q.g[1], q.scale, q.slack};
 }
 
-// The suffix for tests in double precision.
-DEVICE Suffix<2> exact_suffix(const Tile& tile, const Members& s, const unsigned number) {
+// The suffix for tests in double precision; k0: position of the first column of k's tile.
+DEVICE Suffix<2> exact_suffix(const Tile& tile, const Members& m, const int k0, const unsigned number) {
     Suffix<2> f;
     f.number = number;
-    f.inv[0] = 1.0 / s.pp;
-    f.L[0] = s.kp * f.inv[0];
-    const double kk = fma(-s.kp, f.L[0], s.kk), xk = fma(-f.L[0], s.xp, s.xk);
+    f.inv[0] = 1.0 / m.pp;
+    f.L[0] = m.kp * f.inv[0];
+    const double kk = fma(-m.kp, f.L[0], m.kk), xk = fma(-f.L[0], m.xp, m.xk);
     f.inv[1] = 1.0 / kk;
-    f.gx[0] = s.xp * f.inv[0];
+    f.gx[0] = m.xp * f.inv[0];
     f.gx[1] = xk * f.inv[1];
-    f.vx = fma(-xk, f.gx[1], fma(-s.xp, f.gx[0], s.xx));
-    f.sound = tile.sound && s.pp > PIVOT_FLOOR && kk > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
+    f.vx = fma(-xk, f.gx[1], fma(-m.xp, f.gx[0], tile.xx));
+    f.sound = tile.sound && m.pp > PIVOT_FLOOR && kk > PIVOT_FLOOR && f.vx > PIVOT_FLOOR;
     if (!f.sound) f.vx = nan_value();
-    f.s[0] = f.at[0] = s.p - tile.p0;
-    f.s[1] = tile.width + (threadIdx.x & 31);
-    f.at[1] = s.k - tile.p0;
+    f.s[0] = f.at[0] = m.p;
+    f.s[1] = m.k;
+    f.at[1] = k0 - tile.p0 + m.k - tile.width;
     return f;
 }
 
@@ -163,10 +193,16 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
         for (int p = tile.p0 + warp; p < tile.p1; p += warps) {
             if (k0 + TILE <= p + 1) continue;
             const int k = k0 + lane;
-            const Members s = members_of(row, p, k);
+            const double kp = given(row, p, min(k, row.d - 1));
+            const auto members = [&]() -> Members {
+                const int p_at = p - tile.p0, k_at = tile.width + lane;
+                const Column &of_p = mem.columns[p_at], &of_k = mem.columns[k_at];
+                return {p_at, k_at, of_p.var, kp, of_k.var, of_p.cov, of_k.cov};
+            };
             const unsigned number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
-            const auto exact = [&] { return exact_suffix(tile, s, number); };
-            sweep<2, 4, ILL>(lv, place, quick_suffix(mem, tile, n, s), exact, mem.ts, n, mem.M, number, k == s.k);
+            const auto exact = [&] { return exact_suffix(tile, members(), k0, number); };
+            const GivenP quick = given_p(mem, tile, members(), n, mem.given + warp * SLICE);
+            sweep<2, 4, ILL>(lv, place, quick, exact, mem.ts, n, mem.M, number, k > p && k < row.d);
         }
     }
     __syncthreads();
@@ -208,7 +244,7 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
         if (threadIdx.x == 0) subset_unrank(lv.binom, d - 2, q, item.number / tiles, mem.prefix);
         __syncthreads();
         const int ptile = (int)(item.number % tiles) * ptile_width;
-        Tile tile = {max(row.after(), ptile), min(d - 1, ptile + ptile_width), ptile_width, pitch, true};
+        Tile tile = {max(row.after(), ptile), min(d - 1, ptile + ptile_width), ptile_width, pitch, 0.0, true};
         if (tile.p0 >= tile.p1) continue;  // this tile lies before the prefix's end
         if (threadIdx.x == 0) {
             place.ids = ids;
@@ -227,8 +263,11 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
                 __syncthreads();
                 continue;
             }
-            if (!conditioned) tile.sound = condition(row, 0, mem.flag);
-            conditioned = true;
+            if (!conditioned) {
+                tile.sound = condition(row, 0, mem.flag);
+                tile.xx = given(row, d, d);
+                conditioned = true;
+            }
             look_at_targets(lv, row, mem, tile, n);
             fill(row, mem, tile, n, 0, ptile_width, tile.p0, tile.p1);
             test_tile<ILL>(lv, row, mem, tile, place, n);

@@ -150,6 +150,8 @@ def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
     TypeError, ValueError
         `data` is not numeric or of another kind; the message says how to convert it.
     """
+    if type(data) is np.ndarray:  # the other kinds take a while to rule out
+        return _from_array(data, what), None
     if isinstance(data, _ToNumpy) and isinstance(data, Table):
         return _from_table(data, what)
     if isinstance(data, Mapping):

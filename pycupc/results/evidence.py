@@ -239,9 +239,13 @@ class ComputedPValues(PValues):
 
 
 class DeferredP(Protocol):
-    """Finds the largest p-value of each edge, float64 (m,)."""
+    """Computes the largest p-value of each edge, float64 (m,)."""
 
     def __call__(self) -> Floats: ...
+
+    @property
+    def searches(self) -> bool:
+        """Whether that may take as long as the tests did, see `PValues.deferred`."""
 
     def met(self) -> Floats:
         """The largest p-value of the tests that were made, which is no larger."""
@@ -287,7 +291,7 @@ class GaussianPValues(ComputedPValues):
 
     @property
     def deferred(self) -> bool:
-        return callable(self.edge_p)
+        return callable(self.edge_p) and self.edge_p.searches
 
     def settle_for_tests_made(self) -> None:
         if callable(self.edge_p):

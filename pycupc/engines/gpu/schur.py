@@ -91,6 +91,7 @@ def sets_shared(level: int, suffix: int, width: int) -> int:
 def tiles_shared(level: int, ptile: int) -> int:
     """Dynamic shared memory per block of schur_tiles, in bytes; as lay_out in kernels/schur/tiles.cu."""
     doubles = SLICE * (2 + 2 + 1) + 2 * PADDING + SLICE * (ptile + TILE + 1)
+    doubles += THREADS[-1] // 32 * SLICE * 2 + 3 * (ptile + TILE)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
 
@@ -137,7 +138,7 @@ def choose(
 def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: bool) -> Choice:
     """The choice for rows whose covariances do not fit shared memory."""
     ptile = TUNING.ill_ptile if ill else TUNING.ptile[level > 2]
-    while tiles_shared(level, ptile) > room and ptile > TUNING.ill_ptile:
+    while tiles_shared(level, ptile) > room and ptile > 1:
         ptile //= 2
     items = comb(degrees[1] - 2, level - 2) * -(-degrees[1] // ptile)
     return Choice(index, TILES[ill], THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)

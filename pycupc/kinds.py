@@ -66,8 +66,9 @@ class LargestP:
     Attributes
     ----------
     z : float64 (m,)
-        The smallest |z| of the tests that were made; inf where none was made.
-    unfinished : UnfinishedZ, or None if all tests were made
+        The smallest |z| of the tests of each edge; inf where there are none.
+    unfinished : UnfinishedZ or None
+        Takes the place of z if a bound spared tests.
     """
 
     z: Any
@@ -81,7 +82,7 @@ class LargestP:
         return _largest_p(self.z if self.unfinished is None else self.unfinished())
 
     def met(self) -> Any:
-        return _largest_p(self.z)
+        return _largest_p(self.z if self.unfinished is None else self.unfinished.z)
 
 
 def _largest_p(z: Any) -> Any:

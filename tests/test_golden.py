@@ -43,13 +43,13 @@ def remembered(monkeypatch):
         monkeypatch.setattr(module, "find_skeleton", find_once)
 
 
-def find_once(problem):
+def find_once(problem, *, orient=False):
     """What `find_skeleton` returns, which is read-only: found anew only if something in the problem is new."""
     masks = tuple(None if mask is None else mask.tobytes() for mask in (problem.gaps, problem.fixed))
     key = (problem.labels, problem.test.data.C.tobytes(), problem.n, problem.options, masks, problem.engine_note)
     if key not in FOUND:
         FOUND.clear()  # tests of one problem follow one another
-        FOUND[key] = find_skeleton(problem)
+        FOUND[key] = find_skeleton(problem, orient=orient)
     return FOUND[key]
 
 

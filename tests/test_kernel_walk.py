@@ -70,7 +70,9 @@ def rows(request, monkeypatch, engine):
     ("n", "strength", "alpha", "levels"), [(60, 0.5, 0.3, 5), (2000, 0.3, 0.05, 5), (200, 2.0, 0.2, 4)]
 )
 def test_the_answer_is_that_of_the_cpu(engine, n, strength, alpha, levels):
-    compare(engine, np.corrcoef(observations(0, 18, n, strength), rowvar=False), n, alpha, levels)
+    fit = compare(engine, np.corrcoef(observations(0, 18, n, strength), rowvar=False), n, alpha, levels)
+    if n == 2000:  # sound data: nearly all tests are settled in single precision
+        assert sum(level.n_careful for level in fit.levels) < 1e-3 * sum(fit.n_edgetests)
 
 
 @pytest.mark.parametrize("kib", [64, 96, 99, 163, 227])

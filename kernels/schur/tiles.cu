@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
         }
         const u64 prefix_rank = rank_from(lv.binom, d, lv.level, mem.prefix, q);
         const u64 first_rank = rank_of(lv.binom, prefix_rank, d, tile.p0, tile.p0 + 1);
-        bool conditioned = q == 0;
+        bool conditioned = false;
         for (int next = 0; next < d;) {
             if (warp == 0) find_slice(g, lv, row, mem, tile, first_rank, next, slice);
             __syncthreads();

@@ -4,7 +4,9 @@ kernels/README.md follows a level from here to the kernels.
 
 engine.py       the engine: takes the problem, runs level after level
 graph.py        the graph between levels: level 0, neighbour lists, removals, records
+levels.py       a level before it runs: what the host knows about it, what its kernels are told
 records.py      a running level, and the records of levels that have ended
+noncolliders.py which paths are no colliders, for the orientation
 schur.py        the tests of a level by the Schur walk, engine "gpu"
 screening.py    a filter before these tests: a walk with bounds, at long levels 3 and 4
 pruning.py      a filter before these tests: a search for each pair, at long levels from 5 on

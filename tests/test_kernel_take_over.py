@@ -9,7 +9,7 @@ from gpu_on_host import HostEngine, build
 
 import pycupc
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import engine, graph
+from pycupc.engines.gpu import engine, levels
 
 FILES = {
     "common/binomials": ("binomial_table",),
@@ -26,7 +26,7 @@ def library(tmp_path_factory):
 @pytest.fixture
 def gpu(library, monkeypatch):
     """The engine on the host, to which every level from 1 on is too large."""
-    monkeypatch.setattr(graph, "MOST_SETS", 2.0)
+    monkeypatch.setattr(levels, "MOST_SETS", 2.0)
     monkeypatch.setattr(engine, "AHEAD", 0.0)  # a level with so many tests is not launched before it is asked for
     return HostEngine(library)
 

@@ -20,7 +20,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, discrete, graph, pruning, schur, screening, smallest
+from pycupc.engines.gpu import GpuEngine, discrete, levels, pruning, schur, screening, smallest
 from pycupc.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -55,10 +55,14 @@ def correlate() -> None:
 def compare(engines: tuple[str, ...], what: str) -> None:
     for seed, p, n, alpha, twins in CASES:
         stat = {"C": correlations(seed, p, n, twins), "n": n}
-        want = pycupc.skeleton(stat, alpha=alpha, engine="cpu")
+        want = pycupc.pc(stat, alpha=alpha, engine="cpu")
         for engine in engines:
-            got = pycupc.skeleton(stat, alpha=alpha, engine=engine)
-            right = got.n_edgetests == want.n_edgetests and got.sepset == want.sepset
+            got = pycupc.pc(stat, alpha=alpha, engine=engine)
+            right = (
+                np.array_equal(got.graph, want.graph)
+                and got.n_edgetests == want.n_edgetests
+                and got.sepset == want.sepset
+            )
             right = right and np.allclose(got.pMax, want.pMax, rtol=1e-6, atol=1e-300)
             print(f"p = {p}, levels {want.max_ord}, {engine}{what}: {'right' if right else 'WRONG'}", flush=True)
             if not right:
@@ -95,7 +99,7 @@ def main() -> None:
     screening.TUNING = tuned
     schur.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", wide rows")
-    graph.ILL_SHARE = -1.0
+    levels.ILL_SHARE = -1.0
     compare(("gpu",), ", wide rows, kernels for ill-conditioned data")
     schur.BOUNDS = (8, 12, 16, 32, 64)
     compare(("gpu",), ", kernels for ill-conditioned data")

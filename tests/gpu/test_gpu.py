@@ -22,11 +22,13 @@ import pytest
 import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur
-from pycupc.engines.gpu import graph as gpu_graph
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.correlation import correlation
 from pycupc.machine import gpu_works
+from pycupc.orientation.colliders import mark_triples
+from pycupc.orientation.mixed_graph import undirected
+from pycupc.results.sepset import SepSets
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))
@@ -102,6 +104,31 @@ def test_equals_the_cpu_engine(seed):
         same(pycupc.pc(**problem, engine=engine), cpu)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_noncolliders_are_those_of_the_separating_sets(seed):
+    """So many variables that several blocks look for them."""
+    problem = {"suffStat": {"C": tall(seed, 400, 300), "n": 300}, "alpha": 0.05}
+    fit = pycupc.pc(**problem, engine="gpu")
+    found = fit.sepset.noncolliders
+    assert len(found) > 100
+    by_sets = SepSets.from_flat(fit.sparse_graph, fit.sepset.flat())
+    marks = []
+    for sepset in (fit.sepset, by_sets):
+        marks.append(undirected(fit.sparse_graph))
+        mark_triples(marks[-1], sepset, np.zeros((0, 3), dtype=np.int64))
+    np.testing.assert_array_equal(marks[0].triple, marks[1].triple)
+    assert dict(fit.trace) == dict(pycupc.pc(**problem, engine="cpu").trace)
+
+
+def tall(seed: int, p: int, n: int) -> np.ndarray:
+    """Correlations of n observations of a sparse model."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] += X[:, rng.integers(0, j, 3)].sum(axis=1) * 0.5
+    return np.corrcoef(X, rowvar=False)
+
+
 def dense() -> dict:
     return recorded(next(p for p in GOLDEN if p.stem == "dense_p150"))[0]
 
@@ -117,7 +144,7 @@ def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
 def test_kernels_for_singular_data(monkeypatch, bounds):
     """Used on all data they give the same answer, sound tests or not, in all classes of rows."""
-    monkeypatch.setattr(gpu_graph, "ILL_SHARE", -1.0)
+    monkeypatch.setattr(levels, "ILL_SHARE", -1.0)
     monkeypatch.setattr(schur, "BOUNDS", bounds)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))

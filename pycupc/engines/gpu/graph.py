@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
-from pycupc.engines.gpu import noncolliders
+from pycupc.engines.gpu import levels, noncolliders
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.levels import MOST_SETS, Outlook, canonical_doubles, level_of
+from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 
@@ -178,9 +178,9 @@ class DeviceGraph:
         Raises
         ------
         EngineError
-            If the level has `MOST_SETS` conditioning sets or more, which no machine can test.
+            If the level has `levels.MOST_SETS` conditioning sets or more, which no machine can test.
         """
-        if self.outlook.sets >= MOST_SETS:
+        if self.outlook.sets >= levels.MOST_SETS:
             raise EngineError(
                 f"level {level} has more than 2^62 conditioning sets (variable {self.outlook.busiest} has "
                 f"{self.outlook.widest} neighbours): no machine can test them; set m_max below this level or use a "

@@ -48,6 +48,9 @@ a build with OpenMP has a separate column. ParallelPC (`pc_parallel`, one proces
 FALSE and TRUE, and the smaller time is reported; it includes the orientation, which cannot be left out. The original
 cuPC stops after level 14. It was given the correct cutoffs, because those of its R script are off by one level. gpucsl
 was run up to level 6; its time is that of the skeleton alone.
+
+All times come from one computer with 16 cores and two GPUs. CPU implementations had two cores each, in seven jobs side
+by side; R used the OpenBLAS that was installed there. The engines of pycupc on the GPU ran before them.
 """
 
 CPU = """\
@@ -66,10 +69,11 @@ GPU = """\
 that was set for the engine `gpu` on one H200. It is "met" if the whole call is fast enough, and "met by the engine" if
 that holds without the checks of the arguments and the construction of the result.
 
-The engines of pycupc had 18 of the 32 cores of a computer with two GPUs, with one other process beside them; gpucsl and
-cuPC ran afterwards on four cores, while other cores were busy. There they took up to 1.3 times as long on the sets that
-take them less than 150 ms, and within 5 % elsewhere, as on a quieter host before. In a call of a few milliseconds half
-of the time goes to launches, copies and Python, which vary by as much from one host to another.
+The engines of pycupc ran on all cores of the computer of section 1, with one other process beside them; gpucsl and cuPC
+ran afterwards on one core, while the others were busy. In a call of a few milliseconds half of the time goes to
+launches, copies and Python, which vary by as much from one host to another. The orientation is that of a finished
+skeleton; `pc` on the engine `gpu` takes less for it (section 11), because it finds on the device which separating sets
+matter.
 """
 
 SPLIT = """\
@@ -143,7 +147,8 @@ nearly all ill-conditioned: each of these tests solves an eigenvalue problem."""
 
 SCALING_LARGE = """\
 One sparse random graph per p (standardised generator, degree 10, n = 200, alpha 0.01). The predicted device memory is
-that of `pycupc estimate`; the measured one includes the arrays with which the benchmark itself makes the data.
+that of `pycupc estimate`; the measured one includes the arrays with which the benchmark itself makes the data. The
+first orientation waits until its compiled code is loaded.
 """
 
 ACCURACY = """\
@@ -159,7 +164,7 @@ IN_R = """\
 From the correlation matrix in R to the `pcAlgo` object in R: conversion, skeleton, orientation, and the list of p x p
 separating sets. The first call of a session also starts Python and loads the compiled code. pcalg runs on one core
 (see section 1), cu_pc() with engine = "cpu". A pair counts as different if it is not marked equally in the two CPDAGs.
-pcalg takes twice as long on this machine as on that of section 1.
+The computer is that of section 1.
 """
 
 COMMANDS = """

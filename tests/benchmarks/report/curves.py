@@ -132,14 +132,15 @@ def scaling_large(result: dict[str, Any], folder: Path) -> str:
     p = [r["p"] for r in rows]
     transfer = [seconds(r["run"], "transfer_in") or 0.0 for r in rows]
     fig, ax = figure(figsize=(6.6, 4))
-    lines = [("skeleton, whole call", [seconds(r["run"]) or 0.0 for r in rows])]
-    lines.append(("skeleton, levels only", [level_times(r["run"]).sum() for r in rows]))
-    lines.append(("copy to the device", transfer))
-    if all(r.get("orientation") for r in rows):
-        lines.append(("orientation", [r["orientation"][0] for r in rows]))
-    for i, (name, values) in enumerate(lines):
-        k = growth(p, values)
-        ax.plot(p, values, color="0", ls=LINES[i], marker=MARKERS[i], mfc="1", label=f"{name}: about p^{k:.2f}")
+    lines = [("skeleton, whole call", p, [seconds(r["run"]) or 0.0 for r in rows])]
+    lines.append(("skeleton, levels only", p, [level_times(r["run"]).sum() for r in rows]))
+    lines.append(("copy to the device", p, transfer))
+    if oriented := [r for r in rows if r.get("orientation")]:
+        times = [float(np.median(r["orientation"])) for r in oriented]
+        lines.append(("orientation", [r["p"] for r in oriented], times))
+    for i, (name, at, values) in enumerate(lines):
+        k = growth(at, values)
+        ax.plot(at, values, color="0", ls=LINES[i], marker=MARKERS[i], mfc="1", label=f"{name}: about p^{k:.2f}")
     log_axis(ax.yaxis)
     log_axis(ax.xaxis)
     ax.set_xticks(p, [f"{v:,}" for v in p])

@@ -148,7 +148,7 @@ nearly all ill-conditioned: each of these tests solves an eigenvalue problem."""
 SCALING_LARGE = """\
 One sparse random graph per p (standardised generator, degree 10, n = 200, alpha 0.01). The predicted device memory is
 that of `pycupc estimate`; the measured one includes the arrays with which the benchmark itself makes the data. The
-first orientation waits until its compiled code is loaded.
+orientation for p = 1,000 was the first one and waited until its compiled code was loaded; its time is left out.
 """
 
 ACCURACY = """\

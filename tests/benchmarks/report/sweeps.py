@@ -128,7 +128,7 @@ def scaling_large(raw: dict[str, Any], folder: Path) -> str:
                 f"{r['run'].get('tests', 0):.3g}",
                 f"{r.get('edges') or 0:,}",
                 cell(r["run"], "ms"),
-                time(r["orientation"][0], "ms") if r.get("orientation") else "",
+                time(float(np.median(r["orientation"])), "ms") if r.get("orientation") else "",
                 f"{measured / 2**20:,.0f}" if measured else "",
                 f"{predicted / 2**20:,.0f}" if predicted else "",
                 f"{predicted / measured:.2f}" if measured and predicted else "",

@@ -7,6 +7,7 @@ edges, not to p^2.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -91,12 +92,16 @@ def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
 
 
 def trace(graph: MixedGraph) -> Trace:
-    """What set the arrowheads that there are now."""
-    entry = graph.entry
+    """What set the arrowheads; `graph` must not change any more."""
+    return Trace(partial(_arrowheads, graph.entry))
+
+
+def _arrowheads(entry: Indices) -> tuple[Ints, ...]:
+    """What `Trace` is made from."""
     heads = np.flatnonzero(entry[KIND] & IN != 0)
     tail, mirror, rule, first, second = (entry[row, heads] for row in (NEIGHBOUR, MIRROR, RULE, FIRST, SECOND))
     arrays = (tail, entry[NEIGHBOUR, mirror], rule, first, second)
-    return Trace(*(array.astype(np.int32) for array in arrays))
+    return tuple(array.astype(np.int32) for array in arrays)
 
 
 @compiled_for_large

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -23,16 +23,23 @@ class Trace(Mapping[tuple[int, int], Reason]):
 
     Parameters
     ----------
-    tail, head : int (k,)
-        The two ends of the edge; the arrowhead is at `head`.
-    rule : int (k,)
-        1, 2, 3 or `COLLIDER`.
-    first, second : int (k,)
-        The variables that took part besides the two ends; the second counts only in rule 3.
+    arrays : function
+        Called on first access. It returns five arrays of int, each (k,):
+
+        tail, head
+            The two ends of the edge; the arrowhead is at `head`.
+        rule
+            1, 2, 3 or `COLLIDER`.
+        first, second
+            The variables that took part besides the two ends; the second counts only in rule 3.
     """
 
-    def __init__(self, tail: Integers, head: Integers, rule: Integers, first: Integers, second: Integers) -> None:
-        self._arrays = (tail, head, rule, first, second)
+    def __init__(self, arrays: Callable[[], tuple[Integers, ...]]) -> None:
+        self._of = arrays
+
+    @cached_property
+    def _arrays(self) -> tuple[Integers, ...]:
+        return self._of()
 
     @cached_property
     def _reasons(self) -> dict[tuple[int, int], Reason]:

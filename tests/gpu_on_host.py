@@ -51,11 +51,15 @@ def library_of(source: str, folder: Path, *flags: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / "library.so"))
 
 
+def for_host(file: Path) -> str:
+    """The text of a kernel file, with its dynamic shared memory where cuda_on_host.h has it."""
+    return re.sub(r"extern __shared__ (\w+) (\w+)\[\];", r"\1* const \2 = (\1*)dynamic_memory;", file.read_text())
+
+
 def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.CDLL]:
     """Compile each kernel file into a library, for blocks of so many threads; without a C++ compiler, skip the test."""
     for file in (*KERNELS.rglob("*.cuh"), *KERNELS.rglob("*.cu")):
-        text = file.read_text()
-        text = re.sub(r"extern __shared__ (\w+) (\w+)\[\];", r"\1* const \2 = (\1*)dynamic_memory;", text)
+        text = for_host(file)
         target = folder / file.relative_to(KERNELS)
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_text(text)

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import HostEngine, build, library_of
+from gpu_on_host import KERNELS, HostEngine, build, for_host, library_of
 
 import pycupc
 from pycupc.engines.gpu import schur
@@ -139,21 +139,44 @@ template <int T> void one_test(const double* C, float* out) {
 extern "C" void test_2(const double* C, float* out) { one_test<2>(C, out); }
 extern "C" void test_3(const double* C, float* out) { one_test<3>(C, out); }
 extern "C" void test_4(const double* C, float* out) { one_test<4>(C, out); }
+
+TILES
+extern "C" void test_given_p(const double* C, float* out) {  // members p and k, in columns 0 and 1 of M
+    static Seen seen[SLICE + PADDING];
+    static Given given[SLICE];
+    static Column columns[2] = {{C[0], C[8], -1}, {C[5], C[9], -1}};
+    float high[2] = {__double2float_rz(C[12]), __double2float_rz(C[13])};
+    Memory mem = {};
+    mem.ts.seen = seen;
+    mem.M.high = high;
+    mem.columns = columns;
+    seen[0] = seen_of(make_double2(C[14], C[15]), bits(1.0), 0.0, 0);
+    Tile tile = {};
+    tile.xx = C[10];
+    tile.sound = true;
+    host::run({1}, {32}, [&] {
+        const GivenP quick = given_p(mem, tile, {0, 1, C[0], C[4], C[5], C[8], C[9]}, 1, given);
+        if (threadIdx.x == 0) quick.test(0, given[0], out[0], out[1]);
+        if (threadIdx.x == 0) out[2] = quick.slack;
+    });
+}
 """
 
 
 @pytest.fixture(scope="module")
 def one_test(tmp_path_factory):
-    return library_of(ONE_TEST, tmp_path_factory.mktemp("one_test"), "-w")
+    return library_of(
+        ONE_TEST.replace("TILES", for_host(KERNELS / "schur/tiles.cu")), tmp_path_factory.mktemp("one_test"), "-w"
+    )
 
 
-@pytest.mark.parametrize("T", [2, 3, 4])
-def test_errors_of_single_precision_are_within_their_bounds(one_test, T):
+@pytest.mark.parametrize(("T", "name"), [(2, "test_2"), (3, "test_3"), (4, "test_4"), (2, "test_given_p")])
+def test_errors_of_single_precision_are_within_their_bounds(one_test, T, name):
     rng, out, errors, undecided = np.random.default_rng(T), np.empty(3, dtype=np.float32), [], 0
     for k in range(4000):
         X = rng.standard_normal((12, T + 2)) @ (np.eye(T + 2) + 10 ** rng.uniform(-2, 1) * rng.random((T + 2, T + 2)))
         K = np.corrcoef(X, rowvar=False) * np.outer(*[10 ** rng.uniform(-1, 0, T + 2)] * 2)  # given a prefix
-        getattr(one_test, f"test_{T}")(
+        getattr(one_test, name)(
             np.ascontiguousarray(K).ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p)
         )
         num2, v, slack = out.astype(float)

@@ -123,22 +123,30 @@ DEVICE void look_at_targets(const Level& lv, const Row& row, const Memory& mem, 
     pad(ts, n);
 }
 
-// A lane's suffix: the members p, in the whole warp the same, and k, at these columns of M.
+// A lane's suffix: the members p, the same in the whole warp, and k.
 struct Members {
-    int p, k;                   // columns
+    int p, k;                   // their columns of M
     double pp, kp, kk, xp, xk;  // covariances given the prefix, each named after its two variables
 };
 
-// The tests of suffixes with one p in single precision, for `sweep`; see InRow.
+// The tests of suffixes with one p in single precision, for `sweep`; see InRow. The operations are those of Quick, with
+// cov(x,y) scaled after p instead of before it: what is rounded is at most 1 in either case.
 struct GivenP {
     const Given* given;           // of the targets
     const float* column;          // of M, of k
     int pitch, p, k;              // of M; the numbers of p and k if they are targets
     float R, s, g, scale, slack;  // R_kp, s_k and g_k, see Quick
+    // As test_quickly, of target t.
+    DEVICE void test(const int t, const Given& y, float& num2, float& v) const {
+        const float u = s * fmaf(-R, y.u, column[t * pitch]), num = fmaf(-u, g, y.xy * scale);
+        num2 = num * num;
+        v = fmaf(-u, u, y.yy);
+    }
     DEVICE bool passes(const int t) const {
         const Given y = given[t];
-        const float u = s * fmaf(-R, y.u, column[t * pitch]), num = fmaf(-u, g, y.xy * scale);
-        return (t == k) | settled(num * num, fmaf(-u, u, y.yy), y.bound, slack);
+        float num2, v;
+        test(t, y, num2, v);
+        return (t == k) | settled(num2, v, y.bound, slack);
     }
     DEVICE bool tests(const int t) const { return t != p; }
 };

@@ -1,7 +1,7 @@
 """Which paths x - b - z of the final graph are no colliders, found on the device, where the separating sets still lie.
 
 The host would have to look at each set or, for each path, search for the set of x and z: most of the time of an
-orientation. The device finds the few sets that matter in some 50 microseconds.
+orientation. The device finds the few sets that matter in a fraction of a millisecond.
 """
 
 from __future__ import annotations

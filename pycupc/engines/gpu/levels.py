@@ -40,7 +40,7 @@ class Outlook:
     rough : device array uint16 (p, p) or None
         Before level 1, C in two bytes, see kernels/graph/rough.cuh.
     mirrored : bool
-        Before level 1, whether C equals its transpose to `LAST_BITS`.
+        Before level 1, whether C equals its transpose to `graph.LAST_BITS`.
     """
 
     pairs: int

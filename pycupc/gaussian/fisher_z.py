@@ -33,7 +33,7 @@ EXACT_PIVOT = 1e-7
 EPS = 2.220446049250313e-16
 
 
-#: Up to this many p-values, computing them one by one is faster than importing SciPy.
+#: Up to this many p-values, computing them one by one is faster than loading compiled code.
 _FEW = 100_000
 
 
@@ -104,16 +104,21 @@ def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
     return np.where(np.isnan(z), 0.0, z)
 
 
-def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
-    """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
+def z_to_p(z: ArrayLike, total: int = 0) -> NDArray[np.float64]:
+    """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z, one of several with `total` elements."""
     scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
-    if scaled.size <= _FEW:
+    if max(total, scaled.size) <= _FEW:
         return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
-    from scipy.special import erfc
+    from pycupc.gaussian.erfc import erfc
 
-    return erfc(scaled)
+    p = np.empty(scaled.shape)
+    erfc(scaled.ravel(), p.reshape(-1))
+    return p
 
 
-def p_value(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
-    """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
-    return z_to_p(z_score(r, n, level))
+def p_value(r: ArrayLike, n: float, level: ArrayLike, total: int = 0) -> NDArray[np.float64]:
+    """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out).
+
+    `total`: how many p-values are wanted, if `r` is a part of them.
+    """
+    return z_to_p(z_score(r, n, level), total)

@@ -313,7 +313,7 @@ class GaussianPValues(ComputedPValues):
         def band(first: int) -> None:
             """Turn the correlations above the diagonal into p-values, for a band of rows and the same columns."""
             end = min(first + _BAND, p)
-            values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:])
+            values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:], p * p)
             square = values[:, : end - first]
             below = np.tril_indices(end - first, -1)
             square[below] = square.T[below]

@@ -26,7 +26,7 @@ Files = dict[str, tuple[str, ...]]
 FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours",),
-    "graph/noncolliders": ("noncolliders",),
+    "graph/final": ("noncolliders", "weakest_evidence"),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes",),
     "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),

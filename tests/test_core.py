@@ -54,6 +54,14 @@ def test_an_effective_sample_size_decides_and_is_saved(engine, tmp_path):
     assert pycupc.SuffStat(case.C, 57.0).n == 57
 
 
+def test_a_p_value_does_not_depend_on_how_many_are_computed():
+    z = np.abs(np.random.default_rng(0).normal(0, 4, (70, 90)))
+    one_by_one, compiled = fisher_z.z_to_p(z), fisher_z.z_to_p(z, total=10**6)
+    np.testing.assert_array_max_ulp(compiled, one_by_one, 0 if sys.version_info >= (3, 11) else 4)
+    np.testing.assert_array_equal(fisher_z.z_to_p(z.T, total=10**6), compiled.T)
+    assert fisher_z.z_to_p(np.zeros((0, 3)), total=10**6).shape == (0, 3)
+
+
 def test_a_signalling_nan_as_of_r_gives_no_warning(recwarn):
     missing = np.array([0x7FF00000000007A2], dtype=np.uint64).view(np.float64)
     assert fisher_z.p_value(missing, 100, 0) == 1

@@ -20,7 +20,7 @@ FILES = {
     "common/binomials": ("binomial_table",),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
-    "graph/noncolliders": ("noncolliders",),
+    "graph/final": ("noncolliders", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),
     "schur/level1": ("level1",),
     "schur/plan": ("plan_phases", "subset_table"),

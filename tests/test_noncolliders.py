@@ -1,4 +1,4 @@
-"""Noncolliders that the GPU engine finds on the device (kernels/graph/noncolliders.cu), here on the host."""
+"""Noncolliders that the GPU engine finds on the device (kernels/graph/final.cu), here on the host."""
 
 from __future__ import annotations
 
@@ -88,6 +88,15 @@ def test_beyond_the_limits_the_sets_decide(engine, monkeypatch, module, limit):
     fit = pycupc.pc(**given, engine=engine)
     assert fit.sepset.noncolliders is None
     np.testing.assert_array_equal(fit.graph, pycupc.pc(**given, engine="cpu").graph)
+
+
+def test_paths_beyond_those_that_are_copied_at_once(engine, monkeypatch):
+    given = {"suffStat": correlations(3), "alpha": 0.1}
+    at_once = pycupc.pc(**given, engine=engine).sepset.noncolliders
+    monkeypatch.setattr(noncolliders, "AT_ONCE", len(at_once) - 1)
+    fit = pycupc.pc(**given, engine=engine)
+    np.testing.assert_array_equal(fit.sepset.noncolliders, at_once)
+    check(fit, pycupc.pc(**given, engine="cpu"))
 
 
 def test_only_an_orientation_by_these_sets_asks_for_them(engine, monkeypatch):

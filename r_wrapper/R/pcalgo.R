@@ -93,13 +93,14 @@ expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   by_row <- order(x)
   without <- in_rows(y[by_row], x[by_row], p)
   # The stored sets: first as if all had one member, as nearly all do, then those of other sizes.
-  first <- cumsum(as.double(s$length)) - s$length + 1
+  last <- cumsum(if (length(s$members) > .Machine$integer.max) as.double(s$length) else s$length)
   at <- in_rows(s$y, s$x, p) # the cells are in row order
-  member <- in_rows(s$members[first], s$x, p)
+  member <- in_rows(s$members[pmax(last, 1L)], s$x, p) # an empty set, which may come first, is among the others
   of_one <- as.list(seq_len(p))
   others <- which(s$length != 1L)
   other_at <- in_rows(s$y[others], s$x[others], p)
-  other_sets <- in_rows(as_sets(first[others], s$length[others], s$members), s$x[others], p)
+  first <- last[others] - s$length[others] + 1
+  other_sets <- in_rows(as_sets(first, s$length[others], s$members), s$x[others], p)
   bare <- c(vector("list", p), rep.int(list(integer(0)), p)) # row x before any change: no sets up to x, then empty ones
   lapply(seq_len(p), function(x) {
     row <- bare[(p - x + 1L):(2L * p - x)]

@@ -121,6 +121,8 @@ class GpuEngine(Engine):
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
+        elif self._ahead is not None and self._ahead.level == level:
+            return  # it has been launched
         elif cpu := self._takes_over(level):
             cpu.compile(level)
             return

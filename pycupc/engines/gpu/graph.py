@@ -29,6 +29,8 @@ _LISTS = {"column": np.int32, "source": np.int32, "best": np.uint64, "least": np
 #: The kernels that end a level.
 SETTLE: KernelName = ("graph/removals", "settle")
 FINISH: KernelName = ("graph/removals", "finish")
+#: The kernel that joins the evidence of both sides.
+WEAKEST: KernelName = ("graph/final", "weakest_evidence")
 #: Differences between C and its transpose up to this one are taken for rounding: numpy.corrcoef leaves such.
 LAST_BITS = 1e-15
 
@@ -72,6 +74,7 @@ class DeviceGraph:
         self._current = 0  # which set of lists describes the graph
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
         self._edges: tuple[Ints, Ints, Floats] | None = None
+        self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._records = RecordCopies(dev)
@@ -91,7 +94,7 @@ class DeviceGraph:
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table")]
-        return [SETTLE, FINISH, noncolliders.NONCOLLIDERS]
+        return [SETTLE, FINISH, WEAKEST, noncolliders.NONCOLLIDERS]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -223,7 +226,9 @@ class DeviceGraph:
             column = self._dev.cp.empty(running.pairs, dtype=np.int32)
             self._dev.transfers.duplicate(self._lists[self._current]["column"], column)
             self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
-        self._current, self._edges = 1 - self._current, None
+        self._current, self._edges, self._coming = 1 - self._current, None, None
+        if not c.more:
+            self._coming = self._fetch_edges()
         return c
 
     def result(self, running: Running, c: Counters) -> LevelResult:
@@ -277,15 +282,20 @@ class DeviceGraph:
             x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(self._first_graph())))
             return x, y, np.full(len(x), np.inf)
         if self._edges is None:
-            lists = self._lists[self._current]
-            names, pairs = ("source", "column", "z"), (self.outlook.pairs,)
-            x, y, z = self._dev.transfers.download(*((lists[k], _LISTS[k], pairs) for k in names))
+            x, y, z = self._coming or self._fetch_edges()
             self._dev.wait()
-            a, b = x < y, x > y
-            keys = y[b].astype(np.uint16) if self.p <= 1 << 16 else y[b]  # NumPy sorts 16 bits in linear time
-            mirrored = np.argsort(keys, kind="stable")  # the pairs of side B in the order of side A's
-            self._edges = x[a], y[a], np.minimum(z[a], z[b][mirrored])
+            side_a = x < y
+            self._edges, self._coming = (x[side_a], y[side_a], z[side_a]), None
         return self._edges
+
+    def _fetch_edges(self) -> list[NDArray[Any]]:
+        """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
+        dev, lists, pairs = self._dev, self._lists[self._current], self.outlook.pairs
+        z = dev.scratch.take(8 * pairs)
+        blocks = max(1, min(8 * dev.processors, -(-pairs // 256)))
+        dev.launch(*WEAKEST, (blocks,), (256,), (self._graph(self._current), ptr(z), i64(pairs)))
+        pieces = (lists["source"], np.int32), (lists["column"], np.int32), (z, np.float64)
+        return dev.transfers.download(*((address, dtype, (pairs,)) for address, dtype in pieces))
 
     def noncolliders(self) -> Ints | None:
         """See `Engine.noncolliders`."""

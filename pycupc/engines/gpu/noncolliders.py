@@ -14,9 +14,11 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.records import Kept
 from pycupc.engines.gpu.structures import Graph, Recorded, i32, ptr, u64
 
-NONCOLLIDERS: KernelName = ("graph/noncolliders", "noncolliders")
+NONCOLLIDERS: KernelName = ("graph/final", "noncolliders")
 #: Most paths that the device lists; a graph with more of them takes so long that the host may as well find them.
 MOST_PATHS = 1 << 22
+#: Paths that are copied to the host at once, before their number is known there.
+AT_ONCE = 1 << 13
 
 
 def find(dev: Device, graph: Graph, kept: list[Kept]) -> Ints | None:
@@ -29,15 +31,19 @@ def find(dev: Device, graph: Graph, kept: list[Kept]) -> Ints | None:
     levels = np.array([(k.found.data.ptr, k.count, k.level) for k in kept], dtype=np.dtype(Recorded))
     on_device = dev.cp.empty(levels.nbytes, dtype=np.uint8)
     dev.transfers.upload(levels.view(np.uint8), on_device)
-    pairs, count = dev.scratch.take(8 * room), dev.scratch.take(8)
+    count = dev.scratch.take(8 + 8 * room)
+    pairs = count + 8
     dev.cp.cuda.runtime.memsetAsync(count, 0, 8, dev.stream.ptr)
     blocks = max(1, min(8 * dev.processors, -(-members // 256)))
     args = (graph, ptr(on_device), i32(len(kept)), ptr(pairs), u64(room), ptr(count))
     dev.launch(*NONCOLLIDERS, (blocks,), (256,), args)
-    (found,) = dev.transfers.download((count, np.uint64, (1,)))
+    (found,) = dev.transfers.download((count, np.uint64, (1 + min(room, AT_ONCE),)))
     dev.wait()
-    if found[0] > room:
+    paths = int(found[0])
+    if paths > room:
         return None
-    (paths,) = dev.transfers.download((pairs, np.int32, (int(found[0]), 2)))
+    if paths <= AT_ONCE:
+        return found[1 : 1 + paths].view(np.int32).reshape(paths, 2)
+    (pieces,) = dev.transfers.download((pairs, np.int32, (paths, 2)))
     dev.wait()
-    return paths
+    return pieces

@@ -106,29 +106,36 @@ class Scratch:
     def __init__(self, cp: Any) -> None:
         self._cp = cp
         self._blocks: list[Any] = []
-        self._used = self._peak = 0
+        self._next = self._end = self._peak = 0  # addresses in the last block; bytes handed out
 
     def reset(self) -> None:
         """Take everything back. If one block was not enough, it is replaced by one that would have been."""
         if len(self._blocks) > 1:
             self._blocks = []
-            self._blocks = [self._cp.empty(self._peak + self._peak // 4, dtype=np.uint8)]
-        self._used = self._peak = 0
+            self._add(self._peak + self._peak // 4)
+        elif self._blocks:
+            self._next = int(self._blocks[0].data.ptr)
+        self._peak = 0
+
+    def _add(self, nbytes: int) -> None:
+        block = self._cp.empty(nbytes, dtype=np.uint8)
+        self._blocks.append(block)
+        self._next = int(block.data.ptr)
+        self._end = self._next + nbytes
 
     @property
     def size(self) -> int:
         return sum(int(b.nbytes) for b in self._blocks)
 
     def release(self) -> None:
-        self._blocks, self._used, self._peak = [], 0, 0
+        self._blocks, self._next, self._end, self._peak = [], 0, 0, 0
 
     def take(self, nbytes: int) -> int:
         """Address of `nbytes` bytes, 256-byte aligned."""
-        nbytes = -(-max(1, nbytes) // 256) * 256
+        nbytes = max(256, (nbytes + 255) & ~255)
         self._peak += nbytes
-        if not self._blocks or self._used + nbytes > self._blocks[-1].nbytes:
-            self._blocks.append(self._cp.empty(max(nbytes, 8 << 20), dtype=np.uint8))
-            self._used = 0
-        address = int(self._blocks[-1].data.ptr) + self._used
-        self._used += nbytes
+        if self._next + nbytes > self._end:
+            self._add(max(nbytes, 8 << 20))
+        address = self._next
+        self._next += nbytes
         return address

@@ -1,4 +1,4 @@
-"""Which device a thread gets, without a GPU."""
+"""Which device a thread gets, and what reaches it, without a GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import gc
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from gpu_on_host import HostDevice
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import device
@@ -65,3 +67,12 @@ def test_a_device_that_fails_to_start(opened):
         device.open_device(7)
     with pytest.raises(EngineError, match="device 7"):
         device.open_device(7)
+
+
+@pytest.mark.parametrize("megabytes", [0.001, 4, 5.1, 11.3, 63, 64 + 1e-5, 150])
+def test_every_byte_is_uploaded(megabytes):
+    host = np.random.default_rng(0).integers(0, 256, int(megabytes * 2**20), dtype=np.uint8)
+    dev = HostDevice({})
+    out = dev.cp.empty(host.shape, dtype=np.uint8)
+    dev.transfers.upload(host, out)
+    np.testing.assert_array_equal(out, host)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time.
-STAGING, CHUNK = 64 << 20, 2 << 20
+#: Bytes of staging memory for uploads, page-locked and kept between runs; most bytes that a thread copies at a time.
+STAGING, CHUNK = 64 << 20, 4 << 20
 #: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
 DIRECT = 4 << 20
-#: Threads that copy, including the calling one.
-THREADS = max(1, min(6, os.cpu_count() or 1))
+#: Most threads that copy, including the calling one; bytes for which one more of them pays.
+THREADS, PER_THREAD = max(1, min(6, os.cpu_count() or 1)), 5 << 20
 #: Results of more bytes than this go to ordinary memory, not to page-locked memory.
 MOST_LOCKED = 2 << 30
 
@@ -48,12 +48,14 @@ class Transfers:
             self._upload_staged(source + start, target + start, min(STAGING, total - start))
 
     def _upload_staged(self, source: int, target: int, total: int) -> None:
-        staging, threads = int(self._staging.ptr), min(THREADS, -(-total // CHUNK))
+        staging, threads = int(self._staging.ptr), min(THREADS, 1 + total // PER_THREAD)
+        # two pieces or more for each, so that one travels while the next is copied; multiples of a page
+        chunk = min(CHUNK, -(-total // (2 * threads) // 4096) * 4096)
 
         def work(thread: int) -> None:
             self._cp.cuda.runtime.setDevice(self._index)
-            for at in range(thread * CHUNK, total, threads * CHUNK):
-                size = min(CHUNK, total - at)
+            for at in range(thread * chunk, total, threads * chunk):
+                size = min(chunk, total - at)
                 ctypes.memmove(staging + at, source + at, size)  # releases the interpreter's lock
                 self._copy(target + at, staging + at, size, 1, self._stream.ptr)
 

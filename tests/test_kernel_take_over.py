@@ -13,6 +13,7 @@ from pycupc.engines.gpu import engine, levels
 
 FILES = {
     "common/binomials": ("binomial_table",),
+    "graph/final": ("weakest_evidence",),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, LevelResult, Mask
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Tick
+from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.noncolliders import NONCOLLIDERS
@@ -275,7 +275,7 @@ class DiscreteGraph(DeviceGraph):
     def kernels(level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
         if level == 0:
-            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table")]
+            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table"), WEAKEST]
         return [SETTLE, NONCOLLIDERS]
 
     def launch_level0(self, cutoff: float) -> Running:

@@ -93,8 +93,8 @@ class DeviceGraph:
         """Kernels that a level needs besides its tests."""
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
-            return [*names, ("common/binomials", "binomial_table")]
-        return [SETTLE, FINISH, WEAKEST, noncolliders.NONCOLLIDERS]
+            return [*names, ("common/binomials", "binomial_table"), WEAKEST]
+        return [SETTLE, FINISH, noncolliders.NONCOLLIDERS]
 
     # ---------------------------------------------------------------- structures of the kernels
 

@@ -93,7 +93,7 @@ def orient(
     rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
     steps = int((degree * degree).sum()) + rows
     with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
-        graph = mixed_graph.undirected(skeleton)
+        graph = mixed_graph.undirected(skeleton, degree)
         colliders.mark_triples(graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)

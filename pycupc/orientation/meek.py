@@ -58,10 +58,11 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     arrows = np.empty(entry.shape[1], dtype=np.int64)
     degree = np.diff(graph.start)
     undecided, waiting = np.zeros((2, len(degree)), dtype=np.bool_)
-    undecided[entry[NEIGHBOUR, entry[KIND] == UNDIRECTED]] = True  # the ends of undirected edges
+    undecided[entry[NEIGHBOUR].take(np.flatnonzero(entry[KIND] == UNDIRECTED))] = True  # the ends of undirected edges
     # Every arrow is new to every rule, but matters only where it meets an undirected edge.
     colliders = np.flatnonzero(entry[KIND] == IN)
-    colliders = colliders[undecided[entry[NEIGHBOUR, colliders]] | np.repeat(undecided, degree)[colliders]]
+    tail, head = (entry[NEIGHBOUR].take(e) for e in (colliders, entry[MIRROR].take(colliders)))
+    colliders = colliders[undecided[tail] | undecided[head]]
     arrows[: len(colliders)] = colliders
     entry[TURNED] = 0
     both = np.empty(int(degree.max(initial=0)), dtype=np.int64)

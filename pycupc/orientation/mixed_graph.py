@@ -55,9 +55,9 @@ class MixedGraph(NamedTuple):
     near: Indices
 
 
-def undirected(skeleton: SparseGraph) -> MixedGraph:
-    """A skeleton without orientations or marked triples."""
-    start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
+def undirected(skeleton: SparseGraph, degrees: Indices | None = None) -> MixedGraph:
+    """A skeleton without orientations or marked triples; `degrees` are those of the skeleton, if they are known."""
+    start = np.concatenate(([0], np.cumsum(skeleton.degrees() if degrees is None else degrees)))
     entry, near = np.zeros((8, int(start[-1])), dtype=np.int64), np.zeros(skeleton.p, dtype=np.int64)
     _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry, near)
     number = np.arange(entry.shape[1])
@@ -86,8 +86,10 @@ def plain(array: Ints) -> Ints:
 
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
     """The graph as it is now."""
-    entry = graph.entry
-    kind = entry[KIND, entry[MIRROR] > np.arange(entry.shape[1])]  # as the lower end sees it, in the order of edges
+    # The larger neighbours come last in each list, and the edges, sorted by both ends, in the same order.
+    last_edge = np.cumsum(np.bincount(skeleton.low, minlength=skeleton.p))
+    at = np.arange(len(skeleton)) + (graph.start[1:] - last_edge)[skeleton.low]
+    kind = graph.entry[KIND].take(at)  # as the lower end sees it
     return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
 
 

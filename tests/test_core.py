@@ -363,3 +363,19 @@ def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
     assert forget_stale_code(cache, [source])
     assert not (cache / "b.nbi").exists()
     assert not forget_stale_code(tmp_path / "missing", [source])
+
+
+def test_stored_sets_by_row():
+    rng, skeleton = np.random.default_rng(0), SparseGraph.undirected(9, *np.zeros((2, 0), dtype=np.int32))
+    for k in range(300):
+        cells = rng.permutation([(x, y) for x in range(9) for y in range(9) if x != y])[: k % 73]
+        sets = [rng.integers(0, 9, size).tolist() for size in rng.choice([0, 1, 1, 1, 2, 3], len(cells))]
+        x, y = cells.astype(np.int32).T
+        members = np.array([b for members in sets for b in members], dtype=np.int32)
+        given = FlatCells(x, y, np.array([len(members) for members in sets], dtype=np.int32), members)
+        found = SepSets.from_flat(skeleton, given).flat()
+        assert all(values.dtype == np.int32 for values in found)
+        ends = np.cumsum(found.length)
+        listed = zip(found.x, found.y, np.split(found.members, ends[:-1]) if len(ends) else [], strict=True)
+        expected = sorted((a, b, s) for (a, b), s in zip(cells.tolist(), sets, strict=True))
+        assert [(a, b, s.tolist()) for a, b, s in listed] == expected

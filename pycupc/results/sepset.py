@@ -222,19 +222,24 @@ class SepSets:
 
     def flat(self, *, by_row: bool = True) -> FlatCells:
         """The stored cells; the implied ones are not among them. By row, or sets of one size after the other."""
-        none = np.zeros(0, dtype=np.int32)
-        x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in ("x", "y"))
-        sizes = [block.members.shape[1] for block in self.blocks]
-        length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in self.blocks])
-        members = np.concatenate([none, *(block.members.ravel() for block in self.blocks)])
-        if not by_row:
-            return FlatCells(x, y, length, members)
-        order = np.argsort(self._keys(x, y), kind="stable")  # a merge: each block is sorted
-        start = np.cumsum(length, dtype=np.int64) - length
-        sorted_length = length[order]
-        before = np.cumsum(sorted_length, dtype=np.int64) - sorted_length
-        at = np.repeat(start[order] - before, sorted_length) + np.arange(len(members))
-        return FlatCells(x[order], y[order], sorted_length, members[at])
+        if not by_row or not self.blocks:
+            return _one_after_the_other(self.blocks)
+        largest = max(self.blocks, key=lambda block: len(block.x))  # mostly all but a few cells
+        others = self._by_row(_one_after_the_other([block for block in self.blocks if block is not largest]))
+        at = self._keys(largest.x, largest.y).searchsorted(self._keys(others.x, others.y))
+        size = largest.members.shape[1]
+        lengths = np.full(len(largest.x), size, dtype=np.int32)
+        members = np.insert(largest.members.reshape(-1), np.repeat(at * size, others.length), others.members)
+        x, y = np.insert(largest.x, at, others.x), np.insert(largest.y, at, others.y)
+        return FlatCells(x, y, np.insert(lengths, at, others.length), members)
+
+    def _by_row(self, cells: FlatCells) -> FlatCells:
+        order = np.argsort(self._keys(cells.x, cells.y), kind="stable")  # a merge: each block is sorted
+        start = np.cumsum(cells.length, dtype=np.int64) - cells.length
+        length = cells.length[order]
+        before = np.cumsum(length, dtype=np.int64) - length
+        at = np.repeat(start[order] - before, length) + np.arange(len(cells.members))
+        return FlatCells(cells.x[order], cells.y[order], length, cells.members[at])
 
     def gaps(self) -> Ints:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
@@ -291,6 +296,15 @@ class SepSets:
         return self.p == other.p and pairs and np.array_equal(self._gaps, other._gaps) and same
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:
+    """The cells of several blocks."""
+    none = np.zeros(0, dtype=np.int32)
+    x, y = (np.concatenate([none, *(getattr(block, name) for block in blocks)]) for name in ("x", "y"))
+    sizes = [block.members.shape[1] for block in blocks]
+    length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in blocks])
+    return FlatCells(x, y, length, np.concatenate([none, *(block.members.ravel() for block in blocks)]))
 
 
 class SepSetRow:

@@ -13,10 +13,12 @@ from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.patches import PathPatch
 
 #: Curvatures tried for an edge, in order of preference (matplotlib's arc3 ``rad``).
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
+#: Round corners become polygons with an error of less than a pixel if a unit, an inch, is so many pixels.
+_FINE = 1000
 
 
 def draw_labelled(
@@ -51,9 +53,14 @@ def draw_labelled(
     _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
 
 
-def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> FancyBboxPatch:
-    """Draw the box of one variable, with a paler outline if it has no edge."""
-    from matplotlib.patches import FancyBboxPatch
+def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> PathPatch:
+    """Draw the box of one variable, with a paler outline if it has no edge; returns that outline, to end edges at it.
+
+    To find where an edge meets it, matplotlib tries dozens of points, and would make a round box anew for each of them.
+    """
+    from matplotlib.patches import FancyBboxPatch, PathPatch
+    from matplotlib.path import Path
+    from matplotlib.transforms import Affine2D
 
     (x, y), (width, height) = centre, size
     box = FancyBboxPatch(
@@ -63,7 +70,9 @@ def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, co
     box.set(linewidth=0.9 * canvas.scale)
     canvas.ax.add_patch(box)
     canvas.text(x, y - 0.01, label, 9, ha="center", va="center", zorder=4, color=INK, parse_math=False)
-    return box
+    (polygon,) = box.get_path().to_polygons(Affine2D().scale(_FINE))
+    style = {"linewidth": box.get_linewidth(), "edgecolor": box.get_edgecolor()}
+    return PathPatch(Path(np.asarray(polygon) / _FINE), transform=canvas.ax.transData, **style)
 
 
 def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> float:

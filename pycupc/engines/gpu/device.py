@@ -75,6 +75,10 @@ class Device:
         """Launch a kernel on the main stream."""
         self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
+    def blocks(self, work: int) -> int:
+        """Blocks of 256 threads for so much work, for a kernel that takes any number of them."""
+        return max(1, min(8 * self.processors, -(-work // 256)))
+
     @property
     def answer(self) -> int:
         """Address of page-locked memory, 4096 bytes, to which a kernel writes its answer."""

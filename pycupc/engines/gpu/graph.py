@@ -292,10 +292,9 @@ class DeviceGraph:
         """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
         dev, lists, pairs = self._dev, self._lists[self._current], self.outlook.pairs
         z = dev.scratch.take(8 * pairs)
-        blocks = max(1, min(8 * dev.processors, -(-pairs // 256)))
-        dev.launch(*WEAKEST, (blocks,), (256,), (self._graph(self._current), ptr(z), i64(pairs)))
-        pieces = (lists["source"], np.int32), (lists["column"], np.int32), (z, np.float64)
-        return dev.transfers.download(*((address, dtype, (pairs,)) for address, dtype in pieces))
+        dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (self._graph(self._current), ptr(z), i64(pairs)))
+        ends = ((lists[name], _LISTS[name], (pairs,)) for name in ("source", "column"))
+        return dev.transfers.download(*ends, (z, _LISTS["z"], (pairs,)))
 
     def noncolliders(self) -> Ints | None:
         """See `Engine.noncolliders`."""

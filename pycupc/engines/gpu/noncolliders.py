@@ -34,16 +34,15 @@ def find(dev: Device, graph: Graph, kept: list[Kept]) -> Ints | None:
     count = dev.scratch.take(8 + 8 * room)
     pairs = count + 8
     dev.cp.cuda.runtime.memsetAsync(count, 0, 8, dev.stream.ptr)
-    blocks = max(1, min(8 * dev.processors, -(-members // 256)))
     args = (graph, ptr(on_device), i32(len(kept)), ptr(pairs), u64(room), ptr(count))
-    dev.launch(*NONCOLLIDERS, (blocks,), (256,), args)
+    dev.launch(*NONCOLLIDERS, (dev.blocks(members),), (256,), args)
     (found,) = dev.transfers.download((count, np.uint64, (1 + min(room, AT_ONCE),)))
     dev.wait()
-    paths = int(found[0])
-    if paths > room:
+    n_paths = int(found[0])
+    if n_paths > room:
         return None
-    if paths <= AT_ONCE:
-        return found[1 : 1 + paths].view(np.int32).reshape(paths, 2)
-    (pieces,) = dev.transfers.download((pairs, np.int32, (paths, 2)))
+    if n_paths <= AT_ONCE:
+        return found[1 : 1 + n_paths].view(np.int32).reshape(n_paths, 2)
+    (paths,) = dev.transfers.download((pairs, np.int32, (n_paths, 2)))
     dev.wait()
-    return pieces
+    return paths

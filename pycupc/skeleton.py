@@ -159,7 +159,8 @@ def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
         engine.expect(partial(_cutoff, problem))
         masks = {"gaps": problem.gaps, "fixed": problem.fixed}
         problem.test.start(engine, problem.labels, **masks, progress=problem.progress)
-        edges = int(engine.degrees().sum()) // 2
+        p = len(problem.labels)
+        edges = p * (p - 1) // 2 - (0 if problem.gaps is None else int(np.count_nonzero(problem.gaps)) // 2)
         more = edges > 0
         while more and edges and len(results) <= problem.options.m_max:
             r, seconds = engine.timed_level(len(results), problem.test.cutoff(len(results)))

@@ -193,7 +193,7 @@ class HostDevice(Device):
         self.side = [self.stream] * 6
         self.stop = self.cp.zeros(1, np.int32)
         self.kernels = _Kernels(libraries)
-        self.transfers = Transfers(self.cp, 0, self.stream)
+        self.transfers = Transfers(self.cp, self.stream)
         self._answer = self.cp.cuda.alloc_pinned_memory(4096)
         self.copies = self.stream
         self.scratch = Scratch(self.cp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from gpu_on_host import HostDevice
 
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import device
+from pycupc.engines.gpu import device, transfers
 
 
 @pytest.fixture
@@ -76,3 +77,34 @@ def test_every_byte_is_uploaded(megabytes):
     out = dev.cp.empty(host.shape, dtype=np.uint8)
     dev.transfers.upload(host, out)
     np.testing.assert_array_equal(out, host)
+
+
+def test_an_upload_while_another_one_is_under_way():
+    dev, rng = HostDevice({}), np.random.default_rng(1)
+    arrays = [rng.integers(0, 256, n << 20, dtype=np.uint8) for n in (30, 9)]
+    outs = [dev.cp.empty(array.shape, dtype=np.uint8) for array in arrays]
+    with dev.transfers.uploading(arrays[0], outs[0]):
+        dev.transfers.upload(arrays[1], outs[1])
+    for array, out in zip(arrays, outs, strict=True):
+        np.testing.assert_array_equal(out, array)
+
+
+def test_an_upload_that_fails_leaves_no_thread_reading_the_source(monkeypatch):
+    dev, reading = HostDevice({}), []
+    memmove = transfers.ctypes.memmove
+
+    def slow(to, source, nbytes):
+        reading.append(1)
+        time.sleep(0.02)
+        memmove(to, source, nbytes)
+        reading.pop()
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transfers, "ctypes", SimpleNamespace(memmove=slow))
+    dev.transfers._copy = fail
+    host = np.zeros(40 << 20, dtype=np.uint8)
+    with pytest.raises(KeyboardInterrupt):
+        dev.transfers.upload(host, dev.cp.empty(host.shape, dtype=np.uint8))
+    assert not reading

@@ -9,7 +9,7 @@ from gpu_on_host import HostEngine, build
 
 import pycupc
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import engine, levels
+from pycupc.engines.gpu import ahead, levels
 
 FILES = {
     "common/binomials": ("binomial_table",),
@@ -28,7 +28,7 @@ def library(tmp_path_factory):
 def gpu(library, monkeypatch):
     """The engine on the host, to which every level from 1 on is too large."""
     monkeypatch.setattr(levels, "MOST_SETS", 2.0)
-    monkeypatch.setattr(engine, "AHEAD", 0.0)  # a level with so many tests is not launched before it is asked for
+    monkeypatch.setattr(ahead, "AHEAD", 0.0)  # a level with so many tests is not launched before it is asked for
     return HostEngine(library)
 
 

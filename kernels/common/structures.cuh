@@ -126,12 +126,6 @@ struct Queue {
     int index;     // counters->handed_out[index] counts the items that are handed out
 };
 
-// The classes of a level, with their queues. The grid of plan_phases says how many are used.
-struct Plan {
-    Queue queue[6];
-    RowClass rows[6];
-};
-
 // One side of a level of cuPC-E or cuPC-S, in virtual blocks: the paper's blocks, handed out to resident ones.
 struct Shape {
     u64 blocks;      // virtual blocks of a side

@@ -15,18 +15,15 @@ DEVICE u64 items_of(const Graph& g, const Level& lv, const RowClass& rows, const
     return (prefixes + chunk - 1) / chunk;
 }
 
-// Fills the queues of the classes of rows; see Queue.
-//   Work    one phase of one class per block: it counts the items of all rows in earlier phases, then adds up the items
-//           of its own phase row by row
-//   Launch  grid (most phases of a class, classes), block 1024
-//   Reads   g.start, lv.binom, plan
+// Fills the queue of a class of rows; see Queue.
+//   Work    one phase per block: it counts the items of all rows in earlier phases, then adds up the items of its own
+//           phase row by row
+//   Launch  grid phases, block 1024
+//   Reads   g.start, lv.binom, rows.open
 //   Writes  Queue::offsets, Queue::chunk, lv.counters->items
-extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Plan plan) {
+extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Queue queue, const RowClass rows) {
     __shared__ u64 partial[32];
-    const Queue& queue = plan.queue[blockIdx.y];
-    const RowClass& rows = plan.rows[blockIdx.y];
     const int t = threadIdx.x, p = queue.p, phase = blockIdx.x;
-    if (phase >= queue.phases) return;
     const bool last = phase + 1 == queue.phases;  // takes whatever is left
     const u64 first = (1ULL << phase) - 1, end = (2ULL << phase) - 1;
     u64* out = queue.offsets + (i64)phase * (p + 1);

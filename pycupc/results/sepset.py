@@ -243,6 +243,8 @@ class SepSets:
 
     def gaps(self) -> Ints:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
+        if not len(self._gaps):
+            return np.empty((0, 2), dtype=np.int32)
         return np.column_stack(np.divmod(self._gaps, max(self.p, 1))).astype(np.int32)
 
     def implied_empty(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

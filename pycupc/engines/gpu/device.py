@@ -51,7 +51,7 @@ class Device:
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory, since kernels poll it for every work item
             cp.cuda.runtime.deviceSynchronize()
         self.kernels = _kernels(index)
-        self.transfers = Transfers(cp, index, self.stream)
+        self.transfers = Transfers(cp, self.stream)
         self.scratch = Scratch(cp)
         self.lock = threading.RLock()
         self._binom: Any = None
@@ -121,13 +121,13 @@ class Device:
 
     def binomials(self, p: int, columns: int) -> Binomials:
         """Table of C(n, k) for n <= p and k < columns, at least."""
-        if self._binom is None or self._binom.shape[1] < p + 1 or self._binom.shape[0] < columns:
-            stride = max(p + 1, self._binom.shape[1] if self._binom is not None else 0)
-            count = max(columns + 8, 24)
-            self._binom = self.cp.empty((count, stride), dtype=np.uint64)
-            args = (ptr(self._binom), i32(stride), i32(0), i32(count))
+        rows, stride = self._binom.shape if self._binom is not None else (0, 0)
+        if stride < p + 1 or rows < columns:
+            rows, stride = max(columns + 8, 24), max(p + 1, stride)
+            self._binom = self.cp.empty((rows, stride), dtype=np.uint64)
+            args = (ptr(self._binom), i32(stride), i32(0), i32(rows))
             self.launch("common/binomials", "binomial_table", (-(-stride // 128),), (128,), args)
-        return Binomials(self._binom.data.ptr, self._binom.shape[1])
+        return Binomials(self._binom.data.ptr, stride)
 
     def subsets(self, size: int, n: int) -> Any:
         """Table of the `size`-subsets of range(n) in colexicographic order, one byte per member: uint32 (C(n, size),).

@@ -294,7 +294,7 @@ class DiscreteGraph(DeviceGraph):
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
     def _list_pairs(self, mirrored: bool) -> None:
-        self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graph(0),))
+        self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graphs[0],))
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""

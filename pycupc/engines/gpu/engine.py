@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook, UnfinishedZ
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
+from pycupc.engines.gpu.ahead import RunAhead
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Tick
+from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.levels import LevelTests
-from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 #: Most bytes of scratch memory that are kept from run to run.
 KEEP = 1 << 30
-#: A level with at most this many tests, which takes a fraction of a second, is launched before it is asked for.
-AHEAD = 1e9
 #: Bytes of device memory whatever the number of variables: counters, tables, scratch.
 FIXED_BYTES = 32 << 20
 
@@ -90,14 +88,13 @@ class GpuEngine(Engine):
             if algorithm == "schur"
             else CupcTests(algorithm, geometry)
         )
-        self._tests: LevelTests = self._gaussian
         self._C: Any = None
         self._mirrored = False  # True: inspection has found C to equal its transpose to the last bits
         self._C_host: Floats | None = None
         self._data: SuffStat | None = None
         self._cutoffs: Callable[[int], float | None] = _none_expected
-        self._ahead: Running | None = None
         self._graph: DeviceGraph | None = None
+        self._levels: RunAhead | None = None
         self._progress: ProgressHook | None = None
         self._cpu: CpuEngine | None = None  # has taken over
 
@@ -106,8 +103,8 @@ class GpuEngine(Engine):
         if self._graph is not None:
             with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
                 self._graph.wait()
-        self._C = self._C_host = self._graph = self._data = self._ahead = self._cpu = None
-        self._cutoffs, self._tests = _none_expected, self._gaussian
+        self._C = self._C_host = self._graph = self._levels = self._data = self._cpu = None
+        self._cutoffs = _none_expected
         if self.device.scratch.size > KEEP:
             self.device.scratch.release()
 
@@ -121,15 +118,11 @@ class GpuEngine(Engine):
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
-        elif self._ahead is not None and self._ahead.level == level:
-            return  # it has been launched
         elif cpu := self._takes_over(level):
             cpu.compile(level)
             return
         else:
-            wanted = (self._graph or DeviceGraph).kernels(level)
-            if level and self._graph is not None:
-                wanted += self._tests.kernels(level, self._graph.outlook)
+            wanted = (self._levels or DeviceGraph).kernels(level)
             notice = f"compiling for level {level}, once per machine"
         if self.device.kernels.missing(wanted):
             with self._session():
@@ -142,9 +135,11 @@ class GpuEngine(Engine):
         need = 11 * p * p + 64 * p + FIXED_BYTES
         return need, self.device.free_memory(need)
 
-    def _upload(self, C: Floats) -> None:
-        """Copy C to the device, unless `inspect` has just done so."""
+    @contextmanager
+    def _uploading(self, C: Floats) -> Iterator[None]:
+        """Copy C to the device while the block runs, unless `inspect` has just done so."""
         if self._C is not None and self._C_host is C:
+            yield
             return
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
@@ -156,7 +151,8 @@ class GpuEngine(Engine):
                 "are free; use fewer variables, another device, or engine='cpu'"
             )
         self._C, self._mirrored = self.device.cp.empty((p, p), dtype=np.float64), False
-        self.device.transfers.upload(host, self._C)
+        with self.device.transfers.uploading(host, self._C):
+            yield
         self._C_host = C
 
     def correlation(self, X: Floats) -> Floats:
@@ -170,7 +166,8 @@ class GpuEngine(Engine):
     def inspect(self, C: Floats) -> MatrixFacts:
         """Inspect C on the device; the upload is kept for `start`."""
         with self._session():
-            self._upload(C)
+            with self._uploading(C):
+                pass
             found = inspection.launch(self.device, self._C)
             self.device.wait()
         return self._facts(found)
@@ -192,9 +189,9 @@ class GpuEngine(Engine):
     ) -> None:
         """Take the problem; see `Engine.start`."""
         with self._session():
-            self._upload(C)
+            with self._uploading(C):
+                self._begin(SuffStat(C, n), gaps, fixed, progress)
             self._C_host = None  # the caller may change its array, unless it calls `unfinished_z` later
-            self._begin(SuffStat(C, n), gaps, fixed, progress)
 
     def take(
         self,
@@ -207,30 +204,34 @@ class GpuEngine(Engine):
     ) -> None:
         """Take the problem; see `Engine.take`. The correlations of data are computed on the device, and stay there.
 
-        If level 0 is expected (`expect`), it is launched right behind the inspection of C: one wait serves both.
+        If level 0 is expected (`expect`), it is launched right behind the inspection of C: one wait serves both. Level
+        1 then runs while the host looks at what the inspection found.
         """
-        found = None
+        facts = None
         with self._session():
             if data.data is None:
-                self._upload(data.C)
+                with self._uploading(data.C):
+                    levels = self._begin(data, gaps, fixed, progress)
                 self._C_host = None  # the caller may change its array
                 found = inspection.launch(self.device, self._C)
             else:
                 self._C, self._C_host, self._mirrored = None, None, True
                 self._C = of_data.correlation(self.device, data.data)
-            self._begin(data, gaps, fixed, progress)
-            cutoff = self._cutoffs(0)
-            if cutoff is not None and not self.device.kernels.missing(DeviceGraph.kernels(0)):
-                self._ahead = self._started().launch_level0(cutoff)
-            if found is not None:
+                levels = self._begin(data, gaps, fixed, progress)
+            launched = levels.launch_level0()
+            if data.data is None:
                 self.device.wait()
-        if found is not None:
-            data.check(self._facts(found), names)
+                facts = self._facts(found)
+                if launched:
+                    levels.end_level0(mirrored=self._mirrored)
+        if facts is not None:
+            data.check(facts, names)
 
-    def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> None:
-        self._data, self._progress, self._tests = data, progress, self._gaussian
-        self._ahead = self._cpu = None
+    def _begin(self, data: SuffStat, gaps: Mask | None, fixed: Mask | None, progress: ProgressHook | None) -> RunAhead:
+        self._data, self._progress, self._cpu = data, progress, None
         self._graph = DeviceGraph(self.device, self._C, data.n, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
+        self._levels = RunAhead(self.device, self._graph, self._gaussian, self._cutoffs)
+        return self._levels
 
     def start_discrete(
         self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
@@ -239,11 +240,11 @@ class GpuEngine(Engine):
         if self.algorithm != "schur":
             super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
         self._progress = progress
-        self._C = self._C_host = self._graph = self._data = self._ahead = self._cpu = None
-        self._cutoffs = _none_expected  # no level runs ahead: see DiscreteGraph.settle
+        self._C = self._C_host = self._graph = self._levels = self._data = self._cpu = None
         with self._session():
             graph = discrete.start(self.device, data, gaps, fixed)
-        self._graph, self._tests = graph, graph.tests
+        self._graph = graph
+        self._levels = RunAhead(self.device, graph, graph.tests, _none_expected)  # see DiscreteGraph.settle
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -275,31 +276,8 @@ class GpuEngine(Engine):
                 self._progress(level, graph.tests_done(), most, edges)
 
         with self._session():
-            running, self._ahead = self._ahead, None
-            if running is None or (running.level, running.cutoff) != (level, cutoff):
-                running = self._launch(level, cutoff, tick) if level else graph.launch_level0(cutoff)
-            if level == 0:
-                result = graph.collect_level0(tick, self._mirrored)
-                self._ahead = self._launch_ahead(1) if result.more else None
-                return result
-            counters = graph.collect(running, tick)
-            self._ahead = self._launch_ahead(level + 1) if counters.more else None
-            return graph.result(running, counters)
-
-    def _launch(self, level: int, cutoff: float, tick: Tick) -> Running:
-        graph = self._started()
-        of_graph, of_level = graph.begin(level, cutoff)
-        if any(graph.outlook.rows):
-            self._tests.launch(self.device, of_graph, of_level, graph.outlook)
-        return graph.settle(of_graph, of_level, tick)
-
-    def _launch_ahead(self, level: int) -> Running | None:
-        """Launch the level that will be asked for next if it is short: Python and the device then work side by side."""
-        cutoff, outlook = self._cutoffs(level), self._started().outlook
-        if cutoff is None or outlook.tests_at_most > AHEAD or not outlook.pairs:
-            return None
-        names = DeviceGraph.kernels(level) + self._tests.kernels(level, outlook)
-        return None if self.device.kernels.missing(names) else self._launch(level, cutoff, lambda: None)
+            assert self._levels is not None
+            return self._levels.run_level(level, cutoff, tick, mirrored=self._mirrored)
 
     def expect(self, cutoffs: Callable[[int], float | None]) -> None:
         """Levels that will be asked for; see `Engine.expect`."""
@@ -316,7 +294,7 @@ class GpuEngine(Engine):
         if self._cpu is not None:
             return self._cpu.degrees()
         with self._session():
-            return self._started().degrees()
+            return self._started().degrees(first=self._levels is not None and self._levels.level0_waits)
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left and the smallest |z| of their tests; see `Engine.edges`."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,11 +18,14 @@ from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 
-#: Threads per block of settle; pairs per block from which on it gets another one; most bytes of work space of finish.
-SETTLE_BLOCK, SETTLE_PAIRS, FINISH_BYTES = 512, 1024, 64 << 20
+#: Threads per block of settle; pairs per block from which on it gets another one.
+SETTLE_BLOCK, SETTLE_PAIRS = 512, 1024
+#: As SHORT in kernels/graph/removals.cu; most bytes of work space of finish.
+FINISH_SHORT, FINISH_BYTES = 3, 64 << 20
 
-#: Neighbour lists: the arrays with an entry for each ordered pair, see `Graph` in kernels/common/structures.cuh.
-_LISTS = {"column": np.int32, "source": np.int32, "best": np.uint64, "least": np.uint64, "z": np.float64}
+#: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh; of all of them.
+_LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
+_ENTRY = sum(_LISTS.values())
 
 #: The kernels that end a level.
 SETTLE: KernelName = ("graph/removals", "settle")
@@ -68,9 +69,9 @@ class DeviceGraph:
         self._rough: Any = None  # Outlook.rough, from the launch of level 0 until its end
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
-        self._lists: list[dict[str, int]] = []  # addresses of two sets of lists, once level 0 has ended
-        self._room: Any = None  # the memory in which they lie
-        self._graphs: list[Graph] = []
+        addresses = [(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *5 * [None]) for start in self._start]
+        self._graphs = [Graph(*of_graph, p) for of_graph in addresses]
+        self._room: Any = None  # the memory of their lists, once level 0 has ended
         self._current = 0  # which set of lists describes the graph
         self._classes = Classes((ctypes.c_int * 5)(*bounds))
         self._edges: tuple[Ints, Ints, Floats] | None = None
@@ -98,12 +99,9 @@ class DeviceGraph:
 
     # ---------------------------------------------------------------- structures of the kernels
 
-    def _graph(self, which: int) -> Graph:
-        if not self._graphs:
-            for start, lists in zip(self._start, self._lists or [{}, {}], strict=True):
-                pointers = [lists.get(name) for name in _LISTS]
-                self._graphs.append(Graph(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *pointers, self.p))
-        return self._graphs[which]
+    @property
+    def _present(self) -> Graph:
+        return self._graphs[self._current]
 
     def _root_df(self, level: int) -> ctypes.c_double:
         return f64(math.sqrt(max(0.0, self._n - level - 3)))
@@ -114,7 +112,7 @@ class DeviceGraph:
         """Launch level 0, which removes the edges with |r| <= `cutoff`."""
         dev, p = self._dev, self.p
         level, tiles = level_of(dev, p, self._counters, 0, cutoff), -(-p // 32)
-        graph, rows = self._graph(0), RowCounts(dev.scratch.take(8 * p), None)
+        graph, rows = self._graphs[0], RowCounts(dev.scratch.take(8 * p), None)
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
@@ -138,26 +136,28 @@ class DeviceGraph:
         """Launch the kernel that makes the neighbour lists of the first graph."""
         dev, p = self._dev, self.p
         adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
-        self.outlook = replace(self.outlook, adjacent=adjacent, rough=self._rough, mirrored=mirrored)
+        self.outlook = self.outlook._replace(adjacent=adjacent, rough=self._rough, mirrored=mirrored)
         self._rough = None
-        args = (self._graph(0), ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
+        args = (self._graphs[0], ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
 
     def _allocate(self) -> None:
         """Allocate two sets of neighbour lists: a level reads one and writes the other."""
         dev, pairs = self._dev, self.outlook.pairs
-        need = 2 * 32 * pairs
+        need = 2 * _ENTRY * pairs
         free = dev.free_memory() if need > 1 << 30 else need
         if need > free:
             raise EngineError(
                 f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {dev.name}, where "
                 f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
             )
-        self._graphs = []
-        sizes = [-(-max(1, pairs) * np.dtype(t).itemsize // 256) * 256 for t in _LISTS.values()]
-        self._room = dev.cp.empty(2 * sum(sizes), dtype=np.uint8)
-        addresses = list(accumulate(2 * sizes, initial=int(self._room.data.ptr)))
-        self._lists = [dict(zip(_LISTS, addresses[i:], strict=False)) for i in (0, len(sizes))]
+        pitch = -(-max(1, pairs) // 64) * 64
+        self._room = dev.cp.empty(2 * _ENTRY * pitch, dtype=np.uint8)
+        address = int(self._room.data.ptr)
+        for graph in self._graphs:
+            for name, nbytes in _LISTS.items():
+                setattr(graph, name, address)
+                address += nbytes * pitch
 
     def _first_graph(self) -> Mask:
         gaps = np.zeros((self.p, self.p), dtype=np.bool_) if self._gaps is None else np.asarray(self._gaps, np.bool_)
@@ -191,30 +191,32 @@ class DeviceGraph:
             )
         self._dev.scratch.reset()
         self._share = 0.0
-        return self._graph(self._current), level_of(self._dev, self.p, self._counters, level, cutoff)
+        return self._present, level_of(self._dev, self.p, self._counters, level, cutoff)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """Launch the next graph and the records of separating sets. Subclasses that wait for the tests call `tick`."""
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
-        found = dev.cp.empty(most * record_bytes(l), dtype=np.uint8)
-        records, rows = Records(take(8 * p + 8), take(8 * most), found.data.ptr), RowCounts(take(8 * p), take(8 * p))
+        found, of_rows = dev.cp.empty(most * record_bytes(l), dtype=np.uint8), take(24 * p + 8)
+        rows = RowCounts(of_rows, of_rows + 8 * p)
+        records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
         kernel = dev.kernels.get(*SETTLE)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
         blocks = max(1, min(resident, max(-(-pairs // SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
-        args: tuple[Any, ...] = (graph, self._graph(1 - self._current), level, rows, records, self._classes)
+        args: tuple[Any, ...] = (graph, self._graphs[1 - self._current], level, rows, records, self._classes)
         args += (i64(pairs), *degrees)
         kernel((blocks,), (SETTLE_BLOCK,), args, stream=dev.stream.ptr, cooperative=True)
         self._finish(graph, level, records, most)
         return Running(l, level.cutoff, pairs, found)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
-        l, shared, work = level.level, 4 * 8 * (level.level + 2) ** 2, 4 * 8 * canonical_doubles(level.level)
-        if l == 1:
-            blocks, fits = min(2048, -(-most // 128)), False
-        else:
-            blocks, fits = max(1, min(2048, -(-most // 4), FINISH_BYTES // work)), shared <= 48 << 10
+        l = level.level
+        per_block = 128 if l <= FINISH_SHORT else 4  # records at a time
+        shared, work = 8 * per_block * (l + 2) ** 2, 8 * per_block * canonical_doubles(l)
+        blocks = max(1, min(2048, -(-most // per_block), FINISH_BYTES // work))
+        fits = l > FINISH_SHORT and shared <= 48 << 10
+        if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))
         self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
@@ -224,7 +226,7 @@ class DeviceGraph:
         c = self._read_counters(tick)
         if c.decided:
             column = self._dev.cp.empty(running.pairs, dtype=np.int32)
-            self._dev.transfers.duplicate(self._lists[self._current]["column"], column)
+            self._dev.transfers.duplicate(self._present.column, column)
             self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
         self._current, self._edges, self._coming = 1 - self._current, None, None
         if not c.more:
@@ -268,9 +270,9 @@ class DeviceGraph:
 
     # ---------------------------------------------------------------- the present graph
 
-    def degrees(self) -> NDArray[np.int64]:
-        """Neighbours of each variable, int64 (p,)."""
-        if not self._lists:
+    def degrees(self, *, first: bool = False) -> NDArray[np.int64]:
+        """Neighbours of each variable, int64 (p,); with `first`, before level 0."""
+        if first or self._room is None:
             return self._first_graph().sum(axis=1) if self._gaps is not None else np.full(self.p, self.p - 1)
         (start,) = self._dev.transfers.download((self._start[self._current].data.ptr, np.int64, (self.p + 1,)))
         self._dev.wait()
@@ -278,27 +280,27 @@ class DeviceGraph:
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges x < y and the smallest |z| of their tests, fetched once per level; see `Engine.edges`."""
-        if not self._lists:
+        if self._room is None:
             x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(self._first_graph())))
             return x, y, np.full(len(x), np.inf)
         if self._edges is None:
             x, y, z = self._coming or self._fetch_edges()
             self._dev.wait()
-            side_a = x < y
+            side_a = np.flatnonzero(x < y)  # by positions: twice as fast as by True and False
             self._edges, self._coming = (x[side_a], y[side_a], z[side_a]), None
         return self._edges
 
     def _fetch_edges(self) -> list[NDArray[Any]]:
         """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
-        dev, lists, pairs = self._dev, self._lists[self._current], self.outlook.pairs
-        z = dev.scratch.take(8 * pairs)
-        dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (self._graph(self._current), ptr(z), i64(pairs)))
-        ends = ((lists[name], _LISTS[name], (pairs,)) for name in ("source", "column"))
-        return dev.transfers.download(*ends, (z, _LISTS["z"], (pairs,)))
+        dev, graph, pairs = self._dev, self._present, self.outlook.pairs
+        z, shape = dev.scratch.take(8 * pairs), (pairs,)
+        dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
+        ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
+        return dev.transfers.download(*ends, (z, np.float64, shape))
 
     def noncolliders(self) -> Ints | None:
         """See `Engine.noncolliders`."""
         kept = self._records.kept
         if kept is None or self.outlook.pairs >= 1 << 31:
             return None
-        return noncolliders.find(self._dev, self._graph(self._current), kept)
+        return noncolliders.find(self._dev, self._present, kept)

@@ -34,8 +34,7 @@ def launch(dev: Device, C: Any) -> NDArray[np.uint64]:
 def facts(found: NDArray[np.uint64]) -> tuple[MatrixFacts, bool]:
     """What `launch` has found, and whether the matrix equals its transpose to `LAST_BITS`."""
     nan_count = found[4:].view(np.int64)
-    first = [None if v == _NOTHING_FOUND else divmod(int(v), len(nan_count)) for v in found[:3]]
-    return (
-        MatrixFacts(nan_count, first[0], first[1], None if first[2] is None else first[2][1]),
-        bool(found[3] == _NOTHING_FOUND),
-    )
+    *places, mirrored = found[:4].tolist()
+    first = [None if v == _NOTHING_FOUND else divmod(v, len(nan_count)) for v in places]
+    diagonal = None if first[2] is None else first[2][1]
+    return MatrixFacts(nan_count, first[0], first[1], diagonal), mirrored == _NOTHING_FOUND

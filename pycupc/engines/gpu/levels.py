@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
@@ -21,8 +20,7 @@ def canonical_doubles(level: int) -> int:
     return 2 * (level + 2) * (level + 4) + level + 2
 
 
-@dataclass(frozen=True)
-class Outlook:
+class Outlook(NamedTuple):
     """What the host knows about the next level when it plans it.
 
     Attributes

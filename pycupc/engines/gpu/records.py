@@ -98,30 +98,33 @@ class RecordCopies:
     def __init__(self, dev: Device) -> None:
         self._dev = dev
         self.kept: list[Kept] | None = []
-        self._copying: list[tuple[Any, Any]] = []  # event at the end of the copy, device array kept until then
+        self._bytes = 0  # of the arrays in `kept`
+        self._copying: list[tuple[Any, Any]] = []  # event at the end of a copy, and what must be kept until then
 
     def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
         """Start copying the m records in a device array; returns x, y, S and r, which are complete after `wait`."""
-        self._copying = [(event, array) for event, array in self._copying if not event.done]
         if not m:
             return no_records(level)
-        dev = self._dev
+        raw = self._dev.transfers.download_bytes(found.data.ptr, m * record_bytes(level), self._dev.copies)
         self._keep(Kept(found, m, level))
-        (raw,) = dev.transfers.download((found.data.ptr, np.uint8, (m * record_bytes(level),)), stream=dev.copies)
-        event = dev.cp.cuda.Event(disable_timing=True)
-        event.record(dev.copies)
-        self._copying.append((event, found))
-        x, y = (raw[k * m : (k + 4) * m].view(np.int32) for k in (8, 12))
-        return x, y, raw[16 * m :].view(np.int32).reshape(m, level), raw[: 8 * m].view(np.float64)
+        x, y = np.frombuffer(raw, np.int32, m, 8 * m), np.frombuffer(raw, np.int32, m, 12 * m)
+        S = np.frombuffer(raw, np.int32, m * level, 16 * m).reshape(m, level)
+        return x, y, S, np.frombuffer(raw, np.float64, m)
 
     def _keep(self, records: Kept) -> None:
+        """Keep the records that are being copied: all, or until the copy ends."""
+        self._bytes += records.found.nbytes
         if self.kept is not None:
             self.kept.append(records)
-            if sum(k.found.nbytes for k in self.kept) > MOST_KEPT:
-                self.kept = None
+            if self._bytes <= MOST_KEPT:
+                return
+        event = self._dev.cp.cuda.Event(disable_timing=True)
+        event.record(self._dev.copies)
+        self._copying = [copying for copying in self._copying if not copying[0].done]
+        self._copying.append((event, self.kept or records))
+        self.kept = None
 
     def wait(self) -> None:
         """Wait for all copies."""
-        for event, _ in self._copying:
-            event.synchronize()
+        self._dev.copies.synchronize()
         self._copying = []

@@ -15,7 +15,7 @@ from pycupc.engines.gpu import pruning, screening
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
-from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64, ptr
+from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64, ptr
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all wider rows, goes through tiles.
 BOUNDS = (24, 32, 64, 96, 160)
@@ -158,14 +158,18 @@ class SchurTests:
     def __init__(self, processors: int, shared_block: int, *, prune: bool = True, check: Check | None = None) -> None:
         self._processors, self._room = processors, shared_block - STATIC_SHARED
         self._prune, self._check = prune, check
+        self._decided: tuple[int, Outlook | None, Any, list[Choice]] = (0, None, None, [])
 
-    def _filter(self, level: int, outlook: Outlook) -> Any:
-        """The module of the filter before the tests of a level >= 2, or None where no filter would pay."""
-        filters = (screening, pruning) if self._prune else ()
-        return next((f for f in filters if f.worthwhile(level, outlook)), None)
+    def _decide(self, level: int, outlook: Outlook) -> tuple[Any, list[Choice]]:
+        """What runs at a level >= 2: the module of the filter before the tests, if one would pay, and `choices`."""
+        if self._decided[0] != level or self._decided[1] is not outlook:
+            filters = (screening, pruning) if self._prune else ()
+            found = next((f for f in filters if f.worthwhile(level, outlook)), None)
+            self._decided = level, outlook, found, self.choices(level, outlook)
+        return self._decided[2:]
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
-        """What runs at a level >= 2: one launch for each class that has rows."""
+        """The launches of the tests of a level >= 2: one for each class that has rows."""
         many, plenty = (outlook.sets > n * self._processors for n in (TUNING.many, TUNING.plenty))
         common = BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
         return [choose(level, i, *common) for i, rows in enumerate(outlook.rows) if rows]
@@ -173,9 +177,9 @@ class SchurTests:
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:
             return [LEVEL1]
-        chosen = self._filter(level, outlook)
+        chosen, choices = self._decide(level, outlook)
         first = chosen.kernels(level) if chosen else []
-        return first + PLAN + [c.kernel for c in self.choices(level, outlook)]
+        return first + PLAN + [c.kernel for c in choices]
 
     def all_kernels(self) -> list[KernelName]:
         first = [*screening.all_kernels(), *pruning.all_kernels()] if self._prune else []
@@ -190,7 +194,7 @@ class SchurTests:
             grid = (min(resident, -(-outlook.pairs // 256)),)
             kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
-        chosen = self._filter(level.level, outlook)
+        chosen, _ = self._decide(level.level, outlook)
         found = chosen.certify(dev, graph, level, outlook) if chosen else None
         self.launch_walk(dev, graph, level, outlook, found.open if found else None)
         if found:
@@ -199,44 +203,29 @@ class SchurTests:
             pruning.lift(dev, graph, level, found, outlook.pairs)
 
     def launch_walk(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, open_pairs: int | None) -> None:
-        """Launch the tests of a level >= 2 that no filter has answered; `open_pairs`: see RowClass.open, or None."""
-        _launch_all(dev, plan(dev, graph, level, self.choices(level.level, outlook), outlook.sets, open_pairs))
+        """Launch the tests of a level >= 2 that no filter has answered; `open_pairs`: see RowClass.open, or None.
+
+        Classes of rows run side by side, each on a stream of its own, the widest rows first: they take longest.
+        """
+        choices = self._decide(level.level, outlook)[1]
+        if len(choices) == 1:
+            _launch_class(dev, graph, level, choices[0], outlook.sets, open_pairs, dev.stream)
+            return
+        ends = []
+        for choice, stream in zip(reversed(choices), dev.side, strict=False):
+            _launch_class(dev, graph, level, choice, outlook.sets, open_pairs, stream)
+            ends.append(stream.record())
+        for end in ends:
+            dev.stream.wait_event(end)
 
 
-def _launch_all(dev: Device, plans: list[Callable[..., None]]) -> None:
-    """Launch the classes of rows on streams of their own, so that they run side by side."""
-    if len(plans) == 1:
-        plans[0](stream=dev.stream.ptr)
-        return
-    ready = dev.stream.record()
-    for run, stream in zip(reversed(plans), dev.side, strict=False):  # widest rows first: they take longest
-        stream.wait_event(ready)
-        run(stream=stream.ptr)
-        dev.stream.wait_event(stream.record())
-
-
-def plan(
-    dev: Device, graph: Graph, level: Level, choices: list[Choice], sets: float, open_pairs: int | None
-) -> list[Callable[..., None]]:
-    """Launch the kernel that fills the queues of the classes; returns the launches of their tests, which take a stream.
+def _launch_class(
+    dev: Device, graph: Graph, level: Level, choice: Choice, sets: float, open_pairs: int | None, stream: Any
+) -> None:
+    """Launch the kernel that fills the queue of a class of rows, and their tests, on a stream behind the main one.
 
     `sets`: conditioning sets of all rows at this level; `open_pairs`: address of RowClass.open, or None.
     """
-    planned, launches = Plan(), []
-    for i, choice in enumerate(choices):
-        queue, rows, launch = _plan_class(dev, graph, level, choice, sets)
-        rows.open = open_pairs
-        planned.queue[i], planned.rows[i] = queue, rows
-        launches.append(launch)
-    phases = max(queue.phases for queue in planned.queue)
-    dev.launch(*PLAN[0], (phases, len(choices)), (1024,), (graph, level, planned))
-    return launches
-
-
-def _plan_class(
-    dev: Device, graph: Graph, level: Level, choice: Choice, sets: float
-) -> tuple[Queue, RowClass, Callable[..., None]]:
-    """Queue of a class of rows, how it is cut into items, and the launch of its tests."""
     l, p, take = level.level, graph.p, dev.scratch.take
     kernel = dev.kernels.get(*choice.kernel)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
@@ -244,8 +233,9 @@ def _plan_class(
     if choice.block == 32:  # on small levels fewer sets per item, so that all multiprocessors get some
         sets_per_item = min(sets_per_item, sets / (2.0 * grid))
     phases = min(62, max(1, choice.items_at_most.bit_length()))
-    queue = Queue(take(8 * phases * (p + 1)), take(8 * p), phases, p, choice.index)
-    rows = RowClass(None, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
+    offsets = take(8 * phases * (p + 1) + 8 * p)
+    queue = Queue(offsets, offsets + 8 * phases * (p + 1), phases, p, choice.index)
+    rows = RowClass(open_pairs, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
     own = Level.from_buffer_copy(level)
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)
     own.slots = max(1, min(32, WORK_BYTES // bytes_per_slot))
@@ -256,5 +246,7 @@ def _plan_class(
         args = (ptr(take(8 * grid * w_doubles)), i64(w_doubles), i32(choice.ptile))
     else:
         args = (ptr(dev.subsets(choice.suffix, TABLE_COLUMNS[choice.suffix])), i32(choice.high))
-    launch = functools.partial(kernel, (grid,), (choice.block,), (graph, own, queue, *args), shared=choice.shared)
-    return queue, rows, launch
+    if stream is not dev.stream:
+        stream.wait_event(dev.stream.record())
+    dev.kernels.get(*PLAN[0])((phases,), (1024,), (graph, level, queue, rows), stream=stream.ptr)
+    kernel((grid,), (choice.block,), (graph, own, queue, *args), stream=stream.ptr, shared=choice.shared)

@@ -14,7 +14,7 @@ from pycupc.engines.gpu import pruning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.structures import Filter, Graph, Level, Plan, Queue, RowClass, i32, i64
+from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64
 
 SOUND: KernelName = ("pruning/screen", "sound_rows")
 SETTLE: KernelName = ("pruning/screen", "settle_screened")
@@ -81,9 +81,7 @@ def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter
     phases = min(62, comb(width - 2, q).bit_length())
     queue = Queue(dev.scratch.take(8 * phases * (p + 1)), dev.scratch.take(8 * p), phases, p, ITEMS)
     sets = TUNING.prefixes_per_warp * warps * width**2 / (l * (l - 1))
-    planned = Plan()
-    planned.queue[0], planned.rows[0] = queue, RowClass(None, sets, 2, l, width, 0)
-    dev.launch(*PLAN, (phases, 1), (1024,), (graph, level, planned))
+    dev.launch(*PLAN, (phases,), (1024,), (graph, level, queue, RowClass(None, sets, 2, l, width, 0)))
     dev.launch(*TRY[l], (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
     dev.launch(*ROWS[l], (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
     dev.launch(*SETTLE, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))

@@ -92,12 +92,6 @@ class Queue(ctypes.Structure):
     _fields_ = [*_pointers("offsets", "chunk"), *((name, c_int) for name in ("phases", "p", "index"))]
 
 
-class Plan(ctypes.Structure):
-    """The classes of a level, with their queues."""
-
-    _fields_ = [("queue", Queue * 6), ("rows", RowClass * 6)]
-
-
 class Shape(ctypes.Structure):
     """One side of a level of cuPC-E or cuPC-S."""
 
@@ -158,7 +152,7 @@ class SetRange(ctypes.Structure):
 
 
 STRUCTURES = (
-    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Plan, Shape, RowCounts, Records),
+    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
     *(Recorded, Codes, Room, Doubtful, SetRange),
 )
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Bytes of staging memory for uploads, page-locked and kept between runs; most bytes that a thread copies at a time.
-STAGING, CHUNK = 64 << 20, 4 << 20
+#: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time.
+STAGING, PIECE = 64 << 20, 1 << 20
 #: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
 DIRECT = 4 << 20
 #: Most threads that copy, including the calling one; bytes for which one more of them pays.
-THREADS, PER_THREAD = max(1, min(6, os.cpu_count() or 1)), 5 << 20
+THREADS, PER_THREAD = max(1, min(4, os.cpu_count() or 1)), 4 << 20
 #: Results of more bytes than this go to ordinary memory, not to page-locked memory.
 MOST_LOCKED = 2 << 30
 
@@ -28,78 +33,147 @@ Piece = tuple[int, DTypeLike, tuple[int, ...]]
 class Transfers:
     """Copies on one stream of one device."""
 
-    def __init__(self, cp: Any, index: int, stream: Any) -> None:
+    def __init__(self, cp: Any, stream: Any) -> None:
         self._cp = cp
-        self._index = index
         self._stream = stream
         self._copy = cp.cuda.runtime.memcpyAsync
         self._staging: Any = None
+        self._filling = False  # whether the staging memory is in use
 
     def upload(self, array: NDArray[Any], out: Any) -> None:
-        """Copy a C-contiguous host array to a device array; several threads stage a large one in page-locked memory."""
+        """Copy a C-contiguous host array to a device array."""
+        with self.uploading(array, out):
+            pass
+
+    @contextmanager
+    def uploading(self, array: NDArray[Any], out: Any) -> Iterator[None]:
+        """As `upload`; other threads have begun with a large array while the block runs, and this one then joins them.
+
+        What is uploaded within the block does without staging memory.
+        """
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
-        if total <= DIRECT:
+        if total <= DIRECT or self._filling:
             self._copy(target, source, total, 1, self._stream.ptr)
+            yield
             return
         if self._staging is None:
             self._staging = self._cp.cuda.alloc_pinned_memory(STAGING)
+        staging, through = int(self._staging.ptr), self._stream.ptr
         for start in range(0, total, STAGING):
             self._stream.synchronize()  # an earlier copy may still read the staging memory
-            self._upload_staged(source + start, target + start, min(STAGING, total - start))
-
-    def _upload_staged(self, source: int, target: int, total: int) -> None:
-        staging, threads = int(self._staging.ptr), min(THREADS, 1 + total // PER_THREAD)
-        # two pieces or more for each, so that one travels while the next is copied; multiples of a page
-        chunk = min(CHUNK, -(-total // (2 * threads) // 4096) * 4096)
-
-        def work(thread: int) -> None:
-            self._cp.cuda.runtime.setDevice(self._index)
-            for at in range(thread * chunk, total, threads * chunk):
-                size = min(chunk, total - at)
-                ctypes.memmove(staging + at, source + at, size)  # releases the interpreter's lock
-                self._copy(target + at, staging + at, size, 1, self._stream.ptr)
-
-        others = [copiers().submit(work, thread) for thread in range(1, threads)]
-        try:
-            work(0)
-        finally:
-            wait(others)
-        for other in others:
-            other.result()
+            staged = _StagedCopy(source + start, staging, min(STAGING, total - start))
+            self._filling = True
+            try:
+                if start == 0:
+                    yield
+                for at, nbytes in staged.stretches():
+                    self._copy(target + start + at, staging + at, nbytes, 1, through)
+            except BaseException:
+                staged.abandon()
+                raise
+            finally:
+                self._filling = False
 
     def duplicate(self, source: int, out: Any) -> None:
         """Copy from an address in device memory to a device array."""
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
-    def download(self, *pieces: Piece, stream: Any = None) -> list[NDArray[Any]]:
+    def download(self, *pieces: Piece) -> list[NDArray[Any]]:
         """Start copying device memory to the host; wait for the stream before reading the arrays.
 
-        The arrays share one block of memory. Up to `MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool,
-        which takes it back when the last of the arrays is gone.
+        The arrays share one block of memory; see `_host_memory`.
         """
-        through = (stream or self._stream).ptr
         sizes = [-(-math.prod(shape) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
-        total = sum(sizes)
-        memory: Any
-        if total > MOST_LOCKED:
-            memory = np.empty(total, dtype=np.uint8)
-            address = memory.ctypes.data
-        else:
-            memory = self._cp.cuda.alloc_pinned_memory(max(total, 64))
-            address = int(memory.ptr)
+        memory, address = self._host_memory(sum(sizes))
         out, offset = [], 0
         for (source, dtype, shape), size in zip(pieces, sizes, strict=True):
             count = math.prod(shape)
             if count:
-                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, through)
+                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, self._stream.ptr)
             out.append(np.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
             offset += size
         return out
 
+    def download_bytes(self, source: int, nbytes: int, stream: Any) -> Any:
+        """Start copying so many bytes of device memory through `stream`; returns what `numpy.frombuffer` can read."""
+        memory, address = self._host_memory(nbytes)
+        self._copy(address, source, nbytes, 2, stream.ptr)
+        return memory
+
+    def _host_memory(self, nbytes: int) -> tuple[Any, int]:
+        """Memory for a download, and its address.
+
+        Up to `MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last array
+        in it is gone.
+        """
+        if nbytes > MOST_LOCKED:
+            memory = np.empty(nbytes, dtype=np.uint8)
+            return memory, memory.ctypes.data
+        locked = self._cp.cuda.alloc_pinned_memory(max(nbytes, 64))
+        return locked, int(locked.ptr)
+
+
+class _StagedCopy:
+    """Fills staging memory with pieces of an array, in several threads; helpers begin at once.
+
+    One thread sends them to the device. If each thread sent its own, they would wait for each other in the driver.
+    """
+
+    def __init__(self, source: int, staging: int, total: int) -> None:
+        self._source, self._staging, self._total = source, staging, total
+        self._next = itertools.count(0, PIECE).__next__  # where the next piece that nobody has taken begins
+        self._filled = bytearray(-(-total // PIECE))
+        self._helpers = min(THREADS - 1, total // PER_THREAD)
+        self._ended: SimpleQueue[None] = SimpleQueue()
+        for _ in range(self._helpers):
+            jobs().put(self._help)
+
+    def _fill(self) -> bool:
+        """Fill the next piece, unless all are taken."""
+        at = self._next()
+        if at >= self._total:
+            return False
+        ctypes.memmove(self._staging + at, self._source + at, min(PIECE, self._total - at))  # without Python's lock
+        self._filled[at // PIECE] = True
+        return True
+
+    def _help(self) -> None:
+        while self._fill():
+            pass
+        self._ended.put(None)
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """Fill what is left; where each stretch that is ready begins, and its number of bytes."""
+        sent = 0
+        while sent < self._total:
+            if not self._fill():
+                time.sleep(0)  # lets the others finish their last pieces
+            missing = self._filled.find(0, sent // PIECE)
+            end = self._total if missing < 0 else missing * PIECE
+            if end > sent:
+                yield sent, end - sent
+                sent = end
+
+    def abandon(self) -> None:
+        """Wait until no thread reads the array any more."""
+        while self._next() < self._total:
+            pass
+        for _ in range(self._helpers):
+            self._ended.get()
+
 
 @functools.cache
-def copiers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pycupc-copy")
+def jobs() -> SimpleQueue[Callable[[], None]]:
+    """Where threads, which are started here, take what they shall run; a pool of futures would take twice the time."""
+    queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def work() -> None:
+        while True:
+            queue.get()()
+
+    for _ in range(THREADS - 1):
+        threading.Thread(target=work, name="pycupc-copy", daemon=True).start()
+    return queue
 
 
 class Scratch:
@@ -108,36 +182,36 @@ class Scratch:
     def __init__(self, cp: Any) -> None:
         self._cp = cp
         self._blocks: list[Any] = []
-        self._next = self._end = self._peak = 0  # addresses in the last block; bytes handed out
+        self._first = self._next = self._end = 0  # addresses in the last block
+        self._full = 0  # bytes handed out from the blocks before it
 
     def reset(self) -> None:
         """Take everything back. If one block was not enough, it is replaced by one that would have been."""
         if len(self._blocks) > 1:
-            self._blocks = []
-            self._add(self._peak + self._peak // 4)
-        elif self._blocks:
-            self._next = int(self._blocks[0].data.ptr)
-        self._peak = 0
+            used = self._full + self._next - self._first
+            self.release()
+            self._add(used + used // 4)
+        self._next = self._first
 
     def _add(self, nbytes: int) -> None:
         block = self._cp.empty(nbytes, dtype=np.uint8)
         self._blocks.append(block)
-        self._next = int(block.data.ptr)
-        self._end = self._next + nbytes
+        self._full += self._next - self._first
+        self._first = self._next = int(block.data.ptr)
+        self._end = self._first + nbytes
 
     @property
     def size(self) -> int:
         return sum(int(b.nbytes) for b in self._blocks)
 
     def release(self) -> None:
-        self._blocks, self._next, self._end, self._peak = [], 0, 0, 0
+        self._blocks, self._first, self._next, self._end, self._full = [], 0, 0, 0, 0
 
     def take(self, nbytes: int) -> int:
         """Address of `nbytes` bytes, 256-byte aligned."""
-        nbytes = max(256, (nbytes + 255) & ~255)
-        self._peak += nbytes
+        nbytes = ((nbytes + 255) & ~255) or 256
         if self._next + nbytes > self._end:
             self._add(max(nbytes, 8 << 20))
         address = self._next
-        self._next += nbytes
+        self._next = address + nbytes
         return address

@@ -17,7 +17,7 @@ from conftest import assert_same
 
 from pycupc import skeleton
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import GpuEngine, engine, pruning, screening, smallest
+from pycupc.engines.gpu import GpuEngine, ahead, pruning, screening, smallest
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import gpu_works
 
@@ -255,7 +255,7 @@ def test_checked_filters_hold_and_a_wrong_one_is_reported(forced, monkeypatch):
 def test_the_cpu_takes_over_where_tests_cannot_be_counted(forced, most, monkeypatch):
     """From some level on; levels before it have tests that a filter answered, whose p-values are found at the end."""
     monkeypatch.setattr("pycupc.engines.gpu.levels.MOST_SETS", most)
-    monkeypatch.setattr(engine, "AHEAD", 0.0)
+    monkeypatch.setattr(ahead, "AHEAD", 0.0)
     taken_over = 0
     for seed in range(10):
         C, n, alpha = problem(seed)

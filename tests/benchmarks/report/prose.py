@@ -49,8 +49,9 @@ FALSE and TRUE, and the smaller time is reported; it includes the orientation, w
 cuPC stops after level 14. It was given the correct cutoffs, because those of its R script are off by one level. gpucsl
 was run up to level 6; its time is that of the skeleton alone.
 
-All times come from one computer with 16 cores and two GPUs. CPU implementations had two cores each, in seven jobs side
-by side; R used the OpenBLAS that was installed there. The engines of pycupc on the GPU ran before them.
+CPU implementations ran on one computer, which has two GPUs: two cores each, in seven jobs side by side; R used the
+OpenBLAS that was installed there. No file of the engine `cpu` has changed since. GPU implementations ran on computers
+of the same kind with half the cores and one GPU.
 """
 
 CPU = """\
@@ -69,16 +70,17 @@ GPU = """\
 that was set for the engine `gpu` on one H200. It is "met" if the whole call is fast enough, and "met by the engine" if
 that holds without the checks of the arguments and the construction of the result.
 
-The engines of pycupc ran on all cores of the computer of section 1, with one other process beside them; gpucsl and cuPC
-ran afterwards on one core, while the others were busy. In a call of a few milliseconds half of the time goes to
-launches, copies and Python, which vary by as much from one host to another. The orientation is that of a finished
-skeleton; `pc` on the engine `gpu` takes less for it (section 11), because it finds on the device which separating sets
-matter.
+On real data, one process of R (section 9) ran beside all of them; the generated data came half an hour earlier, with
+the computer to themselves. In a call of a few milliseconds half of the time goes to launches, copies and Python, which
+vary with the host and with what else it does: in six processes with a computer to themselves, the medians of the
+engine `gpu` were 1.56 to 1.73 ms on nci60, 5.4 to 5.7 on saureus and 6.3 to 6.9 on tcga_brca_jive. The orientation is
+that of a finished skeleton; `pc` on the engine `gpu` takes less for it (section 11), because it finds on the device
+which separating sets matter.
 """
 
 SPLIT = """\
 The same runs step by step. The whole call is one call of `skeleton()`; the column "engine" leaves out the checks of
-the arguments and the construction of the result. Tests per second: pcalg's number of tests divided by the time of the
+the arguments and the construction of the result. The copy to the device includes level 0, which waits for it. Tests per second: pcalg's number of tests divided by the time of the
 levels. Share of the peak: at ten floating-point operations per test, relative to
 {peak}.
 """
@@ -164,7 +166,7 @@ IN_R = """\
 From the correlation matrix in R to the `pcAlgo` object in R: conversion, skeleton, orientation, and the list of p x p
 separating sets. The first call of a session also starts Python and loads the compiled code. pcalg runs on one core
 (see section 1), cu_pc() with engine = "cpu". A pair counts as different if it is not marked equally in the two CPDAGs.
-The computer is that of section 1.
+The computers are those of the GPU columns of section 1. Each call had two cores there, beside one to three other jobs.
 """
 
 COMMANDS = """

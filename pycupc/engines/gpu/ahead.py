@@ -1,6 +1,4 @@
-"""The levels of one run. Each is launched before it is asked for, where it is short: Python and the device then work
-side by side.
-"""
+"""The levels of one run, each launched before it is asked for if it is short: Python and the device work side by side."""
 
 from __future__ import annotations
 

@@ -80,8 +80,9 @@ which separating sets matter.
 
 SPLIT = """\
 The same runs step by step. The whole call is one call of `skeleton()`; the column "engine" leaves out the checks of
-the arguments and the construction of the result. The copy to the device includes level 0, which waits for it. Tests per second: pcalg's number of tests divided by the time of the
-levels. Share of the peak: at ten floating-point operations per test, relative to
+the arguments and the construction of the result. The copy to the device includes level 0, which waits for it. Tests
+per second: pcalg's number of tests divided by the time of the levels. Share of the peak: at ten floating-point
+operations per test, relative to
 {peak}.
 """
 

@@ -1,4 +1,4 @@
-"""The levels of one run, each launched before it is asked for if it is short: Python and the device work side by side."""
+"""The levels of one run, each launched before it is asked for if it is short: Python works while the device does."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class SepSets:
         """From stored cells in any order; what `flat` gives."""
         x, y, length = (np.asarray(values, dtype=np.int32) for values in cells[:3])
         members = np.asarray(cells.members, dtype=np.int32)
-        start = np.cumsum(length, dtype=np.int64) - length
+        start = _starts(length)
         order = np.lexsort((y, x))
         blocks = []
         for size in np.unique(length).tolist():
@@ -200,7 +200,7 @@ class SepSets:
             at, here = block.find(x[open_], y[open_])
             found.append((open_[here], block.members[at[here]]))
             there[open_[here]], length[open_[here]] = True, block.members.shape[1]
-        start = np.cumsum(length, dtype=np.int64) - length
+        start = _starts(length)
         members = np.empty(int(length.sum()), dtype=np.int32)
         for cells, sets in found:
             members[start[cells, None] + np.arange(sets.shape[1])] = sets
@@ -235,10 +235,8 @@ class SepSets:
 
     def _by_row(self, cells: FlatCells) -> FlatCells:
         order = np.argsort(self._keys(cells.x, cells.y), kind="stable")  # a merge: each block is sorted
-        start = np.cumsum(cells.length, dtype=np.int64) - cells.length
         length = cells.length[order]
-        before = np.cumsum(length, dtype=np.int64) - length
-        at = np.repeat(start[order] - before, length) + np.arange(len(cells.members))
+        at = np.repeat(_starts(cells.length)[order] - _starts(length), length) + np.arange(len(cells.members))
         return FlatCells(cells.x[order], cells.y[order], length, cells.members[at])
 
     def gaps(self) -> Ints:
@@ -277,7 +275,7 @@ class SepSets:
         there, held = self.of_cells(new.y[alone], new.x[alone])
         held = FlatCells(held.x[there], held.y[there], held.length[there], held.members)
         x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
-        start, order = np.cumsum(length, dtype=np.int64) - length, np.lexsort((y, x))
+        start, order = _starts(length), np.lexsort((y, x))
         blocks = {block.members.shape[1]: block for block in self.blocks}
         for n in {*blocks, *np.unique(length).tolist()}:
             block = blocks.get(n) or SetsOfOneSize(*(np.zeros(shape, dtype=np.int32) for shape in (0, 0, (0, n))))
@@ -298,6 +296,11 @@ class SepSets:
         return self.p == other.p and pairs and np.array_equal(self._gaps, other._gaps) and same
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where each set begins among the members of all sets, one after the other."""
+    return np.cumsum(length, dtype=np.int64) - length
 
 
 def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:

@@ -164,7 +164,6 @@ class HostDevice(Device):
         runtime = SimpleNamespace(
             memcpyAsync=lambda to, source, n, kind, stream: ctypes.memmove(to, source, n),
             memsetAsync=lambda to, value, n, stream: ctypes.memset(to, value, n),
-            setDevice=lambda index: None,
         )
 
         class Context(nullcontext):

@@ -241,7 +241,7 @@ class SepSets:
 
     def gaps(self) -> Ints:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
-        if not len(self._gaps):
+        if not len(self._gaps):  # in nearly every run, each of which asks
             return np.empty((0, 2), dtype=np.int32)
         return np.column_stack(np.divmod(self._gaps, max(self.p, 1))).astype(np.int32)
 

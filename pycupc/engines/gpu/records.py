@@ -98,7 +98,7 @@ class RecordCopies:
     def __init__(self, dev: Device) -> None:
         self._dev = dev
         self.kept: list[Kept] | None = []
-        self._bytes = 0  # of the arrays in `kept`
+        self._bytes = 0  # of the arrays of all levels
         self._copying: list[tuple[Any, Any]] = []  # event at the end of a copy, and what must be kept until then
 
     def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:

@@ -1,4 +1,5 @@
-// subsets.cuh -- binomial coefficients and subsets in lexicographic order, in 64 bits, with overflow checked.
+// subsets.cuh -- binomial coefficients and subsets in lexicographic order, in 64 bits, with overflow checked; and the
+//   place of a value in an ascending list.
 //   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py).
 //   A subset s_0 < ... < s_{k-1} of {0..n-1} has lexicographic rank  C(n,k) - 1 - sum_i C(n-1-s_i, k-i):
 //   lexicographic order is the colexicographic order of the mirrored elements n-1-s_i, run backwards.
@@ -51,6 +52,17 @@ HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) 
     u64 rank = binom(n, k) - 1;
     for (int i = 0; i < known; ++i) rank -= binom(n - 1 - s[i], k - i);
     return rank;
+}
+
+// Position of the first value of an ascending list [n] that is not below v; n if all are.
+HD int first_not_below(const int* list, int n, int v) {
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        const int mid = (lo + hi) >> 1;
+        if (list[mid] < v) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
 }
 
 // Largest c in [0, top] with C(c, k) <= left, by bisection; column[c] = C(c, k) grows with c.

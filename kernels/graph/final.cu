@@ -4,13 +4,8 @@
 
 // The pair of row x with variable y, which is a neighbour.
 DEVICE i64 pair_of(const Graph& g, const int x, const int y) {
-    i64 low = g.start[x];
-    for (i64 high = g.start[x + 1] - 1; low < high;) {
-        const i64 middle = (low + high) / 2;
-        if (g.column[middle] < y) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    const i64 first = g.start[x];
+    return first + first_not_below(g.column + first, (int)(g.start[x + 1] - first), y);
 }
 
 // The smallest |z| of each edge's tests, of both its pairs.

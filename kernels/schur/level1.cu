@@ -235,17 +235,6 @@ DEVICE void run_along(Run& run, const int x, const unsigned group, const int y, 
     __syncwarp();
 }
 
-// Position of v in an ascending list [n] that contains it.
-DEVICE int position(const int* list, const int n, const int v) {
-    int low = 0, high = n;
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (list[middle] <= v) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
 // Side B of the edge x - y, x < y: the candidates are the neighbours of y, with `skip` only those that are no
 // neighbours of x. Lowers `least` to the smallest r^2. One warp, which takes 32 words of bits at a time.
 DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
@@ -283,7 +272,7 @@ DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
                     const i64 start = g.start[y];
                     const int* adj = g.column + start;
                     const int d = (int)(g.start[y + 1] - start);
-                    report_separated(g, start + position(adj, d, x), y, x, (u64)position(adj, d, first));
+                    report_separated(g, start + first_not_below(adj, d, x), y, x, (u64)first_not_below(adj, d, first));
                 }
                 return;
             }

@@ -88,13 +88,8 @@ DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Me
 
 // The number of the target with position a, or -1 if that is none of the n targets.
 DEVICE int number_of(const Targets& ts, const int n, const int a) {
-    int low = 0;
-    for (int high = n; low < high;) {
-        const int middle = (low + high) / 2;
-        if (ts.position[middle] < a) low = middle + 1;
-        else high = middle;
-    }
-    return low < n && ts.position[low] == a ? low : -1;
+    const int t = first_not_below(ts.position, n, a);
+    return t < n && ts.position[t] == a ? t : -1;
 }
 
 // Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 on,

@@ -92,32 +92,31 @@ expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   y <- c(column[row < column], s$gap_y, s$x[mirrored])
   by_row <- order(x)
   without <- in_rows(y[by_row], x[by_row], p)
-  # The stored sets: first as if all had one member, as nearly all do, then those of other sizes.
+  # What a cell may hold: no set, the empty set, the sets of one member, and each of the other sets. A row of cells is
+  # put together from numbers of these.
   last <- cumsum(if (length(s$members) > .Machine$integer.max) as.double(s$length) else s$length)
-  at <- in_rows(s$y, s$x, p) # the cells are in row order
-  member <- in_rows(s$members[pmax(last, 1L)], s$x, p) # an empty set, which may come first, is among the others
-  of_one <- as.list(seq_len(p))
   others <- which(s$length != 1L)
-  other_at <- in_rows(s$y[others], s$x[others], p)
-  first <- last[others] - s$length[others] + 1
-  other_sets <- in_rows(as_sets(first, s$length[others], s$members), s$x[others], p)
-  bare <- c(vector("list", p), rep.int(list(integer(0)), p)) # row x before any change: no sets up to x, then empty ones
+  other_sets <- as_sets(last[others] - s$length[others], s$length[others], s$members)
+  contents <- c(list(NULL, integer(0)), as.list(seq_len(p)), other_sets)
+  held <- s$members[pmax(last, 1L)] + 2L # an empty set, which may come first, is among the others
+  held[others] <- p + 2L + seq_along(others)
+  held <- in_rows(held, s$x, p) # the cells are in row order
+  at <- in_rows(s$y, s$x, p)
+  bare <- rep.int(1:2, c(p, p)) # row x before any change: no sets up to x, then empty ones
   lapply(seq_len(p), function(x) {
     row <- bare[(p - x + 1L):(2L * p - x)]
-    row[without[[x]]] <- list(NULL)
-    row[at[[x]]] <- of_one[member[[x]]]
-    row[other_at[[x]]] <- other_sets[[x]]
-    row
+    row[without[[x]]] <- 1L
+    row[at[[x]]] <- held[[x]]
+    contents[row]
   })
 }
 
-# Sets as a list of integer vectors, from where each begins in `members` and its size; all of one size at once.
-as_sets <- function(first, sizes, members) {
-  sets <- vector("list", length(sizes))
-  for (size in unique(sizes)) {
+# Sets as a list of integer vectors, from the number of members before each and its size; all of one size at once.
+as_sets <- function(before, sizes, members) {
+  sets <- rep.int(list(integer(0)), length(sizes))
+  for (size in setdiff(sizes, 0L)) {
     of_size <- which(sizes == size)
-    block <- matrix(members[rep(first[of_size] - 1, each = size) + seq_len(size)], size)
-    sets[of_size] <- if (size) lapply(seq_along(of_size), function(i) block[, i]) else list(integer(0))
+    sets[of_size] <- .mapply(c, lapply(seq_len(size), function(i) members[before[of_size] + i]), NULL)
   }
   sets
 }

@@ -1,6 +1,9 @@
 // cuda_on_host.h -- runs CUDA kernels on the host, one block after the other, each thread a coroutine: for tests of what
-//   kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp; threads run in
-//   order between two barriers and until they sleep, so races stay unseen. Shared memory is static; the dynamic part is dynamic_memory.
+//   kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp, and all must
+//   wait at the same barrier of the source. A thread runs from one barrier to the next, or until it sleeps; in which
+//   order the threads run is drawn anew for each launch, and half of the time a warp runs ahead of the others as far as
+//   it can. So a race between these stretches may change the answer. Shared memory is static; the dynamic part is
+//   dynamic_memory.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <tuple>
 #include <ucontext.h>
 #include <utility>
@@ -50,11 +55,14 @@ struct Thread {
     State state = DONE;
     Dim index;
     bool begun = false;
+    const char* barrier = nullptr;  // where it waits for its block
 };
 static std::vector<Thread> threads;
 static std::vector<char> stacks;
 static unsigned long long slots[1024][6];
 static unsigned current;
+static std::minstd_rand order;
+static bool shuffled;  // else the threads run in order
 static jmp_buf scheduler;
 static ucontext_t outside;
 static void (*body)(void*);
@@ -87,6 +95,28 @@ inline void resume(const unsigned t) {
     setcontext(&fresh);
 }
 
+inline void fail(const char* what, const char* place = "", const char* other = "") {
+    fprintf(stderr, "deadlock: %s %s %s\n", what, place, other);
+    abort();
+}
+
+// Runs the threads first .. end - 1 of a warp until each waits; true if they waited for each other and may go on.
+inline bool run_warp(const unsigned first, const unsigned end, bool& any) {
+    const bool backwards = shuffled && order() & 1;
+    for (unsigned i = first; i < end; ++i) {
+        const unsigned t = backwards ? end - 1 - (i - first) : i;
+        while (threads[t].state == READY) resume(t), any = true;
+    }
+    bool waits = false;
+    for (unsigned t = first; t < end; ++t) {
+        if (threads[t].state != AT_WARP && threads[t].state != DONE) return false;
+        waits = waits || threads[t].state == AT_WARP;
+    }
+    for (unsigned t = first; t < end; ++t)
+        if (threads[t].state == AT_WARP) threads[t].state = READY, any = true;
+    return waits;
+}
+
 inline void run_block() {
     const unsigned n = blockDim.x * blockDim.y * blockDim.z;
     threads.assign(n, {});
@@ -95,28 +125,28 @@ inline void run_block() {
         threads[t].state = READY;
         threads[t].index = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
     }
-    for (volatile bool any = true; any;) {
+    std::vector<unsigned> warps((n + 31) / 32);
+    std::iota(warps.begin(), warps.end(), 0);
+    for (bool any = true; any;) {
         any = false;
-        for (volatile unsigned w = 0; w < n; w += 32) {
-            for (volatile unsigned t = w; t < min(n, w + 32); ++t)
-                while (threads[t].state == READY) resume(t), any = true;
-            bool release = true;
-            for (unsigned t = w; t < min(n, w + 32); ++t)
-                release = release && (threads[t].state == AT_WARP || threads[t].state == DONE);
-            for (unsigned t = w; t < min(n, w + 32) && release; ++t)
-                if (threads[t].state == AT_WARP) threads[t].state = READY, any = true;
+        if (shuffled) std::shuffle(warps.begin(), warps.end(), order);
+        for (const unsigned w : warps) {
+            const bool ahead = shuffled && order() & 1;
+            while (run_warp(32 * w, min(n, 32 * w + 32), any) && ahead) {}
         }
         for (Thread& t : threads)
             if (t.state == ASLEEP) t.state = READY, any = true;
         if (any) continue;
-        bool alive = false;
+        const char* barrier = nullptr;
         for (Thread& t : threads) {
-            if (t.state == AT_WARP) fprintf(stderr, "deadlock: a warp waits for lanes at another barrier\n"), abort();
-            alive = alive || t.state == AT_BLOCK;
+            if (t.state == AT_WARP) fail("a warp waits for lanes at another barrier");
+            if (t.state != AT_BLOCK) continue;
+            if (barrier && strcmp(barrier, t.barrier)) fail("threads of a block wait at", barrier, t.barrier);
+            barrier = t.barrier;
         }
         for (Thread& t : threads)
             if (t.state == AT_BLOCK) t.state = READY;
-        any = alive;
+        any = barrier != nullptr;
     }
 }
 
@@ -135,13 +165,15 @@ void run(const Dim grid, const Dim block, F&& kernel) {
             }
 }
 
-// A launch with the arguments' addresses, as cuLaunchKernel takes them.
+// A launch with the arguments' addresses, as cuLaunchKernel takes them. seed: of the order of the threads.
 template <typename... A, size_t... I>
 void launch(void (*kernel)(A...), void** args, const Dim grid, const Dim block, std::index_sequence<I...>) {
     run(grid, block, [&] { kernel(*(typename std::remove_const<A>::type*)args[I]...); });
 }
 template <typename... A>
-void launch(void (*kernel)(A...), void** args, const Dim grid, const Dim block) {
+void launch(void (*kernel)(A...), void** args, const Dim grid, const Dim block, const unsigned seed) {
+    order.seed(seed);
+    shuffled = true;
     launch(kernel, args, grid, block, std::index_sequence_for<A...>());
 }
 
@@ -154,9 +186,28 @@ T exchange(const T v, const unsigned lane) {
     pause(AT_WARP);
     return out;
 }
+
+inline void barrier(const char* place) {
+    threads[current].barrier = place;
+    pause(AT_BLOCK);
+}
+
+inline int any_in_block(const bool v, const char* place) {
+    slots[current][0] = v;
+    barrier(place);
+    bool any = false;
+    for (size_t i = 0; i < threads.size(); ++i) any = any || (threads[i].state != DONE && slots[i][0]);
+    barrier(place);
+    return any;
+}
 }  // namespace host
 
-inline void __syncthreads() { host::pause(host::AT_BLOCK); }
+#define PLACE_(line) #line
+#define PLACE(line) PLACE_(line)
+#define HERE __FILE__ ":" PLACE(__LINE__)
+#define __syncthreads() host::barrier(HERE)
+#define __syncthreads_or(v) host::any_in_block(v, HERE)
+#define __syncthreads_and(v) (!host::any_in_block(!(v), HERE))
 inline void __syncwarp(unsigned = 0) { host::pause(host::AT_WARP); }
 inline void __threadfence_block() {}
 inline void __nanosleep(unsigned) { host::pause(host::ASLEEP); }
@@ -185,16 +236,6 @@ inline unsigned __ballot_sync(unsigned, bool v) {
     return out;
 }
 inline bool __any_sync(unsigned mask, bool v) { return __ballot_sync(mask, v) != 0; }
-inline int __syncthreads_or(int v) {
-    host::slots[host::current][0] = v != 0;
-    host::pause(host::AT_BLOCK);
-    bool any = false;
-    for (size_t i = 0; i < host::threads.size(); ++i)
-        any = any || (host::threads[i].state != host::DONE && host::slots[i][0]);
-    host::pause(host::AT_BLOCK);
-    return any;
-}
-inline int __syncthreads_and(int v) { return !__syncthreads_or(!v); }
 inline float __double2float_rd(double v) {
     const float f = (float)v;
     return (double)f > v ? nextafterf(f, -INFINITY) : f;

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.schur import SchurTests
@@ -22,6 +25,8 @@ from pycupc.engines.gpu.transfers import Scratch, Transfers
 TESTS = Path(__file__).resolve().parent
 KERNELS = TESTS.parent / "kernels"
 Files = dict[str, tuple[str, ...]]
+#: Numbers that a compiled kernel takes after the addresses of its arguments: grid, block, seed of the threads' order.
+ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 #: Kernel files that are compiled, and their kernels.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
@@ -84,8 +89,10 @@ def _exports(file: str, names: tuple[str, ...]) -> list[str]:
     """The source of a library that runs these kernels of a file."""
     lines = ['#include "cuda_on_host.h"', f'#include "{file}.cu"', 'extern "C" {']
     for name in names:
-        launch = f"host::launch({name}, a, {{(unsigned)gx, (unsigned)gy, 1}}, {{(unsigned)bx, (unsigned)by, 1}})"
-        lines.append(f"void {_exported(name)}(void** a, int gx, int gy, int bx, int by) {{ {launch}; }}")
+        launch = f"host::launch({name}, a, {{gx, gy, 1}}, {{bx, by, 1}}, seed)"
+        lines.append(
+            f"void {_exported(name)}(void** a, {', '.join(f'unsigned {n}' for n in ARGUMENTS)}) {{ {launch}; }}"
+        )
     return [*lines, "}"]
 
 
@@ -113,8 +120,8 @@ class _Pinned(bytearray):
 
 
 class _Kernel:
-    def __init__(self, function) -> None:
-        self._function = function
+    def __init__(self, function, launches: Iterator[int]) -> None:
+        self._function, self._launches = function, launches
 
     def blocks_per_processor(self, block: int, shared: int) -> int:
         assert shared <= 1 << 18
@@ -125,15 +132,16 @@ class _Kernel:
         if cooperative:  # blocks run one after the other and cannot wait for each other
             gx = gy = 1
         addresses = (ctypes.c_void_p * len(args))(*[ctypes.addressof(a) for a in args])
-        self._function(addresses, gx, gy, bx, by)
+        self._function(addresses, gx, gy, bx, by, next(self._launches))
 
 
 class _Kernels:
     def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         self._libraries = libraries
+        self._launches = itertools.count(1)  # the seeds
 
     def get(self, file: str, name: str) -> _Kernel:
-        return _Kernel(getattr(self._libraries[file], _exported(name)))
+        return _Kernel(getattr(self._libraries[file], _exported(name)), self._launches)
 
     def missing(self, wanted) -> list:
         return []
@@ -211,11 +219,14 @@ class HostDevice(Device):
 
 
 class HostEngine(GpuEngine):
-    """The GPU engine on a `HostDevice`."""
+    """The GPU engine on a `HostDevice`; `algorithm` and `prune` as in `GpuEngine`."""
 
-    def __init__(self, libraries: dict[str, ctypes.CDLL], *, prune: bool = True) -> None:
-        self.algorithm, self.name = "schur", "gpu"
+    def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
+        self.algorithm, self.name = algorithm, "gpu" if algorithm == "schur" else algorithm
         self.device = HostDevice(libraries)
-        self._gaussian = SchurTests(2, 1 << 18, prune=prune)
-        self._graph, self._mirrored, self._prune = None, False, prune
+        self._prune = prune and algorithm == "schur"
+        self._gaussian = (
+            SchurTests(2, 1 << 18, prune=prune) if algorithm == "schur" else CupcTests(algorithm, Geometry())
+        )
+        self._graph, self._mirrored = None, False
         self.close()

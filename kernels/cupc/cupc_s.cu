@@ -169,8 +169,7 @@ __global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, 
         __syncthreads();
         const int n = load_row(g, row, s_memory);
         if (n) atomicAdd(&left, n);
-        __syncthreads();
-        if (left == 0) continue;  // early termination I
+        if (!__syncthreads_or(n)) continue;  // early termination I; left itself may be 0 soon after the barrier
         row.best = row.shared ? s_memory : g.best + row.e0;
         row.least = row.shared ? s_memory + row.d : g.least + row.e0;
         row.adj = row.shared ? (const int*)(s_memory + 2 * row.d) : g.column + row.e0;

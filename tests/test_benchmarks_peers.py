@@ -40,6 +40,16 @@ def test_whole_calls_in_r(tmp_path, monkeypatch):
     assert " (estimated)" in text
 
 
+def test_whole_calls_of_one_function(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "pcalg", lambda w, method, threads, **how: {"seconds": [3.0, 0.2]})
+    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]
+    assert menu.main(["r", *words, "--engines", "cu_pc"]) == 0
+    (row,) = record.read(tmp_path, "r")["rows"]
+    assert list(row["runs"]) == ["cu_pc"]
+    report.write_all(tmp_path)
+    assert "| 3 | 0.2 |" in (tmp_path / "BENCHMARKS.md").read_text()
+
+
 def test_whole_calls_without_pcalg(tmp_path, monkeypatch):
     monkeypatch.setattr(peers, "has_r_package", lambda _: False)
     words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]

@@ -156,7 +156,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help=resume)
     parser.add_argument("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
     known = "cpu: of cpu, reference, stable, stable.fast, ParallelPC; "
-    known += "GPU experiments: of gpu, cupc-e, cupc-s; discrete: peers; paired: of pycupc's"
+    known += "r: of cu_pc, pc; GPU experiments: of gpu, cupc-e, cupc-s; discrete: peers; paired: of pycupc's"
     parser.add_argument("--engines", nargs="+", help=known)
     alphas = {"type": float, "nargs": "+", "default": list(networks.ALPHAS)}
     parser.add_argument("--alphas", **alphas, help="discrete: levels of significance (0.05 0.01)")

@@ -13,6 +13,7 @@ from .. import peers, record, workloads
 from .cpu import brief, predicted
 
 SETS = ("nci60", "mcc", "std_1000_10_1000", "tcga_brca_jive", "saureus")
+FUNCTIONS = ("cu_pc", "pc")
 
 
 def run(args: Any) -> None:
@@ -27,9 +28,9 @@ def run(args: Any) -> None:
         fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=threads)
         row = record.row_of(result, w)
         row.update(source=w.source, tests=sum(fit.n_edgetests), runs={})
-        for method in ("cu_pc", "pc"):
+        for method in (f for f in FUNCTIONS if not args.engines or f in args.engines):
             too_long = predicted(method, row, result, limit) if method == "pc" else None
-            out = too_long or peers.pcalg(w, method, threads, repeats=4, budget=60, limit=limit)
+            out = too_long or peers.pcalg(w, method, threads, repeats=6, budget=60, limit=limit)
             row["runs"][method] = peers.summary(out, fit.skeleton)
             if "graph" in out:
                 graph = out["graph"] != 0

@@ -104,5 +104,5 @@ def level_tests(degrees: Counts, targets: Counts, level: int) -> int:
 
     `targets`, int (p,), are the numbers of neighbours whose edge is tested: all but fixed edges.
     """
-    kinds = np.unique(degrees[degrees > level]).tolist()
-    return sum(int(targets[degrees == d].sum()) * comb(d - 1, level) for d in kinds)
+    of_degree = np.bincount(degrees, weights=targets)  # exact: p * p < 2^53
+    return sum(int(of_degree[d]) * comb(d - 1, level) for d in np.flatnonzero(of_degree).tolist() if d > level)

@@ -27,18 +27,6 @@ def unrank(binomials, n, size, rank, members):
     members[size - 1] = n - 1 - behind
 
 
-def unranked(binomials: Indices, n: Indices, size: int, ranks: Indices) -> Indices:
-    """The subset of range(n[q]) with `size` members that has rank ranks[q], for each q: int64 (m, size)."""
-    members = np.empty((len(ranks), size), dtype=np.int64)
-    behind = binomials[n, size] - 1 - ranks  # as in `unrank`
-    for i in range(size):
-        column = binomials[:, size - i]
-        above = behind if i == size - 1 else np.searchsorted(column, behind, side="right") - 1
-        members[:, i] = n - 1 - above
-        behind = behind - column[above]
-    return members
-
-
 def ranked(binomials: Indices, n: int, members: Indices) -> Indices:
     """The ranks of subsets of range(n), int64 (m, size), each ascending: int64 (m,)."""
     size = members.shape[1]

@@ -184,11 +184,11 @@ class CpuEngine(Engine):
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False
         for side_b in (False, True):
-            targets = graph.targets(level, side_b, findings)
+            targets = graph.targets(level, side_b, findings, self.threads)
             more |= targets.more
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
-        separated, stays = graph.settle(level, findings)
+        separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(

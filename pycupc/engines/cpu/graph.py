@@ -6,6 +6,7 @@ neighbour. Nothing here knows which family of tests runs: tests are given target
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from pycupc.compiled import compiled
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.combinations import unranked
+from pycupc.engines.cpu.combinations import unrank
+from pycupc.machine import in_threads
 
 Indices = NDArray[np.int64]
 
-#: Separating sets looked up at once, so that what that takes stays in the cache.
-BLOCK = 1 << 14
+#: With fewer entries than this, threads would take longer than what they do.
+FEW = 200_000
 
 #: In place of a rank that is kept apart, as it need not fit 64 bits.
 FAR = np.iinfo(np.int64).max
@@ -121,12 +123,15 @@ class Graph:
         Ascending in each row.
     fixed : bool (E,)
         Edges that are never tested.
-    z : float64 (E,)
-        Smallest |z| of all tests of each entry so far, inf where nothing was tested.
+    z : float64 (E,), or function of entries, int64 (k,)
+        Smallest |z| of all tests of each entry so far, inf where nothing was tested. A function computes it for these
+        entries: most edges of level 0 do not survive level 1, so that nobody asks for theirs.
     """
 
-    def __init__(self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats) -> None:
-        self.offsets, self.neighbours, self.fixed, self.z = offsets, neighbours, fixed, z
+    def __init__(
+        self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
+    ) -> None:
+        self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
 
     @classmethod
     def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
@@ -155,8 +160,12 @@ class Graph:
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """As `Engine.edges`."""
         x = self.rows()
-        upper = x < self.neighbours
-        return x[upper], self.neighbours[upper], self.z[upper]
+        upper = np.flatnonzero(x < self.neighbours)
+        return x[upper], self.neighbours[upper], self.z(upper)
+
+    def z(self, entries: Indices) -> Floats:
+        """Smallest |z| of the tests of these entries so far."""
+        return self._z(entries) if callable(self._z) else self._z[entries]
 
     def entries(self, x: Ints, y: Ints) -> Indices:
         """The entries of ordered pairs (x, y), all of which are edges."""
@@ -176,11 +185,19 @@ class Graph:
         _find_mirror_entries(lists, self.offsets[:-1].copy())
         return lists
 
-    def targets(self, level: int, side_b: bool, findings: Findings) -> Targets:
+    def _threads(self, n_threads: int) -> int:
+        return n_threads if len(self.neighbours) > FEW else 1
+
+    def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
         """What a side tests: side A the pairs x < y, side B the pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
-        more = _choose_targets(self._lists, findings.rank, level, side_b, chosen, per_row)
-        return Targets(chosen, per_row, more)
+        lists, more = self._lists, np.zeros(1, dtype=np.bool_)
+
+        def choose(first: int, end: int) -> None:
+            _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row, more)
+
+        _in_parts(choose, len(per_row), self._threads(n_threads))
+        return Targets(chosen, per_row, bool(more[0]))
 
     def targets_at(self, chosen: Mask) -> Targets:
         """The entries `chosen` as targets; whether there are more candidates is not looked at."""
@@ -191,33 +208,35 @@ class Graph:
         more = np.bincount(self.rows()[others], minlength=len(self.offsets) - 1)
         return Targets(targets.chosen | others, targets.per_row + more, targets.more)
 
-    def settle(self, level: int, findings: Findings) -> tuple[Separated, Indices]:
+    def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
         """What the two sides have separated, and the entries of the edges that stay."""
-        lists, degrees = self._lists, self.degrees()
-        in_vain, stays = np.zeros_like(degrees), np.empty_like(lists.mirror)
-        n_found, n_stay = _settle(lists, findings.rank, in_vain, stays)
-        entries = np.flatnonzero(findings.rank >= 0) if n_found else stays[:0]  # in order of (x, y)
+        lists, degrees, rank = self._lists, self.degrees(), findings.rank
+        in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
+        n_threads = self._threads(n_threads)
+        _in_parts(lambda first, end: _settle(lists, rank, (first, end), in_vain, stay), len(degrees), n_threads)
+        entries = np.flatnonzero(rank >= 0)  # in order of (x, y)
         x = np.repeat(np.arange(len(degrees), dtype=np.int32), np.diff(np.searchsorted(entries, self.offsets)))
-        S = self._sets(level, entries, x, findings)
+        S = self._sets(level, entries, x, findings, n_threads)
         n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
-        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), stays[:n_stay]
+        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), np.flatnonzero(stay)
 
-    def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings) -> Ints:
+    def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings, n_threads: int) -> Ints:
         """The separating sets of these entries, int32 (m, level)."""
-        S = np.empty((len(entries), level), dtype=np.int32)
-        degrees = self.degrees()
-        binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
-        for low in range(0, len(entries), BLOCK):
-            at, row = entries[low : low + BLOCK], x[low : low + BLOCK]
-            rank = findings.rank[at]
-            far = rank == FAR
-            n = np.where(far, level, degrees[row] - 1)
-            positions = unranked(binomials, n, level, np.where(far, 0, rank))
-            for q in np.flatnonzero(far).tolist():
-                positions[q] = findings.far[int(at[q])].positions
-            positions += self.offsets[row, None]
-            positions += positions >= at[:, None]  # the candidates are the neighbours without y
-            S[low : low + BLOCK] = self.neighbours[positions]
+        lists, S = self._lists, np.empty((len(entries), level), dtype=np.int32)
+        if not len(entries):
+            return S
+        binomials = subsets.binomial_table(int(self.degrees().max()), level)
+
+        def look_up(first: int, end: int) -> None:
+            part, members = slice(first, end), np.empty(level, dtype=np.int64)
+            _look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
+
+        _in_parts(look_up, len(entries), n_threads)
+        for e, found in findings.far.items():
+            if findings.rank[e] == FAR:
+                k = int(np.searchsorted(entries, e))
+                positions = self.offsets[x[k]] + np.array(found.positions)
+                S[k] = self.neighbours[positions + (positions >= e)]
         return S
 
     def smallest(self, findings: Findings, entries: Indices) -> Floats:
@@ -230,7 +249,7 @@ class Graph:
             np.searchsorted(entries, self.offsets),
             self.neighbours[entries],
             self.fixed[entries],
-            np.minimum(self.z[entries], z),
+            np.minimum(self.z(entries), z),
         )
 
 
@@ -246,11 +265,10 @@ def _find_mirror_entries(lists, following):
 
 
 @compiled
-def _choose_targets(lists, rank, level, side_b, chosen, per_row):
-    """Write the targets of a side; returns whether a visited pair has more than `level` candidates."""
+def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row, more):
+    """Write the targets of a side in these rows, and whether a visited pair has more than `level` candidates."""
     offsets, neighbours = lists.offsets, lists.neighbours
-    more = False
-    for x in range(len(offsets) - 1):
+    for x in range(rows[0], rows[1]):
         candidates = offsets[x + 1] - offsets[x] - 1
         if candidates < level:
             continue
@@ -258,26 +276,43 @@ def _choose_targets(lists, rank, level, side_b, chosen, per_row):
             if (neighbours[e] < x) == side_b and not lists.fixed[e] and not (side_b and rank[lists.mirror[e]] >= 0):
                 chosen[e] = True
                 per_row[x] += 1
-                more = more or candidates > level
-    return more
+                if candidates > level:
+                    more[0] = True
+
+
+def _in_parts(work: Callable[[int, int], None], n: int, n_threads: int) -> None:
+    """Call work(first, end) for parts of range(n), in threads."""
+    size = max(-(-n // (4 * n_threads)), 1) if n_threads > 1 else max(n, 1)
+    for _ in in_threads(lambda first: work(first, min(first + size, n)), range(0, n, size), n_threads):
+        pass
 
 
 @compiled
-def _settle(lists, rank, in_vain, stays):
-    """Write the entries that stay, and how many pairs of each row were tested without being separated.
-
-    Returns the number of separating sets, and of the entries that stay.
-    """
+def _settle(lists, rank, rows, in_vain, stay):
+    """Write which entries of these rows stay, and how many of each row were tested without being separated."""
     offsets, mirror = lists.offsets, lists.mirror
-    found, n = 0, 0
-    for x in range(len(offsets) - 1):
+    for x in range(rows[0], rows[1]):
         for e in range(offsets[x], offsets[x + 1]):
+            stay[e] = False
             if rank[e] >= 0:
-                found += 1
-            elif rank[mirror[e]] < 0:
-                stays[n] = e
-                n += 1
+                continue
+            if rank[mirror[e]] < 0:
+                stay[e] = True
                 in_vain[x] += not lists.fixed[e]
             else:  # the other side separated it: it was tested here only if that was side B, after this one
                 in_vain[x] += mirror[e] > e
-    return found, n
+
+
+@compiled
+def _look_up(lists, rank, binomials, entries, x, members, S):
+    """Write the separating sets of entries in rows x, but for those kept apart; `members` is work space for one."""
+    offsets, neighbours = lists.offsets, lists.neighbours
+    level = len(members)
+    for k in range(len(entries)):
+        e = entries[k]
+        if rank[e] != FAR:
+            first = offsets[x[k]]
+            unrank(binomials, offsets[x[k] + 1] - first - 1, level, rank[e], members)
+            for i in range(level):
+                at = first + members[i]
+                S[k, i] = neighbours[at + 1 if at >= e else at]  # the candidates are the neighbours without y

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from pycupc.engines.base import Floats, Mask
-from pycupc.engines.cpu.graph import Graph
+from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import MatrixFacts
@@ -102,24 +102,28 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
 
     run((find(block) for block in range(len(bounds))), n_threads, p * p)
     offsets = np.concatenate(([0], np.cumsum(degree)))
-    neighbours, z = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
+    neighbours = np.empty(offsets[-1], dtype=np.int32)
 
     def fill(block: int) -> Task:
         low, high = bounds[block]
 
         def copy(_: State) -> int:
-            entries = slice(offsets[low], offsets[high])
-            neighbours[entries] = found[block] % p
-            z[entries] = fisher_z.z_score(np.take(C[low:high], found[block]), n, 0)
+            neighbours[offsets[low] : offsets[high]] = found[block] % p
             return 0
 
         return copy
 
-    run((fill(block) for block in range(len(bounds))), n_threads, len(z))
-    graph = Graph(offsets, neighbours, np.zeros(len(z), dtype=np.bool_), z)
+    run((fill(block) for block in range(len(bounds))), n_threads, len(neighbours))
+
+    never = np.zeros(len(neighbours), dtype=np.bool_)
+
+    def z(entries: Indices) -> Floats:
+        x = np.searchsorted(offsets, entries, side="right") - 1
+        return np.where(never[entries], np.inf, fisher_z.z_score(C[x, neighbours[entries]], n, 0))
+
+    graph = Graph(offsets, neighbours, never, z)
     if fixed is not None:
-        graph.fixed[:] = fixed[graph.rows(), neighbours]
-        z[graph.fixed] = np.inf
+        never[:] = fixed[graph.rows(), neighbours]
     return graph
 
 

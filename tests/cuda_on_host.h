@@ -1,9 +1,8 @@
-// cuda_on_host.h -- runs CUDA kernels on the host, one block after the other, each thread a coroutine: for tests of what
-//   kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp, and all must
-//   wait at the same barrier of the source. A thread runs from one barrier to the next, or until it sleeps; in which
-//   order the threads run is drawn anew for each launch, and half of the time a warp runs ahead of the others as far as
-//   it can. So a race between these stretches may change the answer. Shared memory is static; the dynamic part is
-//   dynamic_memory.
+// cuda_on_host.h -- runs CUDA kernels on the host, one block after the other, each thread a coroutine: for tests of
+//   what kernels compute. Barriers and the exchange within a warp take all living threads of the block or warp, and a
+//   block waits at one barrier of the source, or the program ends. A thread runs until it waits or sleeps. The order of
+//   the threads is random, from the seed of the launch, and half of the time a warp runs ahead of the others as far as
+//   it can, so that a race may change the answer. Shared memory is static; the dynamic part is dynamic_memory.
 #pragma once
 #include <algorithm>
 #include <cmath>

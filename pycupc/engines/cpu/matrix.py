@@ -114,7 +114,6 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
         return copy
 
     run((fill(block) for block in range(len(bounds))), n_threads, len(neighbours))
-
     never = np.zeros(len(neighbours), dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:

@@ -50,8 +50,8 @@ cuPC stops after level 14. It was given the correct cutoffs, because those of it
 was run up to level 6; its time is that of the skeleton alone.
 
 CPU implementations ran on one computer, which has two GPUs: two cores each, in seven jobs side by side; R used the
-OpenBLAS that was installed there. No file of the engine `cpu` has changed since. GPU implementations ran on computers
-of the same kind with half the cores and one GPU.
+OpenBLAS that was installed there. The engine `cpu` has become faster since. GPU implementations ran on computers of
+the same kind with half the cores and one GPU.
 """
 
 CPU = """\

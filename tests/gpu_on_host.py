@@ -27,7 +27,15 @@ KERNELS = TESTS.parent / "kernels"
 Files = dict[str, tuple[str, ...]]
 #: Numbers that a compiled kernel takes after the addresses of its arguments: grid, block, seed of the threads' order.
 ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
-#: Kernel files that are compiled, and their kernels.
+#: Kernel files of a whole run on correlations, and their kernels, without those of the tests of levels >= 1.
+GRAPH_FILES: Files = {
+    "common/binomials": ("binomial_table",),
+    "graph/inspect": ("inspect",),
+    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
+    "graph/final": ("noncolliders", "weakest_evidence"),
+    "graph/removals": ("settle", "finish"),
+}
+#: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours",),

@@ -9,19 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import KERNELS, HostEngine, build, for_host, library_of
+from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, for_host, library_of
 
 import pycupc
 from pycupc.engines.gpu import schur
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
-FILES = {
-    "common/binomials": ("binomial_table",),
-    "graph/inspect": ("inspect",),
-    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
-    "graph/final": ("noncolliders", "weakest_evidence"),
-    "graph/removals": ("settle", "finish"),
+FILES = GRAPH_FILES | {
     "schur/level1": ("level1",),
     "schur/plan": ("plan_phases", "subset_table"),
     "schur/sets": tuple(name for _, name in schur.SETS.values()),

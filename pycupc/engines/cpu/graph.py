@@ -17,12 +17,12 @@ from pycupc.compiled import compiled
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import unrank
-from pycupc.machine import in_threads
+from pycupc.engines.cpu.threads import State, Task, run
 
 Indices = NDArray[np.int64]
 
-#: With fewer entries than this, threads would take longer than what they do.
-FEW = 200_000
+#: Entries that a task goes through, where a level is set up or settled.
+PART = 1 << 17
 
 #: In place of a rank that is kept apart, as it need not fit 64 bits.
 FAR = np.iinfo(np.int64).max
@@ -185,9 +185,6 @@ class Graph:
         _find_mirror_entries(lists, self.offsets[:-1].copy())
         return lists
 
-    def _threads(self, n_threads: int) -> int:
-        return n_threads if len(self.neighbours) > FEW else 1
-
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
         """What a side tests: side A the pairs x < y, side B the pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
@@ -196,7 +193,7 @@ class Graph:
         def choose(first: int, end: int) -> None:
             _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row, more)
 
-        _in_parts(choose, len(per_row), self._threads(n_threads))
+        _in_parts(choose, len(per_row), len(chosen), n_threads)
         return Targets(chosen, per_row, bool(more[0]))
 
     def targets_at(self, chosen: Mask) -> Targets:
@@ -212,8 +209,11 @@ class Graph:
         """What the two sides have separated, and the entries of the edges that stay."""
         lists, degrees, rank = self._lists, self.degrees(), findings.rank
         in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
-        n_threads = self._threads(n_threads)
-        _in_parts(lambda first, end: _settle(lists, rank, (first, end), in_vain, stay), len(degrees), n_threads)
+
+        def look(first: int, end: int) -> None:
+            _settle(lists, rank, (first, end), in_vain, stay)
+
+        _in_parts(look, len(degrees), len(rank), n_threads)
         entries = np.flatnonzero(rank >= 0)  # in order of (x, y)
         x = np.repeat(np.arange(len(degrees), dtype=np.int32), np.diff(np.searchsorted(entries, self.offsets)))
         S = self._sets(level, entries, x, findings, n_threads)
@@ -231,7 +231,7 @@ class Graph:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
             _look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
 
-        _in_parts(look_up, len(entries), n_threads)
+        _in_parts(look_up, len(entries), len(entries), n_threads)
         for e, found in findings.far.items():
             if findings.rank[e] == FAR:
                 k = int(np.searchsorted(entries, e))
@@ -251,6 +251,20 @@ class Graph:
             self.fixed[entries],
             np.minimum(self.z(entries), z),
         )
+
+
+def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
+    """Call work(first, end) for parts of range(n), which have so many entries in all, in threads where that pays."""
+    size = -(-n // (1 + n_entries // PART))
+
+    def task(first: int) -> Task:
+        def part(_: State) -> int:
+            work(first, min(first + size, n))
+            return 0
+
+        return part
+
+    run((task(first) for first in range(0, n, size)), n_threads, n_entries)
 
 
 @compiled
@@ -278,13 +292,6 @@ def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row, more):
                 per_row[x] += 1
                 if candidates > level:
                     more[0] = True
-
-
-def _in_parts(work: Callable[[int, int], None], n: int, n_threads: int) -> None:
-    """Call work(first, end) for parts of range(n), in threads."""
-    size = max(-(-n // (4 * n_threads)), 1) if n_threads > 1 else max(n, 1)
-    for _ in in_threads(lambda first: work(first, min(first + size, n)), range(0, n, size), n_threads):
-        pass
 
 
 @compiled

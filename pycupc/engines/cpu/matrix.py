@@ -82,7 +82,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
     step = max(1, BLOCK // p)
     bounds = list(pairwise([*range(0, p, step), p]))
     degree = np.zeros(p, dtype=np.int64)
-    found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # places in the rows of a block
+    found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # neighbours, row after row of a block
 
     def find(block: int) -> Task:
         low, high = bounds[block]
@@ -95,25 +95,14 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
                 left &= ~gaps[low:high]
             left[np.arange(high - low), np.arange(low, high)] = False
             degree[low:high] = np.count_nonzero(left, axis=1)
-            found[block] = np.flatnonzero(left).astype(np.int32)
+            found[block] = np.flatnonzero(left).astype(np.int32) % p
             return 0
 
         return sweep
 
     run((find(block) for block in range(len(bounds))), n_threads, p * p)
     offsets = np.concatenate(([0], np.cumsum(degree)))
-    neighbours = np.empty(offsets[-1], dtype=np.int32)
-
-    def fill(block: int) -> Task:
-        low, high = bounds[block]
-
-        def copy(_: State) -> int:
-            neighbours[offsets[low] : offsets[high]] = found[block] % p
-            return 0
-
-        return copy
-
-    run((fill(block) for block in range(len(bounds))), n_threads, len(neighbours))
+    neighbours = np.concatenate(found)
     never = np.zeros(len(neighbours), dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:

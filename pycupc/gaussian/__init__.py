@@ -3,7 +3,7 @@
     suffstat.py              correlation matrix and number of observations, checked; table_checks.py, those of a table
     correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
     fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
-                             erfc.py, its compiled half
+                             p_values.py, its compiled half
     partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
     exact.py                 the same of ill-conditioned matrices, in double-double arithmetic (double_double.py)
     gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally

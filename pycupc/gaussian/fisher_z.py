@@ -104,21 +104,18 @@ def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
     return np.where(np.isnan(z), 0.0, z)
 
 
-def z_to_p(z: ArrayLike, total: int = 0) -> NDArray[np.float64]:
-    """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z, one of several with `total` elements."""
+def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
+    """Two-sided normal p-value 2 * (1 - Phi(|z|)) of an array of z."""
     scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
-    if max(total, scaled.size) <= _FEW:
+    if scaled.size <= _FEW:
         return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
-    from pycupc.gaussian.erfc import erfc
+    from pycupc.gaussian.p_values import erfc
 
     p = np.empty(scaled.shape)
     erfc(scaled.ravel(), p.reshape(-1))
     return p
 
 
-def p_value(r: ArrayLike, n: float, level: ArrayLike, total: int = 0) -> NDArray[np.float64]:
-    """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out).
-
-    `total`: how many p-values are wanted, if `r` is a part of them.
-    """
-    return z_to_p(z_score(r, n, level), total)
+def p_value(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
+    """P-value of partial correlations `r` given conditioning sets of size `level` (array in, array out)."""
+    return z_to_p(z_score(r, n, level))

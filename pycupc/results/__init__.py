@@ -2,7 +2,8 @@
 
 pcalgo.py, named_graph.py     `PcAlgo`, and what every graph on named variables can do
 sepset.py                     separating sets
-evidence.py                   levels, removals and p-values; discrete_evidence.py, those of discrete data
+evidence.py                   levels, removals and p-values; discrete_evidence.py, those of discrete data;
+                              p_matrix.py, the p-values of all pairs
 kept.py, why.py               the tests that a kept edge survived; the reason for an edge or its absence
 arrays.py, npz.py, checks.py  a result as arrays, as a file, and the checks of such a file
 exports.py                    tables and formats of other programs; evidence_table.py, the separating sets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
-from pycupc.machine import available_cores, in_threads
+from pycupc.results import p_matrix
+from pycupc.results.p_matrix import set_both
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
-
-#: The p-values of all pairs are computed in bands of this many rows, on all cores if there are more than this many
-#: variables.
-_BAND, _FEW = 64, 500
 
 
 @dataclass(frozen=True)
@@ -120,6 +117,15 @@ class Removals:
         if self._r_of is None:
             raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")
         return np.array([self._r_of(k) for k in range(len(self.x))])
+
+    def parts(self) -> Iterator[tuple[Ints, Ints, int | Ints, Floats]]:
+        """x, y, level and r of all removals in parts, which are not joined if `r` is stored."""
+        if not self.r_recorded:
+            yield self.x, self.y, self.level, self.r
+            return
+        for x, y, level, r in self._parts:
+            assert r is not None
+            yield x, y, level, r
 
     def r_at(self, k: int) -> float | None:
         """`r` of one removal; None if it is not known."""
@@ -303,25 +309,8 @@ class GaussianPValues(ComputedPValues):
     def dense(self, out: Floats | None = None) -> Floats:
         if self.C is None:
             raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
-        p, gone = self.graph.p, self.removals
-        result = np.empty((p, p)) if out is None else out
-        result[:] = self.C
-        level = np.zeros((p, p), dtype=np.min_scalar_type(gone.level.max(initial=0)))
-        low, high = np.minimum(gone.x, gone.y), np.maximum(gone.x, gone.y)
-        result[low, high], level[low, high] = gone.r, gone.level
-
-        def band(first: int) -> None:
-            """Turn the correlations above the diagonal into p-values, for a band of rows and the same columns."""
-            end = min(first + _BAND, p)
-            values = fisher_z.p_value(result[first:end, first:], self.n, level[first:end, first:], p * p)
-            square = values[:, : end - first]
-            below = np.tril_indices(end - first, -1)
-            square[below] = square.T[below]
-            result[first:end, first:] = values
-            result[first:, first:end] = values.T
-
-        for _ in in_threads(band, range(0, p, _BAND), available_cores() if p > _FEW else 1):
-            pass
+        result = np.empty((self.graph.p, self.graph.p)) if out is None else out
+        p_matrix.fill(result, self.C, self.n, self.removals.parts())
         set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
         set_both(result, self.graph.low, self.graph.high, self.edges)
         np.fill_diagonal(result, 1.0)
@@ -339,8 +328,3 @@ class GaussianPValues(ComputedPValues):
         if self.pairs is not None:
             return self.pairs(x, y)
         return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
-
-
-def set_both(matrix: Floats, x: Ints, y: Ints, values: ArrayLike) -> None:
-    """Set cells (x, y) and (y, x)."""
-    matrix[x, y] = matrix[y, x] = values

@@ -43,9 +43,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False}
 
-#: Steps of loops that plain Python takes before anything is compiled for them or loaded. They take some 4 microseconds
-#: each, all together as long as loading the compiled code of the orientation.
-MOST_PLAIN_STEPS = 4_000
+#: Steps of loops, some 4 microseconds each, that plain Python takes before anything is compiled for them, which takes
+#: seconds once per machine, or loaded, which takes 15 ms once per process.
+MOST_PLAIN_STEPS = 1_000
 
 _steps_of_plain_python = 0
 _plain: ContextVar[bool] = ContextVar("plain", default=False)

@@ -50,8 +50,8 @@ def run(args: Any) -> None:
             record.progress(f"  {who}: {brief(row['runs'][who])}")
             record.write(result, args.out)
     if args.peer_python is not None:
-        result["python_peers"] = _python_peers(args, threads)
-        record.write(result, args.out)
+        small = record.new("python-peers", args)
+        _python_peers(small, args, threads)
 
 
 def _cpu(w: workloads.Workload, row: dict[str, Any], threads: int, args: Any) -> workloads.Answer | None:
@@ -117,21 +117,19 @@ def brief(run: dict[str, Any]) -> str:
     return ", ".join(f"{k} {v}" for k, v in run.items() if k not in ("repeats", "rate"))
 
 
-def _python_peers(args: Any, threads: int) -> list[dict[str, Any]]:
+def _python_peers(result: dict[str, Any], args: Any, threads: int) -> None:
     """causal-learn and pgmpy on small data sets: they take seconds to minutes where pycupc takes milliseconds."""
-    rows = []
     sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000))
     for p, degree, n in sizes:
         X = generator.standardised(p, degree, n, seed=0)
         w = workloads.Workload(f"std_{p}_{degree}_{n}", workloads.correlation(X), n, 0.05, "")
         own = runs.repeat(w, runs.make_engine("cpu", threads))
         fit = own.pop("fit")
-        row = {"set": w.name, "p": p, "n": n, "alpha": 0.05, "tests": own["tests"], "edges": own["edges"]}
-        row["runs"] = {"cpu": own}
+        row = record.row_of(result, w)
+        row.update(tests=own["tests"], edges=own["edges"], runs={"cpu": own})
         for peer in peers.PYTHON_PEERS:
             effort = peers.Effort(repeats=3, budget=60, limit=min(args.limit, 120))
             out = peers.python_peer(peer, X, 0.05, args.peer_python, effort)
             row["runs"][peer] = peers.summary(out, fit.skeleton)
             record.progress(f"{w.name} {peer}: {brief(row['runs'][peer])}")
-        rows.append(row)
-    return rows
+            record.write(result, args.out)

@@ -16,6 +16,7 @@ from . import all_sets, answers, call, discrete, gpu, prose, pruning, stability,
 
 RAW = (
     "cpu",
+    "python-peers",
     "gpu",
     "baselines",
     "configurations",

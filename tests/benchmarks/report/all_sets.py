@@ -10,7 +10,7 @@ import numpy as np
 from .. import record, workloads
 from ..experiments.cpu import CALIBRATION, IN_R
 from . import bars, names, prose
-from .raw import captions, machine, merged, seconds
+from .raw import caption, captions, machine, merged, seconds, versions_of
 from .tables import Table, cell, digits, time
 
 #: Columns of the first table: peers on a CPU, ours, peers on a GPU, ours.
@@ -59,6 +59,8 @@ def section(raw: dict[str, Any], folder: Path) -> str:
     parts += [f"![run times](results/{bars.glance(rows, words, folder)})\n"]
     if "cpu" in raw:
         parts.append(_cpu_engine(raw["cpu"], folder))
+    if "python-peers" in raw:
+        parts.append(_python_peers(raw["python-peers"], folder))
     return "\n".join(parts)
 
 
@@ -83,7 +85,7 @@ def _speedups(rows: list[dict[str, Any]], who: list[str], against: str) -> Table
 
 
 def _cpu_engine(result: dict[str, Any], folder: Path) -> str:
-    """Start-up, orientation and memory of the cpu engine; the Python peers."""
+    """Start-up, orientation and memory of the cpu engine."""
     heads = ["data set", "first run (s)", "later runs, median (s)", "start-up (s)", "orientation (ms)"]
     heads += ["peak memory (MB)", "allowed memory (MB)"]
     body = []
@@ -94,15 +96,18 @@ def _cpu_engine(result: dict[str, Any], folder: Path) -> str:
             memory = [f"{run[key] / 1e6:.0f}" for key in ("peak_bytes", "memory_allowed_bytes")]
             body.append([r["set"], *times, time(float(np.median(run["orientation"])), "ms"), *memory])
     parts = [prose.CPU, Table(heads, body).write(folder, "cpu"), ""]
-    if result.get("python_peers"):
-        peers = [w for w in ("causal-learn", "pgmpy") if any(w in r["runs"] for r in result["python_peers"])]
-        body = [
-            [r["set"], f"{r['tests']:,}", cell(r["runs"]["cpu"], "ms"), *(cell(r["runs"].get(w), "s") for w in peers)]
-            for r in result["python_peers"]
-        ]
-        heads = ["data set", "tests", f"{names.label('cpu')} (ms)", *map(names.head, peers)]
-        parts += [prose.PYTHON_PEERS, Table(heads, body).write(folder, "python-peers"), ""]
     return "\n".join(parts)
+
+
+def _python_peers(result: dict[str, Any], folder: Path) -> str:
+    peers = [w for w in ("causal-learn", "pgmpy") if any(w in r["runs"] for r in result["rows"])]
+    body = [
+        [r["set"], f"{r['tests']:,}", cell(r["runs"]["cpu"], "ms"), *(cell(r["runs"].get(w), "s") for w in peers)]
+        for r in result["rows"]
+    ]
+    heads = ["data set", "tests", f"{names.label('cpu')} (ms)", *map(names.head, peers)]
+    facts = f"{caption(result)} {versions_of(result)}."
+    return "\n".join([prose.PYTHON_PEERS, facts, "", Table(heads, body).write(folder, "python-peers"), ""])
 
 
 def write_readme(raw: dict[str, Any]) -> None:

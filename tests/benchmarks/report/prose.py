@@ -28,16 +28,16 @@ the true graph. Section 7 describes the two generators.
 * `217 (17 edges differ)`: 217 in the unit of the column; 17 edges are in only one of the two graphs, pycupc's and that
   of the other implementation.
 * `> 1,000 (stopped)`: the run was stopped at this time limit.
-* `> 18 min (estimated)`: the run was not started, because the estimate exceeds the time limit. The estimate is the
-  number of tests of this data set times the shortest time per test that this implementation needed on any other data
-  set. It carries its own unit.
+* `> 18 min (estimated)`: the run was not started, because the estimate exceeds the time limit, or did not end before
+  the computer had to be given back. The estimate is the number of tests of this data set times the shortest time per
+  test that this implementation needed on any other data set. It carries its own unit.
 * An empty cell: the combination was not tried.
 """
 
 LEGEND = """\
 pcalg is CRAN's package, which uses one core on Linux; the original cuPC ran on the same GPU up to its last level, 14.
-"Stopped": the run reached the time limit. "Estimated": the run was not started; the estimate is the number of tests
-times the shortest time per test on any other data set. "17 edges differ": from pycupc's graph.
+"Stopped": the run reached the time limit. "Estimated": the run was not started, or did not end in time; the estimate
+is the number of tests times the shortest time per test on any other data set. "17 edges differ": from pycupc's graph.
 [BENCHMARKS.md](tests/benchmarks/BENCHMARKS.md) has all tables and pictures, with versions and raw files.
 """
 
@@ -49,9 +49,9 @@ FALSE and TRUE, and the smaller time is reported; it includes the orientation, w
 cuPC stops after level 14. It was given the correct cutoffs, because those of its R script are off by one level. gpucsl
 was run up to level 6; its time is that of the skeleton alone.
 
-CPU implementations ran on one computer, which has two GPUs: two cores each, in seven jobs side by side; R used the
-OpenBLAS that was installed there. The engine `cpu` has become faster since. GPU implementations ran on computers of
-the same kind with half the cores and one GPU.
+All ran within half an hour on one computer with one GPU and 16 virtual processors: first those on the GPU, then those
+on the CPU in six jobs side by side. Programs with one thread had one virtual processor, all others two, and no job
+shared them with another. R used the OpenBLAS that was installed there.
 """
 
 CPU = """\
@@ -70,12 +70,10 @@ GPU = """\
 that was set for the engine `gpu` on one H200. It is "met" if the whole call is fast enough, and "met by the engine" if
 that holds without the checks of the arguments and the construction of the result.
 
-On real data, one process of R (section 9) ran beside all of them; the generated data came half an hour earlier, with
-the computer to themselves. In a call of a few milliseconds half of the time goes to launches, copies and Python, which
-vary with the host and with what else it does: in six processes with a computer to themselves, the medians of the
-engine `gpu` were 1.56 to 1.73 ms on nci60, 5.4 to 5.7 on saureus and 6.3 to 6.9 on tcga_brca_jive. The orientation is
-that of a finished skeleton; `pc` on the engine `gpu` takes less for it (section 11), because it finds on the device
-which separating sets matter.
+The engines of pycupc had the computer to themselves; the time of `gpu` is the median of 25 runs. gpucsl and the
+original cuPC ran beside one process of R (section 9). In a call of a few milliseconds half of the time goes to
+launches, copies and Python, which vary from host to host. The orientation is that of a finished skeleton; `pc` on the
+engine `gpu` takes less for it (section 11), because it finds on the device which separating sets matter.
 """
 
 SPLIT = """\
@@ -167,7 +165,7 @@ IN_R = """\
 From the correlation matrix in R to the `pcAlgo` object in R: conversion, skeleton, orientation, and the list of p x p
 separating sets. The first call of a session also starts Python and loads the compiled code. pcalg runs on one core
 (see section 1), cu_pc() with engine = "cpu". A pair counts as different if it is not marked equally in the two CPDAGs.
-The computers are those of the GPU columns of section 1. Each call had two cores there, beside one to three other jobs.
+The computer is that of section 1: cu_pc() had two virtual processors, beside gpucsl and the original cuPC.
 """
 
 COMMANDS = """

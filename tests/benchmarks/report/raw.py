@@ -69,7 +69,7 @@ def captions(raw: dict[str, Any]) -> str:
 def versions_of(result: dict[str, Any]) -> str:
     """Versions of the peers in a result."""
     found: dict[str, str] = {}
-    for row in [*result["rows"], *result.get("python_peers", [])]:
+    for row in result["rows"]:
         for run in row["runs"].values():
             found.update(run.get("versions", {}))
     return versions(found)

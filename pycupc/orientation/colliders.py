@@ -18,12 +18,13 @@ from pycupc.orientation.mixed_graph import (
     plain,
     put_arrowhead,
     triple_number,
+    unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
 from pycupc.results.sepset import SepSets
 
 #: So many cells of a row are read in the time in which one of them is searched for.
-CELLS_PER_SEARCH = 25
+CELLS_PER_SEARCH = 50
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
@@ -63,14 +64,14 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 @compiled_for_large
 def _mark_by_members(start, entry, triple, near, x, y, members, size):
     """Mark each x - b - z whose b is in the set of cell (x, z), cell by cell."""
-    for k in range(len(x)):
-        near_both = near[x[k]] & near[y[k]]  # as in `maybe_adjacent`
-        for s in range(k * size, (k + 1) * size):
-            if near_both >> (members[s] & 63) & 1 != 0:
-                b = np.int64(members[s])  # so that `find` and others are not compiled for int32 as well
-                j = find(start, entry, b, np.int64(y[k]))
+    for s in range(size):
+        for k in range(len(x)):
+            b = np.int64(members[k * size + s])  # so that `find` and others are not compiled for int32 as well
+            v, w = np.int64(x[k]), np.int64(y[k])
+            if maybe_adjacent(near, b, v) & maybe_adjacent(near, b, w) != 0:
+                j = find(start, entry, b, w)
                 if j >= 0:
-                    i = find(start, entry, b, np.int64(x[k]))
+                    i = find(start, entry, b, v)
                     if i >= 0:
                         triple[triple_number(entry, i, j)] |= NO_COLLIDER
 
@@ -88,21 +89,22 @@ def _mark_by_paths(start, entry, triple, x, y, member, search, place):
     while end < len(x):
         begin = end
         v = np.int64(x[begin])
-        if search[v]:
-            end = _position(x, begin, begin + p if begin + p < len(x) else len(x), v + 1)
-        while end < len(x) and x[end] == v:
-            place[y[end]] = v * p + member[end]
-            end += 1
+        end = _position(x, begin, begin + p if begin + p < len(x) else len(x), v + 1)
+        if not search[v]:
+            for k in range(begin, end):
+                place[unsigned(y[k])] = v * p + member[k]
         for e in range(start[v], start[v + 1]):
             b = entry[NEIGHBOUR, e]
-            for j in range(start[b], start[b + 1]):
-                z = entry[NEIGHBOUR, j]
-                if search[v]:
+            if search[v]:
+                for j in range(start[b], start[b + 1]):
+                    z = entry[NEIGHBOUR, j]
                     k = _position(y, begin, end, z)
-                    if k < end and y[k] == z:
-                        place[z] = v * p + member[k]
-                if place[z] == v * p + b:
-                    triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+                    if k < end and y[k] == z and member[k] == b:
+                        triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+            else:
+                for j in range(start[b], start[b + 1]):
+                    if place[unsigned(entry[NEIGHBOUR, unsigned(j)])] == v * p + b:
+                        triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
 
 
 @part
@@ -144,7 +146,7 @@ def _orient_colliders(start, entry, triple, near, partner, solve_confl):
                     z = entry[NEIGHBOUR, j]
                     if triple[t] != 0:
                         continue
-                    if maybe_adjacent(near, x, z) and find(start, entry, x, z) >= 0:
+                    if maybe_adjacent(near, x, z) != 0 and find(start, entry, x, z) >= 0:
                         triple[t] = NO_COLLIDER
                         continue
                     partner[i] = z

@@ -28,7 +28,7 @@ UNDIRECTED, IN, OUT, BOTH = 0, 1, 2, 3
 #: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
 NO_COLLIDER, AMBIGUOUS = 1, 2
 
-#: At most so many words has `MixedGraph.near`, or one per variable: 256 KiB, which stay in the cache of a core.
+#: `MixedGraph.near` has at most so many words, or one per variable: 256 KiB, which stay in the cache of a core.
 MOST_WORDS = 1 << 15
 
 #: For indices in loops that take most of the time: Numba lets signed ones count from the end where they are negative,

@@ -20,6 +20,8 @@ from pycupc.gaussian.partial_correlation import given_one
 FIRST_BLOCK, BLOCK = 16, 64
 #: Rows x by rows y of a tile, whose rows of C stay in the cache.
 TILE = 16
+#: The rows of C are read from end to end, rather than at each neighbour, where at least one in so many is a neighbour.
+SPARSE = 3
 
 
 class Tile(NamedTuple):
@@ -31,6 +33,8 @@ class Tile(NamedTuple):
         Of x and its k-th neighbour.
     variance : float64 (TILE, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
+    spread : float64 (TILE, p)
+        `variance` by variable, -inf for those that are no neighbours.
     following : int64 (TILE,)
         The entry of each row x that comes next.
     """
@@ -39,6 +43,7 @@ class Tile(NamedTuple):
     neighbours: Ints
     correlation: Floats
     variance: Floats
+    spread: Floats
     following: Indices
 
 
@@ -57,23 +62,36 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    tile = Tile(C, graph.neighbours, np.empty((TILE, widest)), np.empty((TILE, widest)), np.empty(TILE, np.int64))
+    correlation, variance, spread = (np.empty((TILE, width)) for width in (widest, widest, len(C)))
+    tile = Tile(C, graph.neighbours, correlation, variance, spread, np.empty(TILE, np.int64))
     _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings[:3], state)
 
 
 @copied_part
 def _n_possible(tile, pair, k0, n, bound):
-    """How many of the n sets from position k0 on are not certainly above the bound."""
+    """How many of the n sets from position k0 on are not certainly above the bound; perhaps one too many."""
     # unsigned: an index that may be negative is not compiled to vector instructions
-    first, entry, y = uint64(k0), uint64(pair.start + k0), uint64(pair.y)
+    first, entry, x, y = uint64(k0), uint64(pair.start + k0), uint64(pair.x), uint64(pair.y)
     xy = tile.correlation[pair.t, pair.i]
     count = 0
+    z0 = tile.neighbours[pair.start + k0]
+    span = tile.neighbours[pair.start + k0 + n - 1] - z0 + 1
+    if span <= SPARSE * n:
+        start = uint64(z0)
+        for q in range(span):
+            yz = tile.C[y, start + uint64(q)]
+            vy = 1.0 - yz * yz
+            num = xy - tile.C[x, start + uint64(q)] * yz
+            certain = num * num > bound * (tile.spread[pair.t, start + uint64(q)] * vy)
+            count += certain & (vy > PIVOT_FLOOR)
+        return span - count
     for q in range(n):
         yk = tile.C[y, uint64(tile.neighbours[entry + uint64(q)])]
         vy = 1.0 - yk * yk
         num = xy - tile.correlation[pair.t, first + uint64(q)] * yk
-        count += not (num * num > bound * (tile.variance[pair.t, first + uint64(q)] * vy)) or not (vy > PIVOT_FLOOR)
-    return count
+        certain = num * num > bound * (tile.variance[pair.t, first + uint64(q)] * vy)
+        count += certain & (vy > PIVOT_FLOOR)
+    return n - count
 
 
 @copied_part
@@ -118,11 +136,14 @@ def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
         tile.following[t] = start
+        for z in range(len(tile.C)):
+            tile.spread[t, z] = -math.inf
         for k in range(offsets[x + 1] - start):
             c = tile.C[x, tile.neighbours[start + k]]
             v = 1.0 - c * c
             tile.correlation[t, k] = c
             tile.variance[t, k] = v if v > PIVOT_FLOOR else math.nan
+            tile.spread[t, tile.neighbours[start + k]] = tile.variance[t, k]
 
 
 @compiled

@@ -82,7 +82,7 @@ def test_the_p_values_of_all_pairs_are_those_of_the_tests(levels_joined):
         else [(x[level == k], y[level == k], int(k), r[level == k]) for k in np.unique(level)]
     )
     compiled = np.empty((p, p))
-    p_matrix.fill(compiled, C, n, parts)
+    p_matrix.begin(compiled, C, n, parts).finish()
     want = np.vectorize(fisher_z.p_value_of)(C, n - 3)
     want[x, y] = want[y, x] = np.vectorize(fisher_z.p_value_of)(r, n - 3 - level)
     off = ~np.eye(p, dtype=bool)
@@ -91,8 +91,27 @@ def test_the_p_values_of_all_pairs_are_those_of_the_tests(levels_joined):
     few = 20  # variables, one by one
     inside, off = (x < few) & (y < few), off[:few, :few]
     plain = np.empty((few, few))
-    p_matrix.fill(plain, C[:few, :few], n, [(x[inside], y[inside], level[inside], r[inside])])
+    p_matrix.begin(plain, C[:few, :few], n, [(x[inside], y[inside], level[inside], r[inside])]).finish()
     np.testing.assert_allclose(plain[off], want[:few, :few][off], rtol=1e-11)  # NumPy's arctanh
+
+
+def test_p_values_of_all_pairs_are_computed_while_python_waits_elsewhere_and_can_be_stopped():
+    p = 3_000
+    C, out = np.full((p, p), 0.3), np.zeros((p, p))
+    sys.setswitchinterval(60)  # so long would this thread keep Python's lock, as R does
+    try:
+        filling = p_matrix.begin(out, C, 100, [])
+        end = time.perf_counter() + 60
+        while out[-2, -1] in (0, 0.3) and time.perf_counter() < end:
+            pass
+        assert out[-2, -1] not in (0, 0.3)
+    finally:
+        sys.setswitchinterval(0.005)
+    filling.finish()
+    want = fisher_z.p_value_of(0.3, 97)
+    np.testing.assert_array_max_ulp(out[np.triu_indices(p, 1)], np.full(p * (p - 1) // 2, want), 4)
+    p_matrix.begin(out, C, 100, []).stop()
+    assert out[0, 1] in (0.3, want)
 
 
 def test_a_signalling_nan_as_of_r_gives_no_warning(recwarn):

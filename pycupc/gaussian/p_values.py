@@ -11,6 +11,12 @@ from pycupc.compiled import compiled, part
 from pycupc.gaussian.fisher_z import R_MAX
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Rows that `fill_rows` fills between two looks at its flags.
+BAND = 16
+#: The flags of `fill_rows`: set by it, it has begun; set by others, it shall end.
+BEGUN, STOP = 0, 1
 
 
 @compiled
@@ -32,18 +38,23 @@ def put_removals(x: NDArray[np.int32], y: NDArray[np.int32], r: Floats, root: Fl
 
 
 @compiled
-def fill_rows(first: int, end: int, root: float, out: Floats) -> None:
-    """Turn the rows `first` to `end` - 1 of ``out``, float64 (p, p), and the same columns into p-values.
+def fill_rows(first: int, step: int, root: float, out: Floats, flags: Indices) -> None:
+    """Turn every `step`-th band of rows of ``out``, float64 (p, p), and the same columns into p-values.
 
-    Above the diagonal these rows hold the absolute correlations of pairs that level 0 removed, with the square root
-    `root` of n - 3, and what `put_removals` has put there, in which the sign bit is set.
+    The bands have `BAND` rows; the first one is number `first`. Above the diagonal these rows hold the absolute
+    correlations of pairs that level 0 removed, with the square root `root` of n - 3, and what `put_removals` has put
+    there, in which the sign bit is set. `flags`, int64 (2,): see `BEGUN`.
     """
-    for x in range(first, end):
-        for y in range(x + 1, len(out)):
-            value = out[x, y]
-            p = -value if math.copysign(1.0, value) < 0 else _p_value(value, root)
-            out[x, y] = p
-            out[y, x] = p
+    flags[BEGUN] = 1
+    for low in range(first * BAND, len(out), step * BAND):
+        if flags[STOP] != 0:
+            return
+        for x in range(low, low + BAND if low + BAND < len(out) else len(out)):
+            for y in range(x + 1, len(out)):
+                value = out[x, y]
+                p = -value if math.copysign(1.0, value) < 0 else _p_value(value, root)
+                out[x, y] = p
+                out[y, x] = p
 
 
 @part

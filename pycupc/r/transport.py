@@ -40,6 +40,7 @@ from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
 from pycupc.results.evidence import PValues
+from pycupc.results.p_matrix import Filling
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import skeleton
 from pycupc.stability import stability
@@ -49,7 +50,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 7
+PROTOCOL = 8
 
 #: Names in `pycupc.results.arrays`: arrays of the sets as the tests found them, and arrays of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
@@ -71,6 +72,7 @@ class Job:
         self._in: dict[str, Any] = {}
         self._out: dict[str, NDArray[Any]] = {}
         self._p_values: PValues | None = None
+        self._filling: Filling | None = None
         self._vectors: RVectors | None = None
         self._background = Background()
 
@@ -98,14 +100,23 @@ class Job:
         return float(self._out[name].nbytes)
 
     def fill(self, name: str) -> None:
-        """Copy an array of the answer into the vector of that name and size in R's environment."""
+        """Copy an array of the answer into the vector of that name and size in R's environment.
+
+        For "pMax" this only begins: threads go on while R does something else, and the vector must stay where it is
+        until `finish` or `close`.
+        """
         assert self._vectors is not None
         vector = self._vectors[name]
         if name == "pMax" and self._p_values is not None:
             p = math.isqrt(len(vector))
-            self._p_values.dense(out=vector.reshape(p, p))
+            self._filling = self._p_values.fill(vector.reshape(p, p))
         else:
             vector[:] = self._out[name].reshape(-1)
+
+    def finish(self) -> None:
+        """Wait until "pMax" is filled."""
+        assert self._filling is not None
+        self._filling.finish()
 
     def take(self, name: str, start: float, count: float) -> bytearray:
         """`count` bytes of an array of the answer, from byte `start` on, if memory is not shared."""
@@ -145,8 +156,10 @@ class Job:
         return self._background.next_event()
 
     def close(self) -> None:
-        """Stop the computation if it runs, and release all arrays."""
+        """Stop the computation if it runs, and what `fill` has begun, and release all arrays."""
         self._background.close()
+        if self._filling is not None:
+            self._filling.stop()
         self._in.clear()
         self._out.clear()
         self._p_values = None

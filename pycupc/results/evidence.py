@@ -164,6 +164,11 @@ class PValues(ABC):
         Written into `out` if that is given.
         """
 
+    def fill(self, out: Floats) -> p_matrix.Filling:
+        """Begin to write what `dense` returns into `out`, float64 (p, p); `finish` of what this returns ends it."""
+        self.dense(out)
+        return p_matrix.Filling()
+
     @abstractmethod
     def at(self, x: int, y: int) -> float:
         """Of one pair; NaN if it is not known."""
@@ -307,14 +312,20 @@ class GaussianPValues(ComputedPValues):
         return self.edges
 
     def dense(self, out: Floats | None = None) -> Floats:
+        result = np.empty((self.graph.p, self.graph.p)) if out is None else out
+        self.fill(result).finish()
+        return result
+
+    def fill(self, out: Floats) -> p_matrix.Filling:
         if self.C is None:
             raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
-        result = np.empty((self.graph.p, self.graph.p)) if out is None else out
-        p_matrix.fill(result, self.C, self.n, self.removals.parts())
-        set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-        set_both(result, self.graph.low, self.graph.high, self.edges)
-        np.fill_diagonal(result, 1.0)
-        return result
+
+        def put_others() -> None:
+            set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+            set_both(out, self.graph.low, self.graph.high, self.edges)
+            np.fill_diagonal(out, 1.0)
+
+        return p_matrix.begin(out, self.C, self.n, self.removals.parts(), put_others)
 
     def of_removal(self, k: int) -> float:
         r = self.removals.r_at(k)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import TypeVar
 
@@ -16,22 +18,62 @@ from pycupc.sparse_graph import Ints
 
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 #: x, y, level (one number, or one per pair) and r of removed pairs.
 Part = tuple[Ints, Ints, int | Ints, Floats]
 
 #: Up to this many variables, computing p-values one by one is faster than loading compiled code.
 _FEW = 400
-#: Rows per task.
-_BAND = 64
 
 
-def fill(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None:
-    """Write the p-value of the last test of each pair, in both directions, to ``out``, float64 (p, p).
+class Filling:
+    """A matrix that is being filled in threads, which need no lock of Python's.
+
+    The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
+    `finish`.
+
+    Parameters
+    ----------
+    threads : sequence of Future
+    stop : int64 (k,), optional
+        Where it is not 0, a thread ends early.
+    last : function, optional
+        Called when the threads have ended.
+    """
+
+    def __init__(
+        self, threads: Sequence[Future[None]] = (), stop: Indices | None = None, last: Callable[[], None] | None = None
+    ) -> None:
+        self._threads, self._stop, self._last = threads, stop, last
+
+    def finish(self) -> None:
+        """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
+        try:
+            wait(self._threads)
+        finally:
+            self.stop()
+        for thread in self._threads:
+            thread.result()
+        if self._last is not None:
+            self._last()
+
+    def stop(self) -> None:
+        """Let the threads end, whether the matrix is full or not, and wait for that."""
+        if self._stop is not None:
+            self._stop[:] = 1
+        wait(self._threads)
+
+
+def begin(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None = None) -> Filling:
+    """Begin to write the p-value of the last test of each pair, in both directions, to ``out``, float64 (p, p).
 
     `C`, float64 (p, p), are the correlations of `n` observations; `parts` are the pairs removed at level 1 and above.
-    The cells of edges and of the diagonal receive numbers without a meaning.
+    The cells of edges and of the diagonal receive numbers without a meaning, until `last` is called, at the end.
     """
-    (_one_by_one if len(C) <= _FEW else _in_threads)(out, C, n, parts)
+    if len(C) > _FEW:
+        return _in_threads(out, C, n, parts, last)
+    _one_by_one(out, C, n, parts)
+    return Filling(last=last)
 
 
 def _one_by_one(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None:
@@ -43,7 +85,7 @@ def _one_by_one(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None
     set_both(out, x, y, fisher_z.p_value(out[x, y], n, levels[x, y]))
 
 
-def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None:
+def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None) -> Filling:
     from pycupc.gaussian import p_values  # loads Numba
 
     n_threads, root = available_cores(), math.sqrt(max(n - 3.0, 0.0))
@@ -51,14 +93,21 @@ def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None
     def put(removals: tuple[Ints, Ints, Floats, Floats]) -> None:
         p_values.put_removals(*removals, out)
 
-    def fill_band(first: int) -> None:
-        p_values.fill_rows(first, min(first + _BAND, len(C)), root, out)
-
     np.abs(C, out=out)
     for _ in in_threads(put, _shares(parts, n, n_threads), n_threads):
         pass
-    for _ in in_threads(fill_band, range(0, len(C), _BAND), n_threads):
-        pass
+    flags = np.zeros((n_threads, 2), dtype=np.int64)
+    pool = ThreadPoolExecutor(n_threads)
+    threads = [pool.submit(p_values.fill_rows, i, n_threads, root, out, flags[i]) for i in range(n_threads)]
+    pool.shutdown(wait=False)
+    filling = Filling(threads, flags[:, p_values.STOP], last)
+    try:
+        while not all(thread.done() or begun for thread, begun in zip(threads, flags[:, p_values.BEGUN], strict=True)):
+            time.sleep(1e-4)
+    except BaseException:
+        filling.stop()
+        raise
+    return filling
 
 
 def _shares(parts: Iterable[Part], n: float, n_shares: int) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:

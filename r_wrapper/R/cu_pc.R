@@ -95,7 +95,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
     solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax
+    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels))
   )
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
@@ -136,7 +136,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax
+    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels))
   )
   as_pcalgo(plain, cl, "integer", sepset)
 }

@@ -7,6 +7,7 @@
 #   sepset$x, $y, $length         stored cells, and the size of the set in each
 #   sepset$members                the members of these sets, one set after the other
 #   sepset$gap_x, $gap_y          pairs x < y that have neither an edge nor a set (fixedGaps)
+#   sets                          the list of lists that the object has; without it, it is made from sepset
 #   found                         as sepset: the sets before the conservative or majority rule changed some, or NULL
 #   n.edgetests, max.ord, pMax    as in the object; pMax may be NULL, which the object has as a 1 x 1 matrix of NA
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
@@ -17,11 +18,12 @@ list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 # "none" where it forces a graph. `sepset`: "list", "sparse" (an attribute in place of the slot), or "auto".
 # Without `plain$sepset` the slot is empty, too.
 as_pcalgo <- function(plain, call, weight, sepset = "list") {
-  sparse <- sepset == "sparse" || sepset == "auto" && length(plain$labels) > list_at_most
+  sparse <- !wants_list(sepset, length(plain$labels))
+  sets <- function() if (is.null(plain$sets)) expand_sepset(plain) else plain$sets
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
     graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
     n.edgetests = plain$n.edgetests, pMax = if (is.null(plain$pMax)) matrix(NA_real_, 1, 1) else plain$pMax,
-    sepset = if (sparse || is.null(plain$sepset)) list() else expand_sepset(plain),
+    sepset = if (sparse || is.null(plain$sepset)) list() else sets(),
     zMin = matrix(NA, 1, 1)
   )
   attr(fit, "cu_found") <- plain$found # for cu_compare()
@@ -30,6 +32,9 @@ as_pcalgo <- function(plain, call, weight, sepset = "list") {
   }
   fit
 }
+
+# Is the slot a list of lists, for an argument `sepset` and p variables?
+wants_list <- function(sepset, p) sepset == "list" || sepset == "auto" && p <= list_at_most
 
 # as(matrix, "graphNEL") of the adjacency matrix, from its nonzero cells.
 as_graph <- function(labels, cells, weight) {

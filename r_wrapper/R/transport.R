@@ -45,11 +45,12 @@ drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = N
   }
 }
 
-# Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes.
+# Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes; with
+# `expand`, the element `sets` as well.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
                       threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
-                      quirks = FALSE) {
+                      quirks = FALSE, expand = FALSE) {
   p <- length(labels)
   test <- built_in_test(indepTest)
   options <- c(
@@ -72,7 +73,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   on.exit(reporter$close(), add = TRUE)
   reply <- drive(job, options, reporter, test_from_python(indepTest, suffStat))
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  receive(job, reply, labels, pMax)
+  receive(job, reply, labels, pMax, expand)
 }
 
 # The checked arguments that all algorithms have; NULL as `test` for a user's own.
@@ -119,9 +120,10 @@ checked <- function(reply) {
   reply
 }
 
-# The answer as R values, with indices from 1.
-receive <- function(job, reply, labels, pMax) {
+# The answer as R values, with indices from 1. Python computes pMax while R expands the separating sets.
+receive <- function(job, reply, labels, pMax, expand) {
   p <- length(labels)
+  if (pMax) begin_square(job, "pMax", p)
   ints <- function(name) take(job, name, "integer")
   sets <- function(name, gap) {
     part <- function(what) ints(paste0(name, what))
@@ -130,19 +132,22 @@ receive <- function(job, reply, labels, pMax) {
       gap_x = ints(paste0(gap, "x")) + 1L, gap_y = ints(paste0(gap, "y")) + 1L
     )
   }
-  list(
+  answer <- list(
     labels = labels,
     graph = list(from = ints("graph_from") + 1L, to = ints("graph_to") + 1L, mark = ints("graph_mark")),
     n.edgetests = take(job, "n_edgetests", "double"),
     max.ord = as.integer(reply$max_ord),
     sepset = sets("sepset_", "gap_"),
     found = if (reply$found) sets("found_", "found_gap_"),
-    pMax = if (pMax) take_square(job, "pMax", p),
+    pMax = NULL,
     engine = reply$engine,
     orientation = reply$orientation,
     tries = reply$tries,
     seconds = reply$seconds
   )
+  if (expand) answer$sets <- expand_sepset(answer)
+  if (pMax) answer$pMax <- take_square(job, "pMax", p)
+  answer
 }
 
 send <- function(job, name, x) {
@@ -186,9 +191,19 @@ take <- function(job, name, what) {
   out
 }
 
-# A symmetric p x p matrix of doubles; the order of the cells is no matter.
+# A symmetric p x p matrix of doubles; the order of the cells is no matter. Where memory is shared, Python begins to fill
+# it, and goes on while R does something else.
+begin_square <- function(job, name, p) {
+  if (is.null(job$vectors)) return()
+  job$vectors[[name]] <- matrix(0, p, p)
+  suspendInterrupts(job$python$fill(name))
+}
+
+# The matrix that begin_square() has begun.
 take_square <- function(job, name, p) {
-  if (is.null(job$vectors)) matrix(take(job, name, "double"), p, p) else filled(job, name, matrix(0, p, p))
+  if (is.null(job$vectors)) return(matrix(take(job, name, "double"), p, p))
+  suspendInterrupts(job$python$finish())
+  taken_out(job, name)
 }
 
 # `x`, which nothing else refers to, after Python has written the array into its memory.
@@ -196,6 +211,10 @@ filled <- function(job, name, x) {
   job$vectors[[name]] <- x
   suspendInterrupts(job$python$fill(name))
   rm(x)
+  taken_out(job, name)
+}
+
+taken_out <- function(job, name) {
   x <- job$vectors[[name]]
   rm(list = name, envir = job$vectors)
   x

@@ -191,8 +191,8 @@ take <- function(job, name, what) {
   out
 }
 
-# A symmetric p x p matrix of doubles; the order of the cells is no matter. Where memory is shared, Python begins to fill
-# it, and goes on while R does something else.
+# Begins a symmetric p x p matrix of doubles; the order of the cells is no matter. Where memory is shared, Python fills
+# it while R does something else.
 begin_square <- function(job, name, p) {
   if (is.null(job$vectors)) return()
   job$vectors[[name]] <- matrix(0, p, p)

@@ -160,6 +160,7 @@ class Job:
         self._background.close()
         if self._filling is not None:
             self._filling.stop()
+            self._filling = None  # it refers to the result
         self._in.clear()
         self._out.clear()
         self._p_values = None

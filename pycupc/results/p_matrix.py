@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,9 @@ from numpy.typing import NDArray
 from pycupc.gaussian import fisher_z
 from pycupc.machine import available_cores, in_threads
 from pycupc.sparse_graph import Ints
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
@@ -49,11 +51,10 @@ class Filling:
     def finish(self) -> None:
         """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
         try:
-            wait(self._threads)
+            for thread in self._threads:
+                thread.result()
         finally:
             self.stop()
-        for thread in self._threads:
-            thread.result()
         if self._last is not None:
             self._last()
 
@@ -61,7 +62,8 @@ class Filling:
         """Let the threads end, whether the matrix is full or not, and wait for that."""
         if self._stop is not None:
             self._stop[:] = 1
-        wait(self._threads)
+        for thread in self._threads:
+            thread.exception()  # waits, raises nothing
 
 
 def begin(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None = None) -> Filling:
@@ -86,6 +88,8 @@ def _one_by_one(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None
 
 
 def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None) -> Filling:
+    from concurrent.futures import ThreadPoolExecutor
+
     from pycupc.gaussian import p_values  # loads Numba
 
     n_threads, root = available_cores(), math.sqrt(max(n - 3.0, 0.0))

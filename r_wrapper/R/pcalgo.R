@@ -19,11 +19,16 @@ list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 # Without `plain$sepset` the slot is empty, too.
 as_pcalgo <- function(plain, call, weight, sepset = "list") {
   sparse <- !wants_list(sepset, length(plain$labels))
-  sets <- function() if (is.null(plain$sets)) expand_sepset(plain) else plain$sets
   fit <- methods::new(methods::getClass("pcAlgo", where = asNamespace("pcalg")),
     graph = as_graph(plain$labels, plain$graph, weight), call = call, n = integer(0), max.ord = plain$max.ord,
     n.edgetests = plain$n.edgetests, pMax = if (is.null(plain$pMax)) matrix(NA_real_, 1, 1) else plain$pMax,
-    sepset = if (sparse || is.null(plain$sepset)) list() else sets(),
+    sepset = if (sparse || is.null(plain$sepset)) {
+      list()
+    } else if (is.null(plain$sets)) {
+      expand_sepset(plain)
+    } else {
+      plain$sets
+    },
     zMin = matrix(NA, 1, 1)
   )
   attr(fit, "cu_found") <- plain$found # for cu_compare()

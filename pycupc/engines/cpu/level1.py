@@ -25,17 +25,17 @@ SPARSE = 3
 
 
 class Tile(NamedTuple):
-    """Up to TILE rows x, and what their tests read.
+    """Up to TILE rows x, t in all, and what their tests read.
 
     C : float64 (p, p)
     neighbours : int32 (E,)
-    correlation : float64 (TILE, d)
+    correlation : float64 (t, d)
         Of x and its k-th neighbour.
-    variance : float64 (TILE, d)
+    variance : float64 (t, d)
         Of x given its k-th neighbour, NaN where it is not above the floor.
-    spread : float64 (TILE, p)
-        `variance` by variable, -inf for those that are no neighbours.
-    following : int64 (TILE,)
+    spread : float64 (t, p)
+        `variance` by variable, -inf for those that are no neighbours. Between tiles it is -inf everywhere.
+    following : int64 (t,)
         The entry of each row x that comes next.
     """
 
@@ -62,14 +62,19 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    correlation, variance, spread = (np.empty((TILE, width)) for width in (widest, widest, len(C)))
-    tile = Tile(C, graph.neighbours, correlation, variance, spread, np.empty(TILE, np.int64))
+    height = min(TILE, rows[1] - rows[0])
+    correlation, variance = np.empty((height, widest)), np.empty((height, widest))
+    spread = np.full((height, len(C)), -math.inf)
+    tile = Tile(C, graph.neighbours, correlation, variance, spread, np.empty(height, np.int64))
     _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings[:3], state)
 
 
 @copied_part
 def _n_possible(tile, pair, k0, n, bound):
-    """How many of the n sets from position k0 on are not certainly above the bound; perhaps one too many."""
+    """How many of the n sets from position k0 on are not certainly above the bound.
+
+    Variables between them that are hardly distinct from y may be counted too, which costs time only.
+    """
     # unsigned: an index that may be negative is not compiled to vector instructions
     first, entry, x, y = uint64(k0), uint64(pair.start + k0), uint64(pair.x), uint64(pair.y)
     xy = tile.correlation[pair.t, pair.i]
@@ -136,14 +141,20 @@ def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
         tile.following[t] = start
-        for z in range(len(tile.C)):
-            tile.spread[t, z] = -math.inf
         for k in range(offsets[x + 1] - start):
             c = tile.C[x, tile.neighbours[start + k]]
             v = 1.0 - c * c
             tile.correlation[t, k] = c
             tile.variance[t, k] = v if v > PIVOT_FLOOR else math.nan
             tile.spread[t, tile.neighbours[start + k]] = tile.variance[t, k]
+
+
+@copied_part
+def _clear_tile(tile, offsets, x0, x1):
+    # only where something was written: with few neighbours, whole rows would take longer than the tests
+    for x in range(x0, x1):
+        for e in range(offsets[x], offsets[x + 1]):
+            tile.spread[x - x0, tile.neighbours[e]] = -math.inf
 
 
 @compiled
@@ -170,3 +181,4 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
                             smallest[e] = value
                     e += 1
                 tile.following[x - x0] = e
+        _clear_tile(tile, offsets, x0, x1)

@@ -109,15 +109,18 @@ def check_first_sets(problem: Problem, decided: np.ndarray, rank: np.ndarray, sp
     return separated
 
 
-def check_left_alone(filtered: Callable[[Problem], Any]) -> tuple[np.ndarray, Problem]:
-    """What a filter must not decide: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem."""
+def check_left_alone(filtered: Callable[[Problem], Any], r: float = 1 - 1e-5) -> tuple[np.ndarray, Problem]:
+    """What a filter must not decide: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem.
+
+    r: correlation of two variables that are else alike, NaN or nearly 1.
+    """
     problem = random_problem(8, 2)
     x, y = int(problem.source[0]), int(problem.column[0])
     problem.state[x, y] = problem.state[y, x] = FIXED
-    a, b = 4, 5  # copies but for 1e-5: rows with both are too ill-conditioned
+    a, b = 4, 5  # rows with both are too ill-conditioned
     problem.C[a] = problem.C[b]
     problem.C[:, a] = problem.C[:, b]
-    problem.C[a, b] = problem.C[b, a] = 1 - 1e-5
+    problem.C[a, b] = problem.C[b, a] = r
     problem.C[a, a] = problem.C[b, b] = 1.0
     decided, _, _ = filtered(problem)
     for e, (i, j) in enumerate(zip(problem.source, problem.column, strict=True)):

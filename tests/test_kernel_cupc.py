@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gpu_on_host import GRAPH_FILES, HostEngine, build
-from test_kernel_walk import compare, observations
+from test_kernel_walk import compare, compare_near_copies, observations
 
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 
@@ -29,3 +29,8 @@ def library(tmp_path_factory):
 def test_the_answer_is_that_of_the_cpu(library, algorithm, seed, p, n, alpha, levels):
     C = np.corrcoef(observations(seed, p, n, 0.5), rowvar=False)
     compare(HostEngine(library, algorithm), C, n, alpha, levels)
+
+
+@pytest.mark.parametrize("algorithm", ["cupc-e", "cupc-s"])
+def test_clipped_partial_correlations_count_for_the_largest_p_value(library, algorithm):
+    compare_near_copies(HostEngine(library, algorithm), range(12))

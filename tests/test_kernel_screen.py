@@ -74,8 +74,9 @@ def test_doubtful_tests_are_left_with_the_rest_of_the_row_decided(device):
     assert problem.open.sum() == len(left)
 
 
-def test_fixed_edges_and_near_singular_rows_are_left_alone(device):
-    check_left_alone(lambda problem: screen(problem, device))
+@pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
+def test_fixed_edges_and_near_singular_rows_are_left_alone(device, r):
+    check_left_alone(lambda problem: screen(problem, device), r)
 
 
 def test_gives_up_where_too_much_is_left(device):

@@ -197,7 +197,8 @@ def test_gives_up_where_it_does_not_pay(device):
     assert (decided == 0).sum() > len(decided) / 2
 
 
-def test_fixed_edges_and_near_singular_rows_are_left_alone(device):
-    decided, problem = check_left_alone(lambda problem: search(problem, device))
+@pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
+def test_fixed_edges_and_near_singular_rows_are_left_alone(device, r):
+    decided, problem = check_left_alone(lambda problem: search(problem, device), r)
     assert (decided == 1).any()
     assert GONE_A in problem.state

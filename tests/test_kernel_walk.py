@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import assert_same
 from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, for_host, library_of
+from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.engines.gpu import schur
@@ -94,6 +95,19 @@ def test_columns_that_are_nearly_copies(engine, apart):
     X[:, 9] = X[:, 2] + X[:, 7] + apart * X[:, 9]
     fit = compare(engine, np.corrcoef(X, rowvar=False), 300, 0.2, 4)
     assert sum(level.n_careful for level in fit.levels) > 0 or apart > 1e-5
+
+
+def compare_near_copies(engine, seeds: range) -> None:
+    """pMax of copies whose partial correlation is clipped: such a test counts, though its r^2 exceeds 0.9999999^2."""
+    for seed in seeds:
+        fit, expected = (pycupc.skeleton(**near_copies(seed), engine=e) for e in (engine, "cpu"))
+        assert_same(fit, expected)
+        assert_same_evidence(fit.pMax, expected.pMax)
+
+
+@pytest.mark.usefixtures("rows")
+def test_clipped_partial_correlations_count_for_the_largest_p_value(engine):
+    compare_near_copies(engine, range(12))
 
 
 @pytest.mark.usefixtures("rows")

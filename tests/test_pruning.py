@@ -65,6 +65,21 @@ def random_correlations(rng: np.random.Generator) -> tuple[np.ndarray, int]:
     return C, n
 
 
+def spoilt(rng: np.random.Generator, C: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """A copy with pairs that are NaN or were edited, which may make it indefinite, and masks of gaps and fixed edges.
+
+    A row keeps both members of a NaN pair beyond level 1 only if its edges with them are fixed.
+    """
+    C, p = C.copy(), len(C)
+    masks = {name: rng.random((p, p)) < share for name, share in (("fixedGaps", 0.05), ("fixedEdges", 0.1))}
+    for _ in range(int(rng.integers(1, 4))):
+        a, b, x = rng.choice(p, 3, replace=False)
+        C[a, b] = C[b, a] = rng.choice([np.nan, np.nan, rng.uniform(-1, 1)])
+        masks["fixedGaps"][[a, x, b, x], [x, a, x, b]] = False
+        masks["fixedEdges"][[a, b], [x, x]] = True
+    return C, {name: (mask | mask.T) & ~np.eye(p, dtype=bool) for name, mask in masks.items()}
+
+
 def run(C, n, alpha, pruning, **kwargs):
     return pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu", engine_options={"pruning": pruning}, **kwargs)
 
@@ -84,6 +99,35 @@ def test_random_problems(part, everywhere):
         np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
         pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
     assert pruned_levels >= CASES // 150
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+def test_random_problems_with_missing_correlations(part, everywhere):
+    """NaN and edited correlations, gaps and fixed edges: bounds are for rows that are proven positive definite."""
+    rng = np.random.default_rng((part, ("pairs", "rows", "wide").index(everywhere), 1))
+    for _ in range(-(-CASES // 30)):
+        C, n = random_correlations(rng)
+        C, masks = spoilt(rng, C)
+        alpha, m_max = float(rng.choice([0.01, 0.05, 0.2])), 4 if len(C) > 30 else 7
+        pruned, plain = (run(C, n, alpha, pruning, m_max=m_max, **masks) for pruning in ("always", False))
+        assert_same(pruned, plain)
+        assert pruned.n_edgetests == plain.n_edgetests
+        np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
+
+
+def test_no_bounds_in_a_row_with_a_missing_correlation():
+    """The correlation of 0 and 1 is NaN, so they are independent given 2 alone; both edges with 2 are fixed."""
+    p = 60
+    C = np.full((p, p), 0.5)
+    np.fill_diagonal(C, 1.0)
+    C[0, 1] = C[1, 0] = np.nan
+    fixed = np.zeros((p, p), dtype=bool)
+    fixed[2, :2] = fixed[:2, 2] = True
+    with pytest.warns(UserWarning):
+        fits = [run(C, 10**6, 0.01, pruning, m_max=2, fixedEdges=fixed) for pruning in ("always", False)]
+    assert_same(*fits)
+    assert int(fits[0].skeleton.sum()) // 2 == 1598
 
 
 def brute_force_smallest(C: np.ndarray, level: int) -> float:

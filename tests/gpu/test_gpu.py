@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from near_copies import assert_same_evidence, near_copies
+
 import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
@@ -33,6 +35,8 @@ from pycupc.results.sepset import SepSets
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))
 NAMES = ("gpu", "cupc-e", "cupc-s")
+#: Random problems with near copies; 1,000 of them are run once per change of a kernel.
+NEAR_COPIES = int(os.environ.get("PYCUPC_NEAR_COPIES", "60"))
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
 
@@ -102,6 +106,16 @@ def test_equals_the_cpu_engine(seed):
     cpu = pycupc.pc(**problem, engine="cpu")
     for engine in NAMES:
         same(pycupc.pc(**problem, engine=engine), cpu)
+
+
+@pytest.mark.parametrize("seed", range(NEAR_COPIES))
+def test_near_copies(seed):
+    """Also the p-values of tests whose r is clipped."""
+    cpu = pycupc.skeleton(**near_copies(seed), engine="cpu")
+    for engine in NAMES:
+        fit = pycupc.skeleton(**near_copies(seed), engine=engine)
+        assert_same(fit, cpu)
+        assert_same_evidence(fit.pMax, cpu.pMax)
 
 
 @pytest.mark.parametrize("seed", range(5))

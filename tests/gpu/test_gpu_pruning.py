@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 import pytest
 from conftest import assert_same
+from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
 from pycupc.engines.base import EngineError
@@ -202,6 +203,27 @@ def test_p_values(forced, way, seed, monkeypatch):
     )
     assert on.n_edgetests == off.n_edgetests
     np.testing.assert_allclose(on.pMax, off.pMax, rtol=1e-6, atol=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(1, 40, 2))
+def test_p_values_of_near_copies(forced, seed, monkeypatch):
+    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    fits = [skeleton(**near_copies(seed), engine=engine) for engine in ("gpu", "cpu")]
+    assert_same(*fits)
+    assert_same_evidence(fits[0].pMax, fits[1].pMax)
+
+
+def test_no_bounds_in_a_row_with_a_missing_correlation(forced):
+    """0 and 1, whose correlation is NaN, both have a fixed edge with 2."""
+    C, fixed = 0.5 + 0.5 * np.eye(60), np.zeros((60, 60), dtype=bool)
+    C[0, 1] = C[1, 0] = np.nan
+    fixed[2, :2] = fixed[:2, 2] = True
+    with pytest.warns(UserWarning):
+        fits = [
+            skeleton({"C": C, "n": 10**6}, alpha=0.01, m_max=3, fixedEdges=fixed, engine=engine)
+            for engine in ("gpu", "reference")
+        ]
+    assert_same(*fits)
 
 
 def test_p_values_are_found_on_the_cpu_if_the_device_cannot(forced, monkeypatch):

@@ -25,7 +25,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Graph, Level
-from pycupc.gaussian.fisher_z import z_score
+from pycupc.gaussian.fisher_z import R_MAX, z_score
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.log import LARGEST_P, logger
 
@@ -109,6 +109,9 @@ class Search:
         x, y = self._x[tested].astype(np.int64), self._y[tested]
         entries = np.concatenate([np.searchsorted(keys, x * p + y), np.searchsorted(keys, y.astype(np.int64) * p + x)])
         root = np.sqrt(max(self._n - at.level - 3, 0.0))
+        made = degrees[source[entries]] > at.level
+        any_test = np.where(made.reshape(2, -1).any(axis=0), z_score(R_MAX, self._n, at.level), np.inf)
+        z[tested] = np.minimum(z[tested], any_test)
         least = np.zeros(len(keys))
         least[entries] = np.tile(np.tanh(z[tested] / root) ** 2, 2)
         targets = np.bincount(source[entries], minlength=p)
@@ -130,7 +133,7 @@ class Search:
         new = np.where(lower, z_score(np.sqrt(lowest[entries]), self._n, at.level), np.inf).reshape(2, -1).min(axis=0)
         z[tested] = np.minimum(z[tested], new)
         wanted = np.zeros(len(keys), dtype=np.bool_)
-        wanted[entries[degrees[source[entries]] > at.level]] = True
+        wanted[entries[made]] = True
         return unknown & wanted
 
     def _launch(self, graph: Graph, level: Level, outlook: Outlook, degrees: NDArray[np.int64]) -> NDArray[np.bool_]:

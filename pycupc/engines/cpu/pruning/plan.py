@@ -154,6 +154,8 @@ class Pruning:
 
 
 def _is_well_conditioned(matrix: Floats) -> bool:
+    if not np.isfinite(matrix).all():  # LAPACK factorises a matrix with NaN without a word
+        return False
     try:
         np.linalg.cholesky(matrix - LEAST_EIGENVALUE * np.eye(len(matrix)))
     except np.linalg.LinAlgError:

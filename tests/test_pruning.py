@@ -124,7 +124,7 @@ def test_no_bounds_in_a_row_with_a_missing_correlation():
     C[0, 1] = C[1, 0] = np.nan
     fixed = np.zeros((p, p), dtype=bool)
     fixed[2, :2] = fixed[:2, 2] = True
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="NaN"):
         fits = [run(C, 10**6, 0.01, pruning, m_max=2, fixedEdges=fixed) for pruning in ("always", False)]
     assert_same(*fits)
     assert int(fits[0].skeleton.sum()) // 2 == 1598

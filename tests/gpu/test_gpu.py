@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
+from conftest import assert_same
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc

@@ -218,7 +218,7 @@ def test_no_bounds_in_a_row_with_a_missing_correlation(forced):
     C, fixed = 0.5 + 0.5 * np.eye(60), np.zeros((60, 60), dtype=bool)
     C[0, 1] = C[1, 0] = np.nan
     fixed[2, :2] = fixed[:2, 2] = True
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="NaN"):
         fits = [
             skeleton({"C": C, "n": 10**6}, alpha=0.01, m_max=3, fixedEdges=fixed, engine=engine)
             for engine in ("gpu", "reference")

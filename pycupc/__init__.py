@@ -11,8 +11,8 @@ The public names:
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
 The layers of the package, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
-(the level loop), with their checked arguments; engines, which run the tests of a level, and orientation; results; the
-Gaussian and the discrete tests; sparse_graph, the representation of a graph that all of them share.
+(the level loop), with their checked arguments; engines, which run the tests of a level; results; orientation; the
+Gaussian and the discrete tests; sepset and sparse_graph, the separating sets and the graph that all of them share.
 
 Public names are imported when they are first used, so that the command line responds at once.
 """

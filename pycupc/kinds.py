@@ -26,7 +26,7 @@ from pycupc.gaussian.suffstat import SuffStat
 from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
 from pycupc.results.discrete_evidence import DiscretePValues
 from pycupc.results.evidence import GaussianPValues, PValues, RecordedPValues, Removals
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pycupc.log import lines_to, logger
 from pycupc.progress import progress_hook
 from pycupc.results.evidence import LevelSummary, Removals
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 

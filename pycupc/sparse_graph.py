@@ -224,6 +224,28 @@ class SparseGraph:
         bidirected = int((self.forward == 2).sum())
         return len(self) - undirected - bidirected, undirected, bidirected
 
+    def cycle(self) -> tuple[int, ...] | None:
+        """The variables of a directed cycle in the order of its arrows, from the lowest on; None if there is none.
+
+        Of the cycles through its first variable it is a shortest one.
+        """
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+        tail, head, kind = self.edge_list()
+        tail, head = tail[kind == DIRECTED], head[kind == DIRECTED]
+        arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(self.p, self.p))
+        _, component = connected_components(arrows, connection="strong")
+        inside = component[tail] == component[head]
+        if not inside.any():
+            return None
+        first = min(tail[inside].min(), head[inside].min())
+        order, before = breadth_first_order(arrows, first)
+        found = [int(order[np.isin(order, tail[head == first])][0])]
+        while found[0] != first:
+            found.insert(0, int(before[found[0]]))
+        return tuple(found)
+
     # -- as a matrix ------------------------------------------------------------------------------------------------
 
     def cells(self) -> tuple[Ints, Ints, Marks]:

@@ -13,7 +13,7 @@ import numpy as np
 from pycupc.orientation import orient
 from pycupc.results.evidence import GaussianPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 P = 100_000

@@ -11,7 +11,7 @@ from pycupc.orientation import check_triples, orient
 from pycupc.orientation.conservative import CallableTest, GaussianTest
 from pycupc.orientation.mixed_graph import MixedGraph, find, put_arrowhead, to_sparse, undirected
 from pycupc.orientation.trace import COLLIDER
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
 #: The decisions on a triple, in the order of their codes.

@@ -139,6 +139,17 @@ def test_manifest_records_how_to_reproduce_the_folder(here):
     assert "j --> i" in manifest["files"]["amat.csv"]
 
 
+def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
+    load_example().iloc[:, :10].to_csv("ten.csv", index=False)
+    for u2pd in ("relaxed", "retry"):
+        assert run("run", "ten.csv", "--plot", "none", "--out", u2pd, "--u2pd", u2pd) == cli.OK
+        assert ("not a CPDAG: directed cycle" in printed(capsys)[0]) == (u2pd == "relaxed")
+        text, manifest = (Path(u2pd, name).read_text() for name in ("summary.txt", "manifest.json"))
+        assert ("not a CPDAG: directed cycle" in text) == (u2pd == "relaxed")
+        cycle = ["smoothness_mean", "compactness_mean", "symmetry_mean"] if u2pd == "relaxed" else None
+        assert (json.loads(manifest)["is_cpdag"], json.loads(manifest)["cycle"]) == (cycle is None, cycle)
+
+
 def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
     data = load_example()
     np.savetxt(

@@ -19,7 +19,7 @@ import pycupc
 from pycupc.engines import subsets
 from pycupc.gaussian import fisher_z
 from pycupc.results import p_matrix
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import flat_cells  # isort: skip

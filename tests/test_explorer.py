@@ -113,7 +113,7 @@ def large(p, m):
     return pycupc.PcAlgo(
         labels=tuple(f"v{i}" for i in range(p)),
         sparse_graph=graph,
-        sepset=pycupc.results.sepset.SepSets(graph),
+        sepset=pycupc.sepset.SepSets(graph),
         p_values=type(fit.p_values)(graph, fit.removals.__class__(), np.zeros((0, 2), np.int32), values, 100),
         n_edgetests=[1],
         max_ord=0,

@@ -17,7 +17,7 @@ import pycupc
 from pycupc import plotting
 from pycupc.data import load_example
 from pycupc.data.pairs import read_pairs
-from pycupc.results import arrays, exports
+from pycupc.results import arrays, explored, exports
 from pycupc.sparse_graph import SparseGraph
 
 HERE = Path(__file__).resolve().parent
@@ -43,6 +43,36 @@ def data():
 @pytest.fixture(scope="module")
 def fit(data):
     return pycupc.pc(data, alpha=0.01)
+
+
+# -- CPDAGs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_directed_cycle_is_told():
+    names = load_example().columns[[4, 5, 8]].tolist()
+    for options in ({}, {"solve_confl": True}):
+        fit = pycupc.pc(load_example().iloc[:, :10], alpha=0.01, **options)
+        assert (fit.is_cpdag, fit.cycle()) == (False, (4, 5, 8))
+        told = f'not a CPDAG: directed cycle {" --> ".join([*names, names[0]])}; u2pd "retry" gives'
+        assert told in fit.summary()
+        assert told in explored.content(fit).note
+        with pytest.raises(ValueError, match="no DAG extends this graph: not a CPDAG: directed cycle"):
+            fit.to_dag()
+
+
+def test_of_a_cpdag_nothing_is_told():
+    fit = pycupc.pc(load_example().iloc[:, :10], alpha=0.01, u2pd="retry")
+    assert (fit.is_cpdag, fit.cycle()) == (True, None)
+    assert fit.to_cpdag().sparse_graph == fit.sparse_graph
+    assert fit.to_dag().edge_counts() == (len(fit.sparse_graph), 0, 0)
+    assert fit.to_dag().labels == fit.labels
+    assert "CPDAG" not in fit.summary() + explored.content(fit).note
+
+
+def test_a_skeleton_is_not_expected_to_be_a_cpdag():
+    skeleton = pycupc.skeleton(load_example(), alpha=0.01)
+    assert not skeleton.is_cpdag
+    assert "CPDAG" not in skeleton.summary() + explored.content(skeleton).note
 
 
 # -- equality ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pycupc.discrete import disCItest
 from pycupc.engines.gpu import noncolliders, records
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sepset import FlatCells, SepSets
 
 NONE_AMBIGUOUS = np.zeros((0, 3), dtype=np.int64)
 

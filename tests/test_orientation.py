@@ -23,7 +23,8 @@ from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.dag_extension import is_extendable
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.results.named_graph import NamedGraph
+from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
 import orientation_oracle as oracle  # isort: skip
@@ -382,6 +383,51 @@ def test_extendable_means_that_some_dag_extends_it(seed):
             and all(arrows[a, b] and arrows[c, b] for a, b, c in colliders_of(other))
         )
     assert is_extendable(graph) == exists
+
+
+@given(seeds)
+@settings(max_examples=150, deadline=None)
+def test_cpdag_and_dag_of_any_graph_are_those_of_the_dags_that_extend_it(seed):
+    rng = np.random.default_rng(seed)
+    dag, _ = random_dag(rng)
+    marks = true_cpdag(dag) if rng.random() < 0.7 else dag.astype(int)
+    edges = np.argwhere(dag).tolist()
+    for a, b in edges:
+        if rng.random() < 0.2:
+            marks[[a, b], [b, a]] = [(1, 0), (0, 1), (1, 1)][rng.integers(3)]
+    arrows = (marks == 1) & (marks.T == 0)
+    extensions = []
+    for flips in product((False, True), repeat=len(edges)):
+        other = np.zeros_like(dag)
+        for (a, b), flip in zip(edges, flips, strict=True):
+            other[(b, a) if flip else (a, b)] = True
+        new = [(a, b, c) for a, b, c in colliders_of(other) if not (arrows[a, b] and arrows[c, b])]
+        if (other >= arrows).all() and is_acyclic(other) and not new:
+            extensions.append(other)
+    graph = NamedGraph(labels=tuple("abcdef"[: len(dag)]), sparse_graph=SparseGraph.from_dense(marks))
+    cycle = graph.cycle()
+    assert (cycle is None) == is_acyclic(arrows)
+    if cycle is not None:
+        assert all(arrows[a, b] for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True))
+        assert len(set(cycle)) == len(cycle)
+    assert graph.is_cpdag == (graph.not_a_cpdag() == "")
+    if extensions:
+        assert any(np.array_equal(graph.to_dag().graph, other) for other in extensions)
+        want = true_cpdag(extensions[0])
+        np.testing.assert_array_equal(graph.to_cpdag().graph, want)
+        assert graph.is_cpdag == np.array_equal(marks, want)
+    else:
+        assert not graph.is_cpdag
+        for method in (graph.to_dag, graph.to_cpdag):
+            with pytest.raises(ValueError, match=r'no DAG extends this graph: not a CPDAG: .*; u2pd "retry" gives'):
+                method()
+
+
+def test_bidirected_edges_are_no_part_of_a_cpdag():
+    graph = NamedGraph(labels=("a", "b"), sparse_graph=SparseGraph.from_dense([[0, 2], [2, 0]]))
+    assert (graph.is_cpdag, graph.cycle()) == (False, None)
+    with pytest.raises(ValueError, match="1 edge is bidirected"):
+        graph.to_dag()
 
 
 # rand and retry

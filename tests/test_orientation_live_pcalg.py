@@ -14,6 +14,9 @@ import subprocess
 import numpy as np
 import pytest
 
+from pycupc.results.named_graph import NamedGraph
+from pycupc.sparse_graph import SparseGraph
+
 from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case  # isort: skip
 
 pytestmark = pytest.mark.r
@@ -69,6 +72,14 @@ sample_fit <- function(case) {
   }
   graph("retry", suppressWarnings(pc(stat, gaussCItest, case$alpha, p = p, skel.method = "stable",
                                      u2pd = "retry"))@graph)
+}
+extended <- function(case) {
+  m <- matrix(case$m, case$p, dimnames = rep(list(as.character(seq_len(case$p))), 2))
+  show("valid", isValidGraph(t(m), "cpdag"))
+  dag <- suppressWarnings(pdag2dag(as(m, "graphNEL")))
+  show("extendable", dag$success)
+  graph("dag", dag$graph)
+  graph("cpdag", dag2cpdag(dag$graph))
 }
 for (case in cases) { cat("case\n"); get(kind)(case) }
 """
@@ -209,6 +220,41 @@ def test_fits_to_small_samples(pcalg):
         got = orient_dense(sk, sepset, u2pd="retry")
         if got.status != "random":
             np.testing.assert_array_equal(got.graph, _array(graphs["retry"]), err_msg=f"case {i}, retry")
+
+
+def random_marks(rng) -> np.ndarray:
+    """A graph that is nearly a CPDAG, or one, or a DAG, or has arbitrary marks."""
+    p = int(rng.integers(2, 9))
+    order, density = rng.permutation(p), rng.uniform(0.2, 0.9)
+    dag = np.zeros((p, p), dtype=int)
+    dag[np.ix_(order, order)] = np.triu(rng.random((p, p)) < density, 1)
+    graph = _named(dag).to_cpdag().graph.astype(int) if rng.random() < 0.7 else dag
+    for a, b in np.argwhere(dag).tolist():
+        if rng.random() < rng.choice([0.0, 0.1, 0.6]):
+            graph[[a, b], [b, a]] = [(1, 0), (0, 1), (1, 1)][rng.integers(3)]
+    return graph
+
+
+def _named(graph) -> NamedGraph:
+    return NamedGraph(labels=tuple(map(str, range(len(graph)))), sparse_graph=SparseGraph.from_dense(graph))
+
+
+def test_cpdags_and_extensions(pcalg):
+    rng = np.random.default_rng(SEED + 4)
+    graphs = [random_marks(rng) for _ in range(5 * N_CASES)]
+    text = [f"list(p = {len(m)}, m = {_r(m.T.ravel().tolist())})" for m in graphs]
+    seen = set()
+    for m, answer in zip(graphs, pcalg("extended", text), strict=True):
+        want, got = dict(answer), _named(m)
+        seen.add((got.is_cpdag, want["extendable"] == [1]))
+        assert got.is_cpdag == (want["valid"] == [1]), m
+        if want["extendable"] == [1]:
+            assert _named(_array(want["dag"])).to_cpdag().sparse_graph == got.to_cpdag().sparse_graph, m
+            np.testing.assert_array_equal(got.to_cpdag().graph, _array(want["cpdag"]), err_msg=str(m))
+        else:
+            with pytest.raises(ValueError, match="no DAG extends this graph"):
+                got.to_dag()
+    assert seen == {(True, True), (False, True), (False, False)}
 
 
 def test_rule3_of_both_directions(pcalg):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pycupc
 from pycupc.results.arrays import only_stored_cells
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import flat_cells, sets_of  # isort: skip

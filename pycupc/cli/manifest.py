@@ -56,10 +56,13 @@ class Written:
 
 def facts_of(fit: PcAlgo) -> dict[str, Any]:
     """The facts about a result of `pc` for the manifest."""
+    cycle = fit.cycle()
     return {
         "engine": fit.engine,
         "alpha": fit.alpha,
         "edges": dict(zip(("directed", "undirected", "bidirected"), fit.edge_counts(), strict=True)),
+        "is_cpdag": fit.is_cpdag,
+        "cycle": None if cycle is None else [fit.labels[v] for v in cycle],
         "levels": [asdict(level) for level in fit.levels],
         "notes": fit.notes,
     }

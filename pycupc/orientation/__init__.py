@@ -4,6 +4,7 @@
     colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
     dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and what to do if none does
+    equivalence.py     of any graph: a DAG that extends it, and its CPDAG
     trace.py           the reason of every arrow
     conservative.py    conservative and majority rule: which triples are decided
     all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from pycupc.orientation.conservative import TripleCheck, check_triples
 from pycupc.orientation.trace import Reason
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 __all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]

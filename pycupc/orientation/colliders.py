@@ -21,7 +21,7 @@ from pycupc.orientation.mixed_graph import (
     unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 
 #: So many cells of a row are read in the time in which one of them is searched for.
 CELLS_PER_SEARCH = 50

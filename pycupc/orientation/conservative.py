@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
-from pycupc.results.sepset import FlatCells
+from pycupc.sepset import FlatCells
 from pycupc.sparse_graph import SparseGraph, look_up
 
 #: Largest number of subsets that is accepted: for one pair with the built-in test, for one pair with a test in Python,

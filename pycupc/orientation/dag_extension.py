@@ -82,14 +82,20 @@ def orient_extendable(
 
 
 def is_extendable(graph: MixedGraph) -> bool:
-    """Can the undirected edges be directed without a cycle or a new collider? (Dor and Tarsi 1992)
+    """Can the undirected edges be directed without a cycle or a new collider? (Dor and Tarsi 1992)"""
+    return extension_order(graph) is not None
+
+
+def extension_order(graph: MixedGraph) -> NDArray[np.int64] | None:
+    """A causal order of a DAG that directs the undirected edges without a new collider; None if there is none.
 
     Repeatedly removes a node that no arrow leaves and whose undirected neighbours are each adjacent to all its other
-    neighbours; the graph is extendable if in the end no node is left.
+    neighbours, and puts it before those already removed (Dor and Tarsi 1992). There is such a DAG if in the end no node
+    is left. The graph must have no bidirected edges.
     """
     p = len(graph.start) - 1
-    left = np.arange(p)
-    return _take_away(graph, left, np.zeros(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_)) == p
+    removed = _take_away(graph, np.arange(p), np.zeros(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_))
+    return removed[::-1] if len(removed) == p else None
 
 
 class _TurnedEdges:
@@ -108,22 +114,25 @@ class _TurnedEdges:
         _take_away(graph, np.arange(p), self._gone, ends)
         struck_out = self._gone | ends
         left = np.flatnonzero(~struck_out)
-        self._is_lost = _take_away(graph, left, struck_out, ends) < len(left)
+        self._is_lost = len(_take_away(graph, left, struck_out, ends)) < len(left)
 
     def is_extendable(self) -> bool:
         left = np.flatnonzero(~self._gone)
         none = np.zeros_like(self._gone)
-        return not self._is_lost and _take_away(self._graph, left, self._gone.copy(), none) == len(left)
+        return not self._is_lost and len(_take_away(self._graph, left, self._gone.copy(), none)) == len(left)
 
 
-def _take_away(graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool_], held: NDArray[np.bool_]) -> int:
-    """Remove nodes as long as one can be removed (see `is_extendable`), and return how many were removed.
+def _take_away(
+    graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool_], held: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Remove nodes as long as one can be removed (see `extension_order`), and return them in this order.
 
     `left` are the nodes that are not yet `gone`, and `held` nodes stay. `gone` is written to, `left` used up.
     """
     entry, owner = graph.entry, owners(graph.entry)
     children = np.bincount(owner[(entry[KIND] == OUT) & ~gone[entry[NEIGHBOUR]]], minlength=len(gone))
-    return int(_take_away_nodes(graph.start, entry, children, left, ~gone, gone, held))
+    removed = np.empty_like(left)
+    return removed[: _take_away_nodes(graph.start, entry, children, left, ~gone, gone, held, removed)]
 
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
@@ -147,7 +156,7 @@ def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
 
 
 @compiled_for_large
-def _take_away_nodes(start, entry, children, line, waiting, gone, held):
+def _take_away_nodes(start, entry, children, line, waiting, gone, held, removed):
     """`_take_away`. `line` is a ring of the nodes to look at, those `waiting`; `children` counts the arrows out."""
     size = len(line)
     first = 0
@@ -170,6 +179,7 @@ def _take_away_nodes(start, entry, children, line, waiting, gone, held):
         if not last:
             continue
         gone[x] = True
+        removed[taken] = x
         taken += 1
         for e in range(start[x], start[x + 1]):
             y = entry[NEIGHBOUR, e]

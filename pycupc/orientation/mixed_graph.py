@@ -77,6 +77,16 @@ def undirected(skeleton: SparseGraph, degrees: Indices | None = None) -> MixedGr
     return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8), near)
 
 
+def directed_as(graph: SparseGraph) -> MixedGraph:
+    """The edges of `graph` as they are marked, without marked triples."""
+    out = undirected(graph)
+    at, forward, backward = _entries_of_lower_ends(out, graph), graph.forward, graph.backward
+    kind = np.where(forward == backward, np.where(forward == 1, UNDIRECTED, BOTH), np.where(forward == 1, OUT, IN))
+    out.entry[KIND, at] = kind
+    out.entry[KIND, out.entry[MIRROR, at]] = np.array([UNDIRECTED, OUT, IN, BOTH])[kind]
+    return out
+
+
 def without_arrows(graph: MixedGraph) -> MixedGraph:
     """The same lists and triples, with every edge undirected."""
     entry = graph.entry.copy()
@@ -97,11 +107,16 @@ def plain(array: Ints) -> Ints:
 
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
     """The graph as it is now."""
+    kind = graph.entry[KIND].take(_entries_of_lower_ends(graph, skeleton))
+    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
+
+
+def _entries_of_lower_ends(graph: MixedGraph, skeleton: SparseGraph) -> Indices:
+    """Of each edge, the entry in the list of its lower end."""
     # The larger neighbours come last in each list, and the edges, sorted by both ends, in the same order.
     last_edge = np.cumsum(np.bincount(skeleton.low, minlength=skeleton.p))
-    at = np.arange(len(skeleton)) + (graph.start[1:] - last_edge)[skeleton.low]
-    kind = graph.entry[KIND].take(at)  # as the lower end sees it
-    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
+    at: Indices = np.arange(len(skeleton)) + (graph.start[1:] - last_edge)[skeleton.low]
+    return at
 
 
 def trace(graph: MixedGraph) -> Trace:

@@ -113,9 +113,8 @@ class Converter:
         if isinstance(call, RCall):
             language, weight, counts = call.language, call.weight, call.counts
         else:
-            oriented = call.startswith("pc(") or fit.edge_counts()[1] < len(fit.sparse_graph)
             language = self._r.r["str2lang"](_as_r_call(call))
-            weight, counts = "double" if oriented else "integer", "double"
+            weight, counts = "double" if fit.oriented else "integer", "double"
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
             "labels": self._r.StrVector(list(fit.labels)),

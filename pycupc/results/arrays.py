@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
-from pycupc.results.sepset import FlatCells, SepSets
+from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import Ints, SparseGraph
 
 Arrays = Mapping[str, NDArray[Any]]

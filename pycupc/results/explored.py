@@ -29,6 +29,9 @@ class ExploredResult(TestedResult, Protocol):
 
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
 
+    def cpdag_note(self) -> str:
+        """Why the result is not a CPDAG; "" if it is one."""
+
 
 def explore(fit: ExploredResult, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
     """Write the page of `fit` and open it; see `pycupc.PcAlgo.explore`. `options` are those of `content`."""
@@ -72,6 +75,7 @@ def content(
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
+    cpdag_note = fit.cpdag_note()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high = graph.low[at], graph.high[at]
@@ -87,7 +91,7 @@ def content(
     return Content(
         title="PC-stable graph",
         facts=_facts(fit),
-        note=note,
+        note=" ".join(text for text in (cpdag_note and f"The graph is {cpdag_note}.", note) if text),
         graph=shown,
         labels=[fit.labels[v] for v in (*nodes.tolist(), *named.tolist())],
         degree=graph.degrees()[nodes],

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.evidence import GaussianPValues, PValues, Removals
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]

@@ -18,8 +18,8 @@ from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.named_graph import NamedGraph
-from pycupc.results.sepset import SepSets
 from pycupc.results.why import Why, reason_of_arrow, why_pair
+from pycupc.sepset import SepSets
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,6 +107,15 @@ class PcAlgo(NamedGraph):
             f"{self.max_ord}, {sum(self.n_edgetests):,} tests>"
         )
 
+    @property
+    def oriented(self) -> bool:
+        """Whether the edges have been oriented, as by `pc`, although none need have a direction."""
+        return self.call.startswith("pc(") or self.edge_counts()[1] < len(self.sparse_graph)
+
+    def cpdag_note(self) -> str:
+        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet."""
+        return self.not_a_cpdag() if self.oriented else ""
+
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
         degrees = self.sparse_graph.degrees()
@@ -118,6 +127,8 @@ class PcAlgo(NamedGraph):
             f"{len(self.sparse_graph):,} edges: {self.kinds_of_edges()}",
             f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
+        if note := self.cpdag_note():
+            lines.append(note)
         if self.levels:
             width = max(18, *(len(f"{s.n_tests:,}") for s in self.levels))
             lines += ["", f"{'level':>5} {'tests':>{width}} {'removed':>12} {'edges left':>12} {'seconds':>9}"]

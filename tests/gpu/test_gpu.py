@@ -30,7 +30,7 @@ from pycupc.gaussian.correlation import correlation
 from pycupc.machine import gpu_works
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
-from pycupc.results.sepset import SepSets
+from pycupc.sepset import SepSets
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))

@@ -1,0 +1,32 @@
+"""The DAGs that extend a graph: one of them, and the CPDAG that all of them share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycupc.compiled import announced, plain_if_small
+from pycupc.orientation.dag_extension import cpdag_of_order, extension_order
+from pycupc.orientation.mixed_graph import directed_as, to_sparse
+from pycupc.sparse_graph import SparseGraph
+
+
+def dag_and_cpdag(graph: SparseGraph) -> tuple[SparseGraph, SparseGraph] | None:
+    """A DAG with the skeleton, the arrows and the unshielded colliders of `graph`, and no others, and its CPDAG.
+
+    All DAGs that extend a graph have the same skeleton and unshielded colliders, hence the same CPDAG. None if no DAG
+    extends the graph, as when it has bidirected edges or marks of other kinds of graphs.
+    """
+    if max(graph.forward.max(initial=0), graph.backward.max(initial=0)) > 1:
+        return None
+    degree = graph.degrees()
+    steps = 2 * int((degree * degree).sum())
+    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
+        mixed = directed_as(graph)
+        order = extension_order(mixed)
+        if order is None:
+            return None
+        cpdag = to_sparse(cpdag_of_order(mixed, order), graph)
+    place = np.empty_like(order)
+    place[order] = np.arange(graph.p)
+    forward = (place[graph.low] < place[graph.high]).astype(np.int8)
+    return SparseGraph(graph.p, graph.low, graph.high, forward, 1 - forward), cpdag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 _CONTROL = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
@@ -10,3 +11,17 @@ _CONTROL = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff\ufff
 def printable(text: str) -> str:
     """`text` with a question mark for each control character, newlines included, and each that XML does not allow."""
     return _CONTROL.sub("?", text)
+
+
+def distinct(labels: Sequence[str], replace: Callable[[str], str]) -> list[str]:
+    """``replace(label)`` of different labels; where that makes two of them equal, their positions are added."""
+    texts = list(map(replace, labels))
+    taken = {text for text, label in zip(texts, labels, strict=True) if text == label}
+    for k, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        if text == label:
+            continue
+        while text in taken:
+            text = f"{text} [{k}]"
+        taken.add(text)
+        texts[k] = text
+    return texts

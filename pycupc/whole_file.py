@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -15,15 +15,15 @@ from typing import IO
 def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its name, and the place of an older file, when the block ends without an error.
 
-    Until then it is beside that place, as ``.NAME-xxxxxxxx.part``; after an error or Ctrl-C nothing is left of it.
+    Until then it is beside that place, as ``.NAME-xxxxxxxx.part``; after an error or Ctrl-C nothing is left of it. Who
+    may read it is up to the umask, as with any new file.
     """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-", suffix=".part")
+    temporary = target.with_name(f".{target.name}-{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             yield file
-        os.chmod(temporary, 0o644)  # mkstemp makes private files
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)  # an interrupt may have come after the exchange
+        temporary.unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise

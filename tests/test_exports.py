@@ -108,6 +108,17 @@ def test_dot_tells_the_three_kinds_apart(graph):
     assert '  "e";' in lines
 
 
+def test_labels_that_differ_in_control_characters_stay_different(graph):
+    import networkx as nx
+
+    odd = ["a\x01", "a?", "a\x02", "a\n", "a\r"]
+    lines = exports.to_dot(graph, odd).splitlines()
+    assert lines[3:8] == ['  "a? [0]";', '  "a?";', '  "a? [2]";', '  "a\\n";', '  "a? [4]";']
+    assert len({*lines[8:-1]}) == len(graph)
+    g = nx.read_graphml(io.BytesIO(exports.to_graphml(graph, odd).encode()))
+    assert [g.nodes[f"n{i}"]["label"] for i in range(5)] == ["a? [0]", "a?", "a? [2]", "a\n", "a\r"]
+
+
 def test_json_round_trips_and_has_no_nan(graph):
     text = exports.to_json(graph, LABELS, {"z_min": np.array([1.5, np.inf, np.nan, 2.0])})
     out = json.loads(text, parse_constant=lambda s: pytest.fail(f"{s} is not JSON"))

@@ -148,9 +148,20 @@ def test_changed_sets_equal_a_dict_of_cells(seed):
 
 def test_dense_views_cannot_be_written_to():
     fit = pycupc.pc({"C": np.eye(3), "n": 50})
-    for matrix in (fit.graph, fit.skeleton):
+    for matrix in (fit.graph, fit.skeleton, fit.pMax):
         with pytest.raises(ValueError, match="read-only"):
             matrix[0, 1] = 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o027, 0o640), (0o022, 0o644)])
+def test_saved_files_are_as_private_as_the_umask_says(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        pycupc.pc({"C": np.eye(3), "n": 50}).save(tmp_path / "fit.npz")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "fit.npz").stat().st_mode & 0o777 == mode
 
 
 def test_a_result_without_correlations_says_so():

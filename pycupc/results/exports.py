@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
-from pycupc.text import printable
+from pycupc.text import distinct, printable
 
 if TYPE_CHECKING:
     import networkx
@@ -180,7 +180,8 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
         *keys,
         '  <graph edgedefault="directed">',
     ]
-    lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(_xml(names))]
+    shown = _xml(distinct(names, _without_controls))
+    lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(shown)]
     texts = [_digits(values) if kinds[name] == "double" else _xml(values.tolist()) for name, values in columns.items()]
     form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
     data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
@@ -193,7 +194,16 @@ def _xml(values: Sequence[object]) -> list[str]:
     texts = list(map(str, values))
     if _PLAIN.fullmatch("".join(texts)):
         return texts
-    return [text if _PLAIN.fullmatch(text) else html.escape(_NOT_XML.sub("?", text)) for text in texts]
+    return [text if _PLAIN.fullmatch(text) else _escaped(text) for text in texts]
+
+
+def _without_controls(text: str) -> str:
+    """`text` with a question mark for each character that XML does not allow."""
+    return _NOT_XML.sub("?", text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
 
 
 def _comment(text: str) -> str:
@@ -204,8 +214,8 @@ def _comment(text: str) -> str:
 def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
     """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges."""
     names = _names(graph, labels)
-    escaped = (label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names)
-    quoted = [f'"{printable(label)}"' for label in escaped]
+    escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names]
+    quoted = [f'"{label}"' for label in distinct(escaped, printable)]
     style = {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
     lines = [f"// {EDGE_LIST}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
     lines += [f"  {name};" for name in quoted]

@@ -20,6 +20,7 @@ from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.named_graph import NamedGraph
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.sepset import SepSets
+from pycupc.sparse_graph import read_only
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -91,8 +92,11 @@ class PcAlgo(NamedGraph):
 
     @cached_property
     def pMax(self) -> Floats:
-        """Largest p-value of each pair's tests, float64 (p, p): symmetric, 1 on the diagonal, -inf if never tested."""
-        return self.p_values.dense()
+        """Largest p-value of each pair's tests, float64 (p, p), read only: symmetric, 1 on the diagonal.
+
+        -inf if never tested.
+        """
+        return read_only(self.p_values.dense().view())
 
     @property
     def zMin(self) -> Floats:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.data.names import label_position
+from pycupc.data.names import default_labels, position
 from pycupc.sparse_graph import Ints, SparseGraph, look_up, pair_keys
+from pycupc.text import counted
 
 Cell = tuple[int, int]
 
@@ -65,9 +68,10 @@ class FlatCells(NamedTuple):
 class SepSets:
     """Separating sets, indexed as pcalg's ``sepset``.
 
-    ``sepset[x][y]`` is None (the pair is adjacent, a fixed gap, or its set is in the mirrored cell) or a tuple of
-    0-based indices; ``()`` in cell x < y for a pair that is independent without conditioning. The cell shows on which
-    side the set was found: x < y, a subset of adj(x), or x > y, a subset of the neighbours of the larger index.
+    ``sepset[x, y]`` is the set of a pair, whichever cell holds it: None or a tuple of 0-based indices (of labels, where
+    x and y are labels). ``sepset[x][y]`` is one cell: None (the pair is adjacent, a fixed gap, or its set is in the
+    mirrored cell) or a tuple; ``()`` in cell x < y for a pair that is independent without conditioning. The cell shows
+    on which side the set was found: x < y, a subset of adj(x), or x > y, of the neighbours of the larger index.
 
     A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in cell (x, y). `get` and
     `implied_empty` decide that, and nothing else does.
@@ -146,20 +150,33 @@ class SepSets:
     def __getitem__(self, x: int) -> SepSetRow: ...
     @overload
     def __getitem__(self, x: tuple[str, str]) -> tuple[str, ...] | None: ...
+    @overload
+    def __getitem__(self, x: tuple[int, int]) -> tuple[int, ...] | None: ...
 
-    def __getitem__(self, x: int | tuple[str, str]) -> SepSetRow | tuple[str, ...] | None:
+    def __getitem__(
+        self, x: int | tuple[str, str] | tuple[int, int]
+    ) -> SepSetRow | tuple[str, ...] | tuple[int, ...] | None:
         if isinstance(x, tuple):
-            found = self.of_pair(*(self._index(name) for name in x))
-            return None if found is None else tuple(self.labels[v] for v in found)
+            labels = self.labels or default_labels(self.p)
+            try:
+                i, j = (position(variable, labels) for variable in x)
+            except ValueError as error:
+                raise KeyError(f"{error}; sepset[0, 1] takes numbers, sepset['a', 'b'] labels") from None
+            found = self.of_pair(i, j)
+            return tuple(labels[v] for v in found) if found and isinstance(x[0], str) else found
         if not -self.p <= x < self.p:
             raise IndexError(f"sepset has rows 0 to {self.p - 1}, got {x}")
         return SepSetRow(self, x % self.p)
 
-    def _index(self, name: str) -> int:
-        try:
-            return label_position(name, self.labels)
-        except ValueError as error:
-            raise KeyError(f"{error}; sepset[0][1] takes numbers, sepset['a', 'b'] labels") from None
+    def __repr__(self) -> str:
+        cells = [pair_keys(block.x, block.y, self.p) for block in self.blocks]
+        implied = self.p * (self.p - 1) // 2 - len(self._skeleton) - len(self._gaps)
+        implied -= len(np.unique(np.concatenate(cells))) if cells else 0
+        sizes = Counter({0: implied})
+        for block in self.blocks:
+            sizes[block.members.shape[1]] += len(block.x)
+        listed = ", ".join(f"{n:,} of size {size}" for size, n in sizes.items() if n)
+        return f"<SepSets of {counted(self.p, 'variable')}: {listed or 'none'}>"
 
     def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
         for block in self.blocks:
@@ -325,6 +342,9 @@ class SepSetRow:
 
     def __len__(self) -> int:
         return len(self._sets)
+
+    def __repr__(self) -> str:
+        return f"<sepset[{self._x}]: {reprlib.repr({y: S for y, S in enumerate(self) if S is not None})}>"
 
     def __iter__(self) -> Iterator[tuple[int, ...] | None]:
         return (self[y] for y in range(len(self)))

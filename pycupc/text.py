@@ -1,4 +1,4 @@
-"""Text of users, such as labels, in files of other formats."""
+"""Text for users, and text of users, such as labels, in files of other formats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ _CONTROL = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff\ufff
 def printable(text: str) -> str:
     """`text` with a question mark for each control character, newlines included, and each that XML does not allow."""
     return _CONTROL.sub("?", text)
+
+
+def counted(n: int | float, noun: str) -> str:
+    """A number of things: "1 edge", "3,000 edges"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def distinct(labels: Sequence[str], replace: Callable[[str], str]) -> list[str]:

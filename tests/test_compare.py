@@ -241,11 +241,11 @@ def test_the_command_names_what_is_wrong(tmp_path, data_file, capsys):
 
 def test_without_r_pcalg_is_refused_with_the_way_out(data_file, capsys, monkeypatch):
     def missing(*args, **kwargs):
-        raise RBridgeError("the R bridge needs rpy2: pip install 'pycupc[r]'")
+        raise RBridgeError('the R bridge needs rpy2: pip install ".[r]"')
 
     monkeypatch.setattr("pycupc.r.bridge.pcalg_pc", missing)
     assert command("pycupc", "pcalg-stable", "--data", data_file, "--alpha", "0.05") == 2
-    assert "pip install 'pycupc[r]'" in capsys.readouterr().err
+    assert 'pip install ".[r]"' in capsys.readouterr().err
 
 
 @pytest.mark.r

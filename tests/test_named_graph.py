@@ -104,6 +104,29 @@ def test_sepset_by_label(fit, tmp_path):
         with pytest.raises(KeyError, match="there is no variable 'nobody'"):
             result.sepset["nobody", fit.labels[0]]
         assert result.sepset[0][4] == fit.sepset.get(0, 4)
+        assert [result.sepset[x, y] for x in range(30) for y in range(30)] == [
+            fit.sepset.of_pair(x, y) for x in range(30) for y in range(30)
+        ]
+        with pytest.raises(IndexError, match="variables are 0 to 29, got 30"):
+            result.sepset[0, 30]
+
+
+def test_sepset_and_comparison_print_well(fit, data):
+    for sepset in (fit.sepset, pycupc.pc(data, alpha=0.01, maj_rule=True).sepset):
+        sizes = [len(S) for S in sepset.cells().values()]
+        listed = ", ".join(f"{sizes.count(n)} of size {n}" for n in sorted({*sizes}))
+        assert repr(sepset) == f"<SepSets of 30 variables: {listed}>"
+    assert repr(fit.sepset[29]).startswith("<sepset[29]: {")
+    assert repr(pycupc.compare(fit, fit)).startswith("a and b are equal: skeleton, graph")
+    assert "Report" not in repr(pycupc.compare(fit, pycupc.skeleton(data, alpha=0.01)))
+
+
+def test_one_of_a_kind_is_no_plural(fit):
+    assert repr(fit.subgraph([0])) == "<Graph: 1 variable, 0 edges (0 directed, 0 undirected, 0 bidirected)>"
+    two = pycupc.pc({"C": [[1, 0.5], [0.5, 1]], "n": 1500})
+    assert repr(two).endswith("levels 0 to 0, 2 tests>")
+    assert two.summary().startswith("PC-stable: 2 variables, 1,500 observations, alpha 0.01\n1 edge: 0 directed")
+    assert plotting.describe(SparseGraph.undirected(3000, [0], [1])) == "3,000 variables, 1 edge, all undirected"
 
 
 def test_every_message_about_an_unknown_name_lists_similar_ones(fit, data, tmp_path):

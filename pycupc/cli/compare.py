@@ -17,7 +17,8 @@ METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
 _DESCRIPTION = """\
 Compare two results: what differs, and the first test, triple or orientation rule at which they
 differ. A and B are folders that 'pycupc run' wrote, files that PcAlgo.save wrote, or methods,
-which are run on the data. The exit code is 0 if the two are equal, 1 if they differ.
+which are run on the data; those of pcalg need R with pcalg, and rpy2: pip install ".[r]" in a
+checkout of pycupc. The exit code is 0 if the two are equal, 1 if they differ.
 """
 
 

@@ -162,7 +162,7 @@ def _r() -> dict[str, Any]:
 def _rpy2() -> str:
     """Whether rpy2 starts R; tried in a process of its own, since versions that do not match may crash it."""
     if version_of("rpy2") is None:
-        return "not installed: pip install 'pycupc[r]' (only needed for R objects in Python)"
+        return 'not installed: pip install ".[r]" in a checkout (only needed for R objects in Python)'
     try:
         done = _run(sys.executable, "-c", "import rpy2.robjects", timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -170,7 +170,7 @@ def _rpy2() -> str:
     if done.returncode == 0:
         return "works"
     last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return f"does not start R ({last}); with R before 4.5: pip install 'pycupc[r]', which takes a version that does"
+    return f'does not start R ({last}); with R before 4.5: pip install ".[r]", which takes a version that does'
 
 
 def report(found: dict[str, Any]) -> str:

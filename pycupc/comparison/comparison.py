@@ -28,9 +28,9 @@ from pycupc.results.pcalgo import PcAlgo
 __all__ = ["Comparison", "compare"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """The result of `compare`. Its truth value says whether the results are equal, and its `str` is the report.
+    """The result of `compare`. Its truth value says whether the results are equal; printed, it is the report.
 
     Attributes
     ----------
@@ -63,6 +63,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
 
 
 def compare(

@@ -31,7 +31,7 @@ from pycupc.plotting.matrix import draw_matrix
 from pycupc.plotting.neighbourhood import Variables, neighbourhood
 from pycupc.plotting.network import draw_network
 from pycupc.sparse_graph import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
-from pycupc.text import printable
+from pycupc.text import counted, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +218,7 @@ def describe(graph: SparseGraph) -> str:
     """One line: the numbers of variables, of edges and of edges of each kind."""
     counts = dict(zip((DIRECTED, UNDIRECTED, BIDIRECTED), graph.counts(), strict=True))
     kinds = [kind for kind, n in counts.items() if n]
-    text = f"{graph.p} variables, {len(graph)} edge{'s' * (len(graph) != 1)}"
+    text = f"{counted(graph.p, 'variable')}, {counted(len(graph), 'edge')}"
     if len(kinds) == 1:
         return f"{text}, all {kinds[0]}"
-    return f"{text}: {', '.join(f'{counts[kind]} {kind}' for kind in kinds)}" if kinds else text
+    return f"{text}: {', '.join(f'{counts[kind]:,} {kind}' for kind in kinds)}" if kinds else text

@@ -47,7 +47,7 @@ def load_rpy2() -> Any:
         import rpy2.robjects as robjects
     except Exception as error:  # a missing R, or symbols that this R does not have, raise many kinds
         if isinstance(error, ImportError) and "rpy2" in str(error) and "No module" in str(error):
-            raise RBridgeError("the R bridge needs rpy2: pip install 'pycupc[r]'") from error
+            raise RBridgeError('the R bridge needs rpy2: pip install ".[r]" in a checkout of pycupc') from error
         raise RBridgeError(_UNFIT.format(error=f"{type(error).__name__}: {error}")) from error
     return robjects
 

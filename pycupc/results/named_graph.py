@@ -15,6 +15,7 @@ from pycupc import plotting
 from pycupc.data.names import position
 from pycupc.results import exports
 from pycupc.sparse_graph import SparseGraph, read_only
+from pycupc.text import counted
 
 if TYPE_CHECKING:
     import networkx
@@ -135,7 +136,10 @@ class NamedGraph:
         return f"{directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected"
 
     def __repr__(self) -> str:
-        return f"<Graph: {self.p:,} variables, {len(self.sparse_graph):,} edges ({self.kinds_of_edges()})>"
+        return f"<Graph: {self._size()}>"
+
+    def _size(self) -> str:
+        return f"{counted(self.p, 'variable')}, {counted(len(self.sparse_graph), 'edge')} ({self.kinds_of_edges()})"
 
     def _repr_html_(self) -> str:
         """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""

@@ -21,6 +21,7 @@ from pycupc.results.named_graph import NamedGraph
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.sepset import SepSets
 from pycupc.sparse_graph import read_only
+from pycupc.text import counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,8 +38,8 @@ class PcAlgo(NamedGraph):
     sparse_graph : SparseGraph
         The edges with their marks; after `skeleton` every edge is undirected.
     sepset : SepSets
-        ``sepset[x][y]`` is None or a tuple of 0-based indices, in pcalg's own cells. ``sepset["a", "b"]`` is None or a
-        tuple of labels, whichever cell holds the set.
+        ``sepset[0, 4]`` is None or a tuple of 0-based indices, ``sepset["a", "b"]`` None or one of labels, whichever
+        cell holds the set. ``sepset[x][y]`` is one of pcalg's own cells.
     found_sepset : SepSets
         The sets as the tests found them; in `sepset` the conservative and the majority rule change some of them.
     p_values : PValues
@@ -106,10 +107,7 @@ class PcAlgo(NamedGraph):
     # -- summaries ----------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return (
-            f"<PcAlgo: {self.p:,} variables, {len(self.sparse_graph):,} edges ({self.kinds_of_edges()}), levels 0 to "
-            f"{self.max_ord}, {sum(self.n_edgetests):,} tests>"
-        )
+        return f"<PcAlgo: {self._size()}, levels 0 to {self.max_ord}, {counted(sum(self.n_edgetests), 'test')}>"
 
     @property
     def oriented(self) -> bool:
@@ -124,11 +122,11 @@ class PcAlgo(NamedGraph):
         """Size, edges and levels of the run, as text."""
         degrees = self.sparse_graph.degrees()
         top = int(degrees.argmax())
-        observations = "" if self.n is None else f", {self.n:,} observations"
+        observations = "" if self.n is None else f", {counted(self.n, 'observation')}"
         alpha = "" if self.alpha is None else f", alpha {self.alpha:g}"
         lines = [
-            f"PC-stable: {self.p:,} variables{observations}{alpha}",
-            f"{len(self.sparse_graph):,} edges: {self.kinds_of_edges()}",
+            f"PC-stable: {counted(self.p, 'variable')}{observations}{alpha}",
+            f"{counted(len(self.sparse_graph), 'edge')}: {self.kinds_of_edges()}",
             f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
         ]
         if note := self.cpdag_note():

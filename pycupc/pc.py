@@ -16,9 +16,11 @@ from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.progress import progress_hook, skeleton_found
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.skeleton import find_skeleton, level_log
+from pycupc.skeleton import find_skeleton, level_log, skeleton
+from pycupc.text import explained_as
 
 
+@explained_as(skeleton)
 def pc(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
     indepTest: IndepTest | None = None,
@@ -51,16 +53,17 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     engine_options, progress, quirks
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
-        What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is; "rand" returns
-        the CPDAG of a random DAG on the skeleton; "retry" first tries other directions of the edges on which colliders
-        disagree.
+        What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
+        a CPDAG (`PcAlgo.is_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton; "retry" first tries other
+        directions of the edges on which colliders disagree.
     skel_method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer.
     conservative, maj_rule : bool, default False
         Decide whether an unshielded triple is a collider from all separating sets in the neighbourhoods of its ends: by
         agreement of all of them (`conservative`), or by the majority (`maj_rule`). Undecided triples are not oriented.
     solve_confl : bool, default False
-        Mark edges on which colliders or rules disagree as bidirected instead of overwriting.
+        Mark edges on which colliders or rules disagree as bidirected instead of overwriting. A directed cycle can
+        remain.
     random_state : int, numpy.random.Generator or None
         Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import operator
 import re
 import shutil
 import subprocess
@@ -45,6 +47,28 @@ def test_public_names():
     names = python("import json, pycupc; print(json.dumps(sorted(pycupc.__all__)))")
     assert {"pc", "skeleton", "SuffStat", "PcAlgo", "gaussCItest"} <= set(names)
     assert python("import json, pycupc; print(json.dumps([n for n in pycupc.__all__ if not hasattr(pycupc, n)]))") == []
+
+
+def test_dir_lists_what_is_for_users():
+    import pycupc.data
+
+    listed = dir(pycupc)
+    assert {*pycupc.__all__, "data"} <= {*listed}
+    assert {"sys", "TYPE_CHECKING", "ModuleType", "import_module", "annotations"}.isdisjoint(listed)
+
+
+@pytest.mark.parametrize("name", ["pc", "skeleton", "PcAlgo.plot", "PcAlgo.explore"])
+def test_help_explains_every_argument(name):
+    function = operator.attrgetter(name)(pycupc)
+    explained = re.findall(
+        r"^(\w[\w, ]*?)(?: : .*)?\n    ", inspect.getdoc(function).partition("Returns\n")[0], re.MULTILINE
+    )
+    explained = [one for names in explained for one in names.split(", ")]
+    parameters = inspect.signature(function).parameters
+    assert {*parameters} - {"self"} <= {*explained}
+    assert len(explained) == len({*explained})
+    assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values())
+    assert "See `skeleton`" not in function.__doc__
 
 
 def test_wheel_holds_every_file(tmp_path):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pycupc import plotting
 from pycupc.data.names import position
@@ -216,12 +216,54 @@ class NamedGraph:
         """JSON text: nodes, and edges from --> to with their type."""
         return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
 
-    def plot(self, **options: Any) -> Axes:
-        """Draw the graph, or the neighbourhood of a variable: ``plot(around="TP53", radius=2)``.
+    def plot(
+        self,
+        *,
+        around: plotting.Variables | None = None,
+        radius: int = 2,
+        title: str | None = None,
+        max_labelled: int = plotting.MAX_LABELLED,
+        strength: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the graph, or the neighbourhood of some variables: ``plot(around="TP53", radius=2)``.
 
-        `options` are those of `pycupc.plotting.plot`.
+        Parameters
+        ----------
+        around : str or int, or sequence of them, optional
+            Draw only these variables, by label or position, and what is near them.
+        radius : int, default 2
+            How many edges away from them, of whatever direction, a variable may be.
+        title : str, optional
+            By default the numbers of variables and of edges of each kind.
+        max_labelled : int
+            Largest number of variables that are drawn as boxes with labels, and of those drawn around some.
+        strength : sequence of m float, optional
+            From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of a suitable size.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
         """
-        return plotting.plot(self.sparse_graph, self.labels, **options)
+        return plotting.plot(
+            self.sparse_graph,
+            self.labels,
+            ax=ax,
+            title=title,
+            max_labelled=max_labelled,
+            around=around,
+            radius=radius,
+            strength=strength,
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

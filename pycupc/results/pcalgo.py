@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian.suffstat import as_suff_stat
+from pycupc.plotting import Variables
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
@@ -179,13 +180,41 @@ class PcAlgo(NamedGraph):
         reasons = [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]
         return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
 
-    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
-        """Write the explorer of the graph and its evidence, one HTML file, and open it in the browser if `show`.
+    def explore(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        show: bool = True,
+        around: Variables | None = None,
+        radius: int = 2,
+        stability: ArrayLike | None = None,
+    ) -> Path:
+        """Write the explorer of the graph and its evidence, one HTML file.
 
-        By default the file is in a new temporary folder. `options` are ``around`` (a label or number, or several),
-        ``radius`` and ``stability`` of `pycupc.results.explored.content`. Returns the path of the file.
+        Parameters
+        ----------
+        path : str or Path, optional
+            By default a file in a new temporary folder.
+        show : bool, default True
+            Open it in the browser.
+        around : str or int, or sequence of them, optional
+            Show only these variables and what is near them, starting with the neighbourhood of the first.
+        radius : int, default 2
+            How many edges away from them, of whatever direction, a variable may be.
+        stability : sequence of m float, optional
+            A frequency from 0 to 1 for each edge, in the order of `edges`, such as `Stability.frequencies` gives.
+
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Raises
+        ------
+        ValueError
+            If `stability` has another length, or a variable of `around` does not exist.
         """
-        return explored.explore(self, path, show=show, **options)
+        return explored.explore(self, path, show=show, around=around, radius=radius, stability=stability)
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 

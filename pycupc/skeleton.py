@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -175,7 +176,8 @@ def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
             more = r.more
         return _assemble(problem, summaries, results, orient)
     except KeyboardInterrupt:
-        finished = _assemble(problem, summaries, results, False) if results else None
+        call = problem.call.replace("pc(", "skeleton(", 1)  # which it is
+        finished = replace(_assemble(problem, summaries, results, False), call=call) if results else None
         raise Interrupted(len(results), finished) from None
     finally:
         engine.close()

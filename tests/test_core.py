@@ -325,6 +325,10 @@ def test_progress_is_told_and_may_interrupt():
     whole = pycupc.skeleton(suff_stat, engine="cpu", m_max=partial.max_ord)
     np.testing.assert_array_equal(partial.skeleton, whole.skeleton)
     assert partial.sepset == whole.sepset
+    with pytest.raises(pycupc.Interrupted) as caught:
+        pycupc.pc(suff_stat, engine="cpu", progress=stop)
+    assert not caught.value.partial.oriented
+    assert "CPDAG" not in caught.value.partial.summary()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")

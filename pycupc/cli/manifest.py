@@ -56,7 +56,7 @@ class Written:
 
 def facts_of(fit: PcAlgo) -> dict[str, Any]:
     """The facts about a result of `pc` for the manifest."""
-    cycle = fit.cycle()
+    cycle = None if fit.is_cpdag else fit.cycle()
     return {
         "engine": fit.engine,
         "alpha": fit.alpha,

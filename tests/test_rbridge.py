@@ -222,7 +222,7 @@ def import_rpy2_again():
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ImportError("No module named 'rpy2'"), r"pip install 'pycupc\[r\]'"),
+        (ImportError("No module named 'rpy2'"), r'pip install "\.\[r\]"'),
         (OSError("undefined symbol: R_ParentEnv"), "R_ParentEnv.*rpy2-rinterface<=3.6.4"),
     ],
     ids=["missing", "of the wrong version"],

@@ -131,12 +131,16 @@ def correlations(kind: str, rng: np.random.Generator, p: int) -> np.ndarray:
     if kind == "skewed":  # a matrix need not be symmetric to the last bit
         X[:, 1] = X[:, 0]
         C = np.corrcoef(X, rowvar=False) + 1e-15 * rng.standard_normal((p, p))
+    if kind == "indefinite":  # on a grid, so that entries of exactly 0 are common in the inverses
+        C = np.tril(rng.integers(-3, 5, (p, p)) / 4, -1)
+        C += C.T
+        np.fill_diagonal(C, 1.0)
     if kind == "nan":
         C[3, :] = C[:, 3] = np.nan
     return np.ascontiguousarray(C)
 
 
-@pytest.mark.parametrize("kind", ["plain", "duplicate", "sum", "nearly", "few rows", "skewed", "nan"])
+@pytest.mark.parametrize("kind", ["plain", "duplicate", "sum", "nearly", "few rows", "skewed", "indefinite", "nan"])
 def test_canonical_has_the_bits_of_its_python_twin(host, kind):
     rng = np.random.default_rng(7)
     p = 12

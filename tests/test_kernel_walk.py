@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import assert_same
 from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, for_host, library_of
+from indefinite_problems import indefinite_problem
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
@@ -43,9 +44,9 @@ def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:
     return X
 
 
-def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int) -> pycupc.PcAlgo:
-    fit = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=engine)
-    expected = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu")
+def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int, m_max: float = np.inf) -> pycupc.PcAlgo:
+    fit = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=engine, m_max=m_max)
+    expected = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu", m_max=m_max)
     assert_same(fit, expected)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
@@ -108,6 +109,15 @@ def compare_near_copies(engine, seeds: range) -> None:
 @pytest.mark.usefixtures("rows")
 def test_clipped_partial_correlations_count_for_the_largest_p_value(engine):
     compare_near_copies(engine, range(12))
+
+
+@pytest.mark.usefixtures("rows")
+def test_indefinite_matrices(engine):
+    careful = 0
+    for seed in range(10, 16):
+        C, n, alpha, _ = indefinite_problem(seed)
+        careful += sum(level.n_careful for level in compare(engine, C, n, alpha, 1, m_max=4).levels)
+    assert careful > 100
 
 
 @pytest.mark.usefixtures("rows")

@@ -131,21 +131,28 @@ SLOW_HD bool sweep_once(Matrix& A) {
     return rotated;
 }
 
-// r from the eigenvalues that pcalg's rank rule keeps, and rows x and y of their eigenvectors.
-SLOW_HD double truncated_r(const Matrix& A) {
-    const int m = A.m;
-    const double drop = m * largest_on_diagonal(A) * EPS;
-    double xx = 0.0, xy = 0.0, yy = 0.0;
+// Entry of the pseudoinverse from rows a and b of the eigenvectors that pcalg's rank rule keeps, those of eigenvalues
+// above `limit`; 0 for one on the diagonal if a change of the matrix no larger than `limit` can make it 0.
+SLOW_HD double pseudoinverse_entry(const Matrix& A, int a, int b, double limit) {
+    Double2x entry = {0.0, 0.0};
+    double squares = 0.0;
     ROLLED
-    for (int k = 0; k < m; ++k) {
-        const double w = A.high(k, k), vx = A.high(m, k), vy = A.high(m + 1, k);
-        if (fabs(w) > drop) {
-            xx = xx + vx * vx / w;
-            xy = xy + vx * vy / w;
-            yy = yy + vy * vy / w;
-        }
+    for (int k = 0; k < A.m; ++k) {
+        if (!(fabs(A.high(k, k)) > limit)) continue;
+        const Double2x f = over(A.at(a, k), A.at(k, k));
+        entry = plus(entry, times(f, A.at(b, k)));
+        squares = squares + f.high * f.high;
     }
-    return -xy / sqrt(xx * yy);
+    return a != b || fabs(entry.high) > limit * squares ? entry.high : 0.0;
+}
+
+// r from the eigenvalues and from rows x and y of the eigenvectors; 0 where the diagonal entries of x and y in the
+// pseudoinverse have no positive product.
+SLOW_HD double truncated_r(const Matrix& A) {
+    const int x = A.m, y = A.m + 1;
+    const double limit = A.m * largest_on_diagonal(A) * EPS;
+    const double product = pseudoinverse_entry(A, x, x, limit) * pseudoinverse_entry(A, y, y, limit);
+    return product > 0.0 ? -pseudoinverse_entry(A, x, y, limit) / sqrt(product) : 0.0;
 }
 
 // r from the pseudoinverse of the matrix in A, by cyclic Jacobi rotations.

@@ -1,8 +1,8 @@
 """pcalg's partial correlation of ill-conditioned matrices, as exact arithmetic gives it: in double-double.
 
 The matrix is C[{S, x, y}]; pcalg's rule drops singular values up to m * (largest) * EPS, m = level + 2. Elimination
-gives r where no singular value can be so small: all are above 1 / trace of the inverse. Elsewhere Jacobi's iteration
-computes the pseudoinverse. How exact both are: tests/CONTRACT.md, section 11.
+gives r where no singular value can be so small: all are above 1 / trace of the inverse. Elsewhere, and where the
+matrix is indefinite, Jacobi's iteration computes the pseudoinverse. How exact both are: tests/CONTRACT.md, section 11.
 
 Work space A, float64: rows 0 .. m + 1 hold the high parts of a matrix, the m + 2 rows below them the low parts.
 """
@@ -87,10 +87,27 @@ def _rotate(A, i, j, m):
 
 
 @part
+def _entry(m, A, a, b, limit):
+    """An entry of the pseudoinverse, from rows a and b of eigenvectors.
+
+    0 for one on the diagonal if a change of the matrix no larger than `limit`, below which eigenvalues are dropped, can
+    make it 0. The matrix is indefinite then.
+    """
+    h, entry, squares = m + 2, (0.0, 0.0), 0.0
+    for k in range(m):
+        if abs(A[k, k]) > limit:
+            f = over((A[a, k], A[h + a, k]), (A[k, k], A[h + k, k]))
+            entry = plus(entry, times(f, (A[b, k], A[h + b, k])))
+            squares += f[0] * f[0]
+    return entry[0] if a != b or abs(entry[0]) > limit * squares else 0.0
+
+
+@part
 def _by_pseudoinverse(m, A):
     """The correlation r from the pseudoinverse, by cyclic Jacobi rotations.
 
-    Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1.
+    Only rows x and y of the matrix of eigenvectors are needed: rows m and m + 1. 0 where r is undefined: the
+    diagonal entries of x and y in the pseudoinverse have opposite signs, or one counts as 0.
     """
     for k in range(m):
         A[m, k] = 1.0 if k == m - 2 else 0.0
@@ -108,13 +125,9 @@ def _by_pseudoinverse(m, A):
                     rotated = True
                     _rotate(A, i, j, m)
         sweeps += 1
-    xx, xy, yy = 0.0, 0.0, 0.0
-    for k in range(m):
-        if abs(A[k, k]) > m * largest * EPS:
-            xx += A[m, k] * A[m, k] / A[k, k]
-            xy += A[m, k] * A[m + 1, k] / A[k, k]
-            yy += A[m + 1, k] * A[m + 1, k] / A[k, k]
-    return -xy / math.sqrt(xx * yy)
+    limit = m * largest * EPS
+    product = _entry(m, A, m, m, limit) * _entry(m, A, m + 1, m + 1, limit)
+    return -_entry(m, A, m, m + 1, limit) / math.sqrt(product) if product > 0.0 else 0.0
 
 
 @part

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from pycupc.gaussian.fisher_z import EPS, R_MAX, p_value_of
 from pycupc.gaussian.suffstat import SuffStat
 
-#: Where the smallest singular value is not above this share of the largest, r is computed in decimal arithmetic.
+#: r is computed in decimal arithmetic where the smallest singular value is not above this share of the largest, or the
+#: diagonal entry P_xx or P_yy of the pseudoinverse not above this share of (largest singular value) (P P)_xx: only the
+#: entries of an indefinite matrix are so small, as terms of both signs cancel in them.
 ILL_CONDITIONED = 1e-6
 #: Digits of that arithmetic.
 DIGITS = 50
@@ -44,9 +46,11 @@ def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[
             sub[~np.isfinite(sub).all(axis=(1, 2))] = 0.0  # then no singular value is kept, and r is NaN
             u, sv, vt = np.linalg.svd(sub)
             keep = sv > (size + 2) * sv[:, :1] * EPS
-            P = u[:, :2] @ np.where(keep[:, :, None], vt[:, :, :2] / sv[:, :, None], 0.0)
+            half = np.where(keep[:, :, None], vt[:, :, :2] / sv[:, :, None], 0.0)
+            P, squares = u[:, :2] @ half, (half**2).sum(axis=1)
             r = -P[:, 1, 0] / np.sqrt(P[:, 0, 0] * P[:, 1, 1])
-            for i in np.flatnonzero(sv[:, -1] <= ILL_CONDITIONED * sv[:, 0]):
+            cancelled = np.abs(P.diagonal(axis1=1, axis2=2)) <= ILL_CONDITIONED * sv[:, :1] * squares
+            for i in np.flatnonzero((sv[:, -1] <= ILL_CONDITIONED * sv[:, 0]) | cancelled.any(axis=1)):
                 if sv[i, 0] > 0:
                     r[i] = _in_decimals(C, [*sorted(S[i].tolist()), x, y])
     clipped: NDArray[np.float64] = np.clip(np.nan_to_num(r), -R_MAX, R_MAX)
@@ -70,9 +74,12 @@ def _in_decimals(C: NDArray[np.float64], nodes: list[int]) -> float:
                 if abs(A[i][j]) > largest.scaleb(6 - DIGITS):
                     _rotate(A, V, i, j)
                     done = False
-        kept = [k for k in range(m) if abs(A[k][k]) > m * largest * Decimal(EPS)]
+        limit = m * largest * Decimal(EPS)
+        kept = [k for k in range(m) if abs(A[k][k]) > limit]
         xx, xy, yy = (sum((V[a][k] * V[b][k] / A[k][k] for k in kept), Decimal(0)) for a, b in ((0, 0), (0, 1), (1, 1)))
-        return float(-xy / (xx * yy).sqrt()) if xx * yy > 0 else np.nan
+        zero = [limit * sum((V[a][k] / A[k][k]) ** 2 for k in kept) for a in (0, 1)]
+        defined = abs(xx) > zero[0] and abs(yy) > zero[1] and xx * yy > 0
+        return float(-xy / (xx * yy).sqrt()) if defined else np.nan
 
 
 def _rotate(A: list[list[Decimal]], V: list[list[Decimal]], i: int, j: int) -> None:

@@ -124,7 +124,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
 
     Notes
     -----
-    Every decision, separating set and test count equals that of pcalg's "stable" method.
+    Every decision, separating set and test count equals that of pcalg's "stable" method, except where rounding in pcalg
+    decides: where p and alpha agree to 10 digits, and on near-collinear data (tests/CONTRACT.md, sections 10 and 11).
 
     References
     ----------

@@ -23,6 +23,8 @@
 #' A constant column has no correlations: [stats::cor()] warns and gives NA. As in pcalg, a pair whose correlation is NA
 #' or NaN counts as independent at level 0, whatever `NAdelete` says, so a constant column has no edges. `cu_pc()`
 #' reports this in a message rather than a warning, so `options(warn = 2)` does not stop a call that pcalg would finish.
+#' With `fixedEdges`, a test given two or more variables may meet a NaN: `cu_pc()` counts it as independent, where pcalg
+#' stops with "infinite or missing values in 'x'".
 #'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.

@@ -47,7 +47,7 @@ def p_value_of(r: float, df: float) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def cutoff(alpha: float, n: float, level: int) -> float:
-    """Largest ``|r|`` that pcalg's test calls independent at this level.
+    """Largest ``|r|`` that the test calls independent at this level: pcalg's cutoff, within 3 units in the last place.
 
     Parameters
     ----------

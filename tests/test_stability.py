@@ -194,6 +194,18 @@ def test_kinds_of_input(tmp_path):
     assert pycupc.stability(frame.to_numpy(), n_resamples=3, random_state=1).labels == ("1", "2", "3", "4", "5")
 
 
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_one_sufficient_statistic_serves_pc_and_stability(engine):
+    """Also after `pc` has read its correlations; a copy is not made of the rows."""
+    frame = gaussian(n=60, p=5)
+    stat = pycupc.SuffStat.from_data(frame)
+    rows = stat.rows
+    pycupc.pc(stat, engine=engine)
+    assert stat.rows is rows
+    again = pycupc.stability(stat, n_resamples=3, random_state=1, engine=engine)
+    assert again == pycupc.stability(frame, n_resamples=3, random_state=1)
+
+
 def test_the_table_may_change_meanwhile():
     data = gaussian(n=60, p=5).to_numpy()
     before = pycupc.stability(data.copy(), n_resamples=4, random_state=1)

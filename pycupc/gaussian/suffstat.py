@@ -67,6 +67,8 @@ class SuffStat:
     labels : tuple of str, or None
     data : float64 (n, p), or None
         The observations, until `C` is accessed for the first time; None from then on, or if `C` was given.
+    rows : float64 (n, p), or None
+        The observations as long as the object lives, for `pycupc.stability`: after `from_data`, else None.
 
     Raises
     ------
@@ -85,6 +87,7 @@ class SuffStat:
         self.p = len(self._C)
         self.n = check_n(n)
         self.data: Floats | None = None
+        self.rows: Floats | None = None
         self._engine: CorrelationEngine | None = None
         self._progress: CountHook | None = None
         labels = names if labels is None else labels
@@ -121,7 +124,7 @@ class SuffStat:
         return out
 
     def _take(self, C: Floats) -> None:
-        """Store the correlations of the data, which are then no longer needed."""
+        """Store the correlations of the data, which no engine needs from then on."""
         self._C, self.data, self._engine, self._progress = C, None, None, None
 
     def __repr__(self) -> str:
@@ -157,7 +160,7 @@ class SuffStat:
         Returns
         -------
         SuffStat
-            Holds a copy of the table as float64, 8 n p bytes, until `C` is accessed for the first time.
+            Holds a copy of the table as float64, 8 n p bytes.
 
         Raises
         ------
@@ -182,7 +185,7 @@ class SuffStat:
         warn_of_counter(X, names)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
         out = cls.from_checked(X, labels)
-        out._engine = engine
+        out._engine, out.rows = engine, out.data
         if progress is not None and engine is None:
             assert out.data is not None
             out._take(correlation(out.data, progress=progress))
@@ -195,7 +198,7 @@ class SuffStat:
         X must not be changed before the correlations are computed.
         """
         out = cls.__new__(cls)
-        out._C, out.data, out._engine, out._progress = None, scaled(X), None, None
+        out._C, out.data, out.rows, out._engine, out._progress = None, scaled(X), None, None, None
         out._checked, out._constant_named = False, True
         (out.n, out.p), out.labels = X.shape, labels
         return out
@@ -265,5 +268,5 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
             )
         return SuffStat(suffStat["C"], suffStat["n"])
     out = SuffStat.from_data(suffStat)
-    out._progress = progress
+    out._progress, out.rows = progress, None  # nobody else sees this object, so its rows may go with the need for them
     return out

@@ -121,9 +121,9 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
     if isinstance(data, SuffStat):
-        if data.data is None:
-            raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, which it keeps only until C is accessed")
-        return GaussianRows(data.data, data.labels)
+        if data.rows is None:
+            raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
+        return GaussianRows(data.rows, data.labels)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     X, columns = observations(data)

@@ -267,6 +267,34 @@ def test_categories_become_codes():
     assert suff.categories[3] == (3, 7)
 
 
+@pytest.mark.parametrize("test", [disCItest, binCItest])
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_a_constant_column_has_no_edges(test, engine):
+    """pcalg 2.7-12 stops at a column with nlev = 1, and answers 1 for every pair with it if nlev is 2."""
+    codes = np.random.default_rng(3).integers(0, 2, (200, 4))
+    codes[:, 1] = np.where(np.arange(200) % 5, codes[:, 0], codes[:, 1])
+    codes[:, 2] = 0
+    want = pycupc.pc({"dm": codes, "nlev": [2, 2, 2, 2], "adaptDF": False}, test, alpha=0.05, engine=engine)
+    assert (want.pMax[:2, 2] == 1).all()
+    for make in (lambda: DiscreteSuffStat(codes, adaptDF=False), lambda: DiscreteSuffStat.from_data(codes)):
+        with pytest.warns(UserWarning, match="constant columns are independent of all others, .* edges: column 2$"):
+            suff = make()
+        assert_same(pycupc.pc(suff, test, alpha=0.05, engine=engine), want)
+
+
+def test_files_and_chosen_columns_become_codes(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"id": ["p", "q", "r"], "a": ["x", "y", "x"], "b": ["u", "v", "v"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for data in (frame, tmp_path / "t.csv"):
+        for options in ({"drop": ["id"]}, {"only": ["b", "a"]}):
+            suff = DiscreteSuffStat.from_data(data, **options)
+            assert suff.labels == ("a", "b")
+            assert suff.categories == (("x", "y"), ("u", "v"))
+    with pytest.raises(ValueError, match="at most 255 levels; who has more"):
+        DiscreteSuffStat.from_data(pd.DataFrame({"who": range(300), "a": [0, 1] * 150}))
+
+
 GOOD = {"dm": np.tile([[0, 0], [1, 1]], (10, 1)), "nlev": [2, 2], "adaptDF": False}
 
 BAD = [
@@ -282,7 +310,6 @@ BAD = [
     ({**GOOD, "dm": np.where(GOOD["dm"] == 1, np.nan, 0.0)}, ValueError, "missing values in column 0, column 1"),
     ({**GOOD, "dm": GOOD["dm"] * 2}, ValueError, "a code of dm must be below nlev"),
     ({**GOOD, "dm": GOOD["dm"] * 2, "nlev": None}, ValueError, "without nlev the codes must be 0, 1, ..., k - 1"),
-    ({**GOOD, "dm": GOOD["dm"] * [1, 0], "nlev": None}, ValueError, "column 1 is constant"),
     ({**GOOD, "nlev": [2, 1]}, ValueError, "nlev must be at least 2"),
     ({**GOOD, "nlev": [2]}, ValueError, "nlev must hold 2 whole numbers"),
     ({**GOOD, "nlev": [2, 300]}, ValueError, "at most 255 levels; column 1 has more"),
@@ -302,8 +329,8 @@ def test_bad_tables():
         DiscreteSuffStat.from_data(np.array([["a", None], ["b", "x"], ["a", "y"]], dtype=object))
     with pytest.raises(ValueError, match="Gaussian test"):
         DiscreteSuffStat.from_data(np.random.default_rng(0).standard_normal((20, 3)))
-    with pytest.raises(ValueError, match="is constant"):
-        DiscreteSuffStat.from_data(np.array([["a", "b"], ["a", "c"]]))
+    with pytest.raises(ValueError, match="whole: w, h; these are categories: sex. No test takes both"):
+        DiscreteSuffStat.from_data(np.array([["m", 1.5, 2.5], ["f", 2.5, 3.0]], dtype=object), ["sex", "w", "h"])
     with pytest.raises(ValueError, match="levels 0 and 1"):
         pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)
     with pytest.raises(ValueError, match="quirks=True"):

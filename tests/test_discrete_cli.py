@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -104,7 +105,12 @@ READ = [
 def test_tables(tmp_path, text, options, labels, cells):
     path = tmp_path / "t.txt"
     path.write_text(text)
-    table = read_categories(path, ReadOptions(**options))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        table = read_categories(path, ReadOptions(**options))
+    assert ["1 of 2 rows dropped, 1 because of b" in str(one.message) for one in said] == [True] * (
+        "missing" in options
+    )
     assert table.labels == labels
     assert table.cells.tolist() == cells
 

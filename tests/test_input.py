@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ from conftest import assert_same
 
 import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
-from pycupc.data import EXAMPLE, load_example, read_data
+from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.gaussian.table_checks import scaled
 
@@ -78,6 +79,113 @@ def test_what_is_open_is_asked_for(here, capsys):
     assert manifest("d-pycupc")["input"]["observations"] == 6
     assert run("run", "d.csv", "--plot", "none", "--header", "yes", "--force") == cli.OK
     assert manifest("d-pycupc")["input"]["observations"] == 5
+
+
+@pytest.mark.parametrize("cell", ["?", "1e", "--1", "#REF!", "1.234,5", "1 000", "abc"])
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_damaged_cell_in_line_1_makes_no_header(here, capsys, cell, place):
+    rows = [[f"{value:.3f}" for value in row] for row in table()]
+    rows[0][place] = cell
+    Path("d.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    assert run("run", "d.tsv", "--plot", "none") == cli.DATA
+    said = capsys.readouterr().err
+    assert f"beside {cell}: say whether these are names (--header yes) or an observation with damaged cells" in said
+    with pytest.raises(DataError, match=r"are names \(read_data\(path, header='yes'\)\) or an observation"):
+        read_data("d.tsv")
+    assert run("run", "d.tsv", "--header", "yes", "--plot", "none") == cli.OK
+    assert manifest("d-pycupc")["input"]["observations"] == 59
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("5,3,?,8", None), ("a,1990,1991,1992", "beside words (a) and was read as")]
+)
+def test_whole_numbers_beside_words_in_line_1(here, capsys, line, words):
+    Path("d.csv").write_text(line + "\n" + "".join(f"{k % 7},{k % 5},{k % 3},{k % 11}\n" for k in range(40)))
+    assert run("run", "d.csv", "--plot", "none") == (cli.DATA if words is None else cli.OK)
+    assert (words or "say whether these are names") in capsys.readouterr().err
+
+
+CARS = "make,price,kind,doors,note\n" + "".join(
+    f"m{k % 9},{k * 1.5},{'abc'[k % 3]},{k % 4},{'x' if k == 7 else k % 6}\n" for k in range(40)
+)
+
+
+def test_all_columns_that_are_no_numbers_are_named(here, capsys):
+    Path("d.csv").write_text(CARS)
+    assert run("run", "d.csv", "--plot", "none") == cli.DATA
+    said = capsys.readouterr().err
+    assert "line 2 (row 1 of the data), column 1 ('make'): 'm0' is not a number." in said
+    assert (
+        "3 of 5 columns hold other cells than numbers: make, kind, note (1 of 40 cells); only numbers: price, doors."
+        in said
+    )
+    assert "(--drop-non-numeric), or choose columns (--drop make kind note, --only price doors)" in said
+    assert "--test discrete" in said
+    assert "--index" not in said  # the values of `make` repeat, so that they name no rows
+    for options in (["--drop-non-numeric"], ["--drop", "make", "kind", "note"], ["--only", "price", "doors"]):
+        assert run("run", "d.csv", "--plot", "none", "--force", *options) == cli.OK
+        assert manifest("d-pycupc")["input"]["variables"] == 2
+        left_out = "left out, since they hold other cells than numbers: make, kind, note (1 of 40 cells)"
+        assert (left_out in capsys.readouterr().err) == (options == ["--drop-non-numeric"])
+    assert run("run", "d.csv", "--drop", "make", "nose", "mouth", "--force") == cli.DATA
+    assert "no column to drop is named 'nose', 'mouth'; the columns are make, price" in capsys.readouterr().err
+    assert run("run", "--drop", "make", "d.csv") == cli.USAGE
+    assert "DATA stands before --drop and --only" in capsys.readouterr().err
+    Path("rows.csv").write_text("id,a,b\n" + "".join(f"r{k},{k % 3},{k % 5}\n" for k in range(9)))
+    assert run("run", "rows.csv", "--plot", "none") == cli.DATA
+    assert "If it names the rows: --index yes." in capsys.readouterr().err
+
+
+def test_columns_are_chosen_in_python(here):
+    Path("d.csv").write_text(CARS)
+    frame = pd.read_csv("d.csv")
+    sources = ["d.csv", frame]
+    if find_spec("polars"):
+        sources.append(import_module("polars").from_pandas(frame))
+    if find_spec("pyarrow"):
+        frame.to_parquet("d.parquet")
+        sources.append("d.parquet")
+    for source in sources:
+        with pytest.raises((TypeError, DataError), match="make.*kind.*note.*price, doors.*No test takes .* together"):
+            pc(source)
+        for options in ({"drop": ["make", "kind", "note"]}, {"only": ["doors", "price"]}):
+            assert SuffStat.from_data(source, **options).labels == ("price", "doors")
+        with pytest.warns(UserWarning, match="left out, since .*: make, kind, note"):
+            assert SuffStat.from_data(source, drop_non_numeric=True).labels == ("price", "doors")
+    with pytest.raises(TypeError, match="'header'"):
+        SuffStat.from_data(frame, header="yes")
+    with pytest.raises(TypeError, match="choose columns of a DataFrame, got numpy.ndarray"):
+        SuffStat.from_data(table(), drop=["a"])
+
+
+@pytest.mark.parametrize(
+    ("column", "categories"), [("0.5 1.5 2.5", False), ("1.0 2.0 3.0", True), ("0,5 1,5 2,5", False), ("range", False)]
+)
+def test_measurements_are_no_categories(here, capsys, column, categories):
+    values = list(map(str, range(40))) if column == "range" else column.split()
+    rows = [["mf"[k % 2], "xyz"[k % 3], values[k % len(values)]] for k in range(60)]
+    pd.DataFrame(rows, columns=["sex", "site", "weight"]).to_csv("d.csv", index=False)
+    assert run("run", "d.csv", "--plot", "none") == (cli.OK if categories else cli.DATA)
+    said = capsys.readouterr().err
+    assert ("holds categories" in said) == categories
+    assert categories or "columns hold other cells than numbers: sex, site" in said
+    assert run("run", "d.csv", "--test", "discrete", "--plot", "none", "--force") == cli.OK
+
+
+@pytest.mark.parametrize("command", ["run", "stability"])
+def test_dropped_rows_are_reported(here, capsys, command):
+    frame = pd.DataFrame(table(), columns=NAMES)
+    frame.loc[:39, "b"] = frame.loc[30:44, "c"] = np.nan
+    frame.to_csv("d.csv", index=False)
+    extra = ["--resamples", 2] if command == "stability" else []
+    assert run(command, "d.csv", "--missing", "drop-rows", "--plot", "none", "--out", "out", *extra) == cli.OK
+    said = "45 of 60 rows dropped, 40 because of b, 15 because of c"
+    shown = capsys.readouterr()
+    assert f"warning: d.csv: {said}\n" in shown.err
+    for text in (shown.out, Path("out", "summary.txt").read_text()):
+        assert f"data: {said}\n" in text
+    assert manifest("out")["input"]["rows_dropped"] == said
+    assert manifest("out")["warnings"] == [f"d.csv: {said}"]
 
 
 def test_options_of_reading(here):
@@ -304,6 +412,59 @@ def test_a_column_that_counts_the_rows_is_named():
     frame.insert(0, "Unnamed: 0", range(60))
     with pytest.warns(UserWarning, match="^Unnamed: 0 counts 0, 1, 2, ... through the rows.*leave it out"):
         SuffStat.from_data(frame)
+
+
+SENTINELS = {
+    "-999": ([20, 35, 80, -999], "-999 in 15 rows, far from all other values, which are 20 to 80"),
+    "-99": ([20, 35, 60, -99], "-99 in 15 rows"),
+    "9999": ([20.5, 35, 80, 9999], "9999 in 15 rows"),
+    "beside 0 and 1": ([0, 1, 1, -9], "-9 in 15 rows"),
+    "0 and 1": ([0, 1, 1, 0], None),
+    "doses": ([0, 1, 10, 100], None),
+    "years": ([1999, 2000, 2001, 1998], None),
+    "zeros": ([0, 5.1, 5.2, 5.3], None),
+    "within": ([-99, -50, 3, 70], None),
+}
+
+
+@pytest.mark.parametrize("kind", SENTINELS)
+@pytest.mark.parametrize("start", [0, 70])
+def test_values_that_may_mean_missing_are_named(kind, start):
+    values, words = SENTINELS[kind]
+    frame = pd.DataFrame(table(60 + start), columns=NAMES)
+    frame["c"] = [values[k % 2 + 1] for k in range(start)] + [values[k % 4] for k in range(60)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        SuffStat.from_data(frame)
+    assert len(said) == (words is not None)
+    assert words is None or f"c is {words}" in str(said[0].message)
+
+
+def test_the_notice_of_a_sentinel_names_the_option(here, capsys):
+    frame = pd.DataFrame(np.round(table(), 2), columns=NAMES)
+    frame.loc[3:5, "c"] = -999
+    frame.to_csv("d.csv", index=False)
+    assert run("run", "d.csv", "--plot", "none") == cli.OK
+    assert "if that means a missing value: --na -999" in capsys.readouterr().err
+    assert run("run", "d.csv", "--na", "-999", "--missing", "drop-rows", "--plot", "none", "--force") == cli.OK
+    assert "3 of 60 rows dropped, 3 because of c" in capsys.readouterr().err
+
+
+def test_whole_numbers_that_float64_rounds_are_named(here):
+    big = pd.DataFrame({"a": np.arange(9) ** 2, "id": np.arange(9) ** 3 % 7 + 2**53, "c": np.arange(9) % 4})
+    sources = [big, big.convert_dtypes()]
+    if find_spec("polars"):
+        sources.append(import_module("polars").from_pandas(big))
+    if find_spec("pyarrow"):
+        big.to_parquet("d.parquet")
+        sources += ["d.parquet", import_module("pyarrow").Table.from_pandas(big)]
+    for source in sources:
+        with pytest.warns(UserWarning, match=r"beyond 2\^53 are rounded .*: id; leave out identifiers"):
+            SuffStat.from_data(source)
+    with pytest.warns(UserWarning, match=r"beyond 2\^53 are rounded .*: column 1;"):
+        SuffStat.from_data(big.to_numpy())
+    SuffStat.from_data(big.to_numpy().astype(float))  # no warning: these are the numbers
+    SuffStat.from_data(big.to_numpy() // 2)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------

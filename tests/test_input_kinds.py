@@ -166,7 +166,7 @@ REFUSED = {
     "pandas, text": (
         lambda: FRAME.assign(c="x"),
         TypeError,
-        "these columns are not: c. Leave them out, or convert them: .*pandas.to_numeric",
+        "these columns are not: c; these are: a, b, d. Leave the first out .*drop_non_numeric=True.*pandas.to_numeric",
     ),
     "pandas, dates": (lambda: FRAME.assign(c=pd.Timestamp(0)), TypeError, "columns are not: c"),
     "pandas, categories": (lambda: FRAME.astype("category"), TypeError, "columns are not: a, b, c, d"),
@@ -365,14 +365,14 @@ RIGHT_FILES = {
         lambda: text() + "1,,2,3\nNA,1,nan,3\nnull,1,N/A,3\n",
         NAMES,
         {"missing": "drop-rows"},
-        None,
+        "3 of 43 rows dropped, 2 because of a, 2 because of c, 1 because of b$",
     ),
     "missing, in other words": (
         "d.csv",
         lambda: text() + "1,?,2,3\n-999,1,2,3\n1,2,-999.0,5\n",
         NAMES,
         {"missing": "drop-rows", "na": ["?", "-999"]},
-        None,
+        "3 of 43 rows dropped, 1 because of a, 1 because of b, 1 because of c$",
     ),
     "a column of text left out": (
         "d.csv",
@@ -414,13 +414,13 @@ REFUSED_FILES = {
     "whole numbers, no header": (
         "d.csv",
         lambda: WHOLE,
-        r"distinct whole numbers \(5, 3, 8\), .*--header yes.*--header no",
+        r"distinct whole numbers \(5, 3, 8\), .*read_data\(path, header='yes'\).*read_data\(path, header='no'\)",
     ),
-    "whole numbers, years": ("d.csv", lambda: "1990,1991\n5,3\n1,2\n", "--header yes"),
+    "whole numbers, years": ("d.csv", lambda: "1990,1991\n5,3\n1,2\n", "header='yes'"),
     "numbered rows, no header": (
         "d.csv",
         lambda: "".join(f"{i + 1},{line}\n" for i, line in enumerate(BODY.splitlines())),
-        "column 1 counts 1, 2, 3, .*--index yes.*--index no",
+        "column 1 counts 1, 2, 3, .*index='yes'.*index='no'",
     ),
     "header one name short": (
         "d.csv",
@@ -452,7 +452,7 @@ REFUSED_FILES = {
     "question mark": (
         "d.csv",
         lambda: text() + "?,2,3,4\n",
-        r"'\?' is not a number; if it means a missing value: --na '\?'",
+        r"'\?' is not a number; if it means a missing value: read_data\(path, na=\['\?'\]\)",
     ),
     "wrong delimiter in a row": (
         "d.csv",
@@ -471,7 +471,7 @@ REFUSED_FILES = {
         "cannot be split into cells .*quotation marks",
     ),
     "two numbers in quotation marks": ("d.csv", lambda: text() + '1,2,"3"5,4\n', "cannot be split into cells"),
-    "missing": ("d.csv", lambda: text() + "1,,3,4\n", "missing values: 1, .*--missing drop-rows"),
+    "missing": ("d.csv", lambda: text() + "1,,3,4\n", "missing values: 1, .*missing='drop-rows'"),
     "infinite": ("d.csv", lambda: text() + "1,-Inf,3,4\n", "infinite value '-Inf'"),
     "correlations": ("d.csv", lambda: text(FRAME.corr()), r"d.csv|correlation matrix C .*--correlation N"),
     "old Excel": (
@@ -482,7 +482,7 @@ REFUSED_FILES = {
     "Excel, two sheets": (
         "d.xlsx",
         lambda: excel("one", "two"),
-        "has the sheets 'one', 'two'; choose one with --sheet",
+        r"has the sheets 'one', 'two'; choose one: read_data\(path, sheet='one'\)",
     ),
     "no Excel": ("d.xlsx", lambda: library("openpyxl") and b"PK\3\4 and no more", "not a readable Excel file"),
     "no Parquet": ("d.parquet", lambda: library("pyarrow") and b"PAR1 no", "not a readable Parquet file"),

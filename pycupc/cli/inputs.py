@@ -15,6 +15,7 @@ from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
+from pycupc.data.remedies import on_the_command_line
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
@@ -61,7 +62,9 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--na", action="append", default=[], metavar="TEXT", help=missing)
     add("--comment", metavar="CHAR", type=delimiter, help="ignore everything after this character on a line")
     add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
-    add("--drop", action="append", default=[], metavar="NAME", help="leave out this column; may be repeated")
+    for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
+        add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
+    add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     missing_rows = "treatment of rows with missing values (default: error)"
     add("--missing", choices=("error", "drop-rows"), default="error", help=missing_rows)
 
@@ -149,11 +152,13 @@ def pc_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffSta
 def check(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
-        args.parser.error("give either DATA or --example")
+        args.parser.error("give either DATA or --example; DATA stands before --drop and --only")
     if args.correlation is not None and args.test == "discrete":
         args.parser.error("--correlation goes with the Gaussian test only")
-    if args.correlation is not None and (args.drop or args.missing != "error" or args.example):
-        args.parser.error("--correlation does not go with --example, --drop or --missing")
+    if args.correlation is not None and (
+        args.only or args.drop or args.drop_non_numeric or args.missing != "error" or args.example
+    ):
+        args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
@@ -163,7 +168,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
-    kind, suff_stat, table = _read(args, path, options, bar)
+    with on_the_command_line():
+        kind, suff_stat, table = _read(args, path, options, bar)
     return suff_stat, {
         "kind": kind,
         **table.facts,
@@ -186,7 +192,8 @@ def _read(
     try:
         table = read_table(path, options)
     except DataError:
-        categories_or_none = None if args.test == "gaussian" else _try_categories(path, options)
+        only_numbers = args.test == "gaussian" or args.drop_non_numeric
+        categories_or_none = None if only_numbers else _try_categories(path, options)
         if categories_or_none is None:
             raise
         warnings.warn(

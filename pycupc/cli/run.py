@@ -88,6 +88,8 @@ def main(args: argparse.Namespace) -> int:
         _check_space(folder, suff_stat.p, request)
         with record.timed("pc"), skeleton_to(writer.prepare):
             fit, interruption = _fit(args, suff_stat)
+        if "rows_dropped" in record.source:
+            fit.notes["data"] = record.source["rows_dropped"]
         if fit.p_values.deferred:
             with record.timed("p_values"):
                 interruption = interruption or _find_p_values(args, fit)

@@ -96,22 +96,24 @@ def main(args: argparse.Namespace) -> int:
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
     pictures = output.picture_formats(args.plot)
-    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "stability.npz", MANIFEST)
+    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "summary.txt", "stability.npz", MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
         record = manifest.Run(manifest.recorded(args), messages)
         result = _result(args, record, checkpoint)
         consensus = result.consensus(args.threshold)
+        dropped = record.source.get("rows_dropped")
+        summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
 
         def write(new: Path) -> manifest.Written:
-            return _write(args, result, consensus, new, pictures)
+            return _write(args, result, consensus, new, pictures, summary)
 
         kept = keeping.keep(write, _facts(result, consensus), folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return keeping.report(kept, None if args.quiet else f"{result.summary()}\n\n{_about(result, consensus)}")
+    return keeping.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
 
 
 def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> Stability:
@@ -172,13 +174,17 @@ _TEXTS: tuple[tuple[str, str, Callable[[Stability, Consensus], str]], ...] = (
     ("graph.graphml", exports.BOTH_WAYS, lambda _, graph: graph.to_graphml()),
     ("graph.dot", exports.EDGE_LIST, lambda _, graph: graph.to_dot()),
     ("graph.json", exports.EDGE_LIST, lambda _, graph: graph.to_json()),
-    ("summary.txt", "numbers of edges by frequency", lambda result, _: result.summary() + "\n"),
 )
 _PICTURES = ("graph.png", "graph.svg", "graph.pdf")
 
 
 def _write(
-    args: argparse.Namespace, result: Stability, consensus: Consensus, new: Path, pictures: tuple[str, ...]
+    args: argparse.Namespace,
+    result: Stability,
+    consensus: Consensus,
+    new: Path,
+    pictures: tuple[str, ...],
+    summary: str,
 ) -> manifest.Written:
     """Write every file but the manifest."""
     written = manifest.Written()
@@ -188,6 +194,8 @@ def _write(
             continue
         write_text(text(result, consensus), new / name)
         written.files[name] = description
+    write_text(summary + "\n", new / "summary.txt")
+    written.files["summary.txt"] = "numbers of edges by frequency"
     result.save(new / "stability.npz")
     written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"
     for ending in pictures:

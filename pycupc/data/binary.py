@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -14,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.errors import DataError
+from pycupc.data.names import listed
+from pycupc.data.remedies import option
 from pycupc.data.source import Source
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
+
+_WIDE = re.compile(r"u?int64", re.IGNORECASE)
+#: From here on, float64 does not hold every whole number.
+EXACT = 2.0**53
 
 _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
@@ -54,7 +61,20 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
     X = np.empty((table.num_rows, table.num_columns), order="F")
     for k, column in enumerate(table.columns):
         X[:, k] = column.cast("float64", safe=False).to_numpy()
+    warn_of_rounding(X, table.schema.types, [str(name) for name in table.column_names])
     return X
+
+
+def warn_of_rounding(X: NDArray[np.float64], types: Iterable[Any], names: Sequence[str]) -> None:
+    """Warn about columns of 64-bit integers, among the `types`, beyond what float64 holds exactly."""
+    wide = np.flatnonzero([_WIDE.match(str(kind)) is not None for kind in types])
+    if len(wide) and len(X):
+        values = X if len(wide) == X.shape[1] else X[:, wide]
+        largest = np.fmax(np.fmax.reduce(values, axis=0), -np.fmin.reduce(values, axis=0))
+        rounded = [names[k] for k in wide[largest >= EXACT].tolist()]
+        if rounded:
+            text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
+            warnings.warn(f"{text}: {listed(rounded)}; leave out identifiers", stacklevel=6)
 
 
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
@@ -81,7 +101,7 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
     except Exception as error:  # openpyxl, zipfile and the XML parser have many of their own
         raise _damaged(source, error) from error
     if cells is None:
-        wanted = "choose one with --sheet" if sheet is None else f"none is {sheet!r}"
+        wanted = f"choose one: {option('sheet', names[0])}" if sheet is None else f"none is {sheet!r}"
         raise DataError(f"{source.name}: has the sheets {', '.join(map(repr, names))}; {wanted}")
     table = [["" if cell is None else str(cell) for cell in row] for row in cells]
     width = max((k + 1 for row in table for k, cell in enumerate(row) if cell), default=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -12,19 +11,19 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.errors import DataError
-from pycupc.data.names import check_names
+from pycupc.data.names import check_names, kept_names
 from pycupc.data.readers import check_size, complete_rows, facts_of
+from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
-from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, rows
+from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, like_a_number, rows
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 
-#: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
-_OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
-
 #: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
 MOST_LEVELS = 255
+#: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
+MOST_CODES = 20
 
 
 @dataclass(frozen=True)
@@ -48,21 +47,20 @@ class CategoryTable:
     facts: dict[str, Any]
 
     def looks_categorical(self) -> bool:
-        """Whether at least half of the columns hold nothing like a number, and none has too many different values."""
+        """Whether half of the columns hold nothing like a number, none measurements or too many different values."""
         different = [set(column) for column in self.cells.T.tolist()]
-        words = sum(not any(map(_like_a_number, values)) for values in different)
-        return 2 * words >= len(different) and max(map(len, different)) <= MOST_LEVELS
+        words = sum(not any(map(like_a_number, values)) for values in different)
+        return (
+            2 * words >= len(different)
+            and max(map(len, different)) <= MOST_LEVELS
+            and not any(map(_measured, different))
+        )
 
 
-def _like_a_number(cell: str) -> bool:
-    """Whether a cell holds a number, "no value", or a number in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
-    if is_number(cell):
-        return True
-    try:
-        float(_OTHER_FORMS.sub("", cell))
-    except ValueError:
-        return False
-    return True
+def _measured(values: set[str]) -> bool:
+    """Whether some of the values are numbers that are not whole, or too many whole ones for codes."""
+    numbers = {cell for cell in values if like_a_number(cell)}
+    return len(numbers) > MOST_CODES or not all(is_number(cell) and float(cell).is_integer() for cell in numbers)
 
 
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> CategoryTable:
@@ -83,15 +81,17 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     options = options or ReadOptions()
     source = read_source(path)
     names, body, layout = _from_arrow(source) if source.kind in ("parquet", "feather") else _from_cells(source, options)
-    check_names(source.name, names, options.drop)
-    kept = [k for k, name in enumerate(names) if name not in options.drop]
-    labels = [names[k] for k in kept]
+    if options.drop_non_numeric:
+        raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
+    check_names(source.name, names)
+    labels = kept_names(source.name, names, options.only, options.drop)
+    kept = [k for k, name in enumerate(names) if name in set(labels)]
     check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
-    complete = complete_rows(source.name, cells, holes, labels, options.missing)
-    return CategoryTable(complete, labels, layout, facts_of(source))
+    complete, dropped = complete_rows(source.name, cells, holes, labels, options.missing)
+    return CategoryTable(complete, labels, layout, facts_of(source) | dropped)
 
 
 def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TextIO
 
@@ -16,11 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.errors import DataError
-from pycupc.data.text_layout import NUMBER, Layout, ReadOptions
+from pycupc.data.names import listed
+from pycupc.data.remedies import as_categories, option
+from pycupc.data.text_layout import NUMBER, Layout, ReadOptions, like_a_number
 
 Floats = NDArray[np.float64]
 #: The rows of a table from its beginning: line number and cells.
 Rows = Callable[[], Iterator[tuple[int, list[str]]]]
+
+
+#: About the most cells that are read again to list the columns that are not of numbers.
+MOST_CELLS = 10_000_000
 
 
 class _Unusual(ValueError):
@@ -64,7 +71,7 @@ def careful(name: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floa
                 place = (
                     f"{name}, line {line} (row {number} of the data), column {column + 1} ({layout.names[column]!r})"
                 )
-                raise DataError(_explained(place, cells[column], layout.names[column], number, column, layout, options))
+                raise DataError(f"{place}: {_explained(cells[column], column, number, rows, layout, options)}")
             row.append(math.nan if value is None or value in values else value)
         table.append(np.array(row))
     return np.array(table).reshape(len(table), len(columns))
@@ -82,29 +89,89 @@ def _number(cell: str, decimal: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _explained(
-    place: str, cell: str, label: str, number: int, column: int, layout: Layout, options: ReadOptions
-) -> str:
-    """The message for a cell that is not a finite number, with the remedy."""
+def _explained(cell: str, column: int, number: int, rows: Rows, layout: Layout, options: ReadOptions) -> str:
+    """Why a cell is not a finite number, with the remedy; `number` is that of its row."""
     text = cell.strip()
     if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(options.decimal, ".", 1)):
-        return f"{place}: infinite value {cell!r}"
+        return f"infinite value {cell!r}"
     if number == 1 and not layout.has_header:
-        hint = "; is it a header? (--header yes)"
+        hint = f"; is it a header? ({option('header', 'yes')})"
     elif NUMBER.fullmatch(text.replace(",", ".", 1)) and options.decimal == ".":
-        hint = "; if the comma is the decimal point: --decimal ','; else write it without the comma"
+        hint = f"; if the comma is the decimal point: {option('decimal', ',')}; else write it without the comma"
     elif "." in text and options.decimal != ".":
-        hint = f"; with --decimal '{options.decimal}' no number may hold a point"
+        hint = f"; with {option('decimal', options.decimal)} no number may hold a point"
     elif NUMBER.fullmatch(text.replace("_", "").replace("'", "").replace(",", "").replace(" ", "")):
         hint = "; write it without separators"
     elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
         hint = "; write it with the characters 0 to 9 and -"
     elif len(text) <= 3 and not any(c.isalnum() for c in text):
-        hint = f"; if it means a missing value: --na '{text}'"
+        hint = f"; if it means a missing value: {option('na', [text])}"
     else:
-        hint = next((f"; is the delimiter '{c}'? (--delimiter '{c}')" for c in ";|\t" if c in text), "")
-    rows = " If it names the rows: --index yes." if column == 0 and len(layout.names) > 2 else ""
-    return f"{place}: {cell!r} is not a number{hint}.{rows} If the column is not a variable, drop it (--drop {label})"
+        hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
+    return f"{cell!r} is not a number{hint}.{_remedy(column, rows, layout, options)}"
+
+
+def _remedy(column: int, rows: Rows, layout: Layout, options: ReadOptions) -> str:
+    """The remedy for a column, and for every other one, that is not of numbers."""
+    begin = int(layout.has_header)
+    most = begin + max(1000, MOST_CELLS // len(layout.names))
+    found = columns_of_text(islice(rows(), begin, most), layout, options)
+    label = layout.names[column]
+    if len(found) == 1 and found[column].numbers:
+        return f" If the column is not a variable, drop it ({option('drop', [label])})"
+    hint = ""
+    if column == 0 and len(layout.names) > 2 and not found[0].numbers:
+        cells = [row[0] for _, row in islice(rows(), begin, most)]
+        hint = f" If it names the rows: {option('index', 'yes')}." if len(set(cells)) == len(cells) else ""
+    return hint + mixed(
+        {layout.names[k]: kind for k, kind in found.items()},
+        [layout.names[k] for k in layout.columns if k not in found],
+    )
+
+
+@dataclass
+class TextColumn:
+    """Numbers of cells in a column: numbers, words, and numbers that are written in another form."""
+
+    numbers: int = 0
+    words: int = 0
+    other_forms: int = 0
+
+    def __str__(self) -> str:
+        others = self.words + self.other_forms
+        return f" ({others:,} of {others + self.numbers:,} cells)" if self.numbers else ""
+
+
+def columns_of_text(
+    body: Iterable[tuple[int, list[str]]], layout: Layout, options: ReadOptions
+) -> dict[int, TextColumn]:
+    """The columns that hold anything but numbers and missing values in the rows below the header, ascending."""
+    found = {column: TextColumn() for column in layout.columns}
+    missing = options.missing_cells
+    for _, cells in body:
+        for column, kind in found.items():
+            cell = cells[column].strip() if column < len(cells) else ""
+            if _number(cell, options.decimal) is not None:
+                kind.numbers += 1
+            elif cell.casefold() not in missing:
+                kind.other_forms += (other := like_a_number(cell))
+                kind.words += not other
+    return {column: kind for column, kind in found.items() if kind.words or kind.other_forms}
+
+
+def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
+    """The sentences about a table with columns of text, and the ways out."""
+    names, most = list(text), 50
+    shown = listed([f"{name}{kind}" for name, kind in text.items()], most=most)
+    all_numbers = f"; only numbers: {listed(numbers, most=most)}" if numbers else ""
+    out = f" {len(text)} of {len(text) + len(numbers)} columns hold other cells than numbers: {shown}{all_numbers}."
+    if numbers:
+        only = option("only", list(numbers[:3]))
+        out += f" Leave the first out ({option('drop_non_numeric', value=True)}), or choose columns ("
+        out += f"{option('drop', names[:3])}, {only})."
+    if any(kind.words for kind in text.values()):
+        out += f" No test takes words and measurements together; to take every value for a category: {as_categories()}"
+    return out
 
 
 def _fast(text: TextIO, delimiter: str, layout: Layout, options: ReadOptions, *, missing: bool) -> Floats:

@@ -10,8 +10,8 @@ from typing import Any, SupportsIndex
 from pycupc.data.errors import DataError
 
 
-def check_names(source: str, names: Sequence[str], drop: Sequence[str]) -> None:
-    """Raise `DataError` if a column has no name or that of another, or if a column to be dropped does not exist."""
+def check_names(source: str, names: Sequence[str]) -> None:
+    """Raise `DataError` if a column has no name or that of another."""
     first: dict[str, int] = {}
     for k, name in enumerate(names):
         if name in first:
@@ -24,9 +24,17 @@ def check_names(source: str, names: Sequence[str], drop: Sequence[str]) -> None:
                 "a delimiter?)"
             )
         first[name] = k
-    for name in drop:
-        if name not in first:
-            raise DataError(f"{source}: no column to drop is named {name!r}; the columns are {listed(names)}")
+
+
+def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
+    """The `names` in `only`, or all if that is empty, without those in `drop`; `DataError` if one does not exist."""
+    for what, chosen in (("keep", only), ("drop", drop)):
+        if absent := [name for name in chosen if name not in names]:
+            raise DataError(
+                f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; the columns are "
+                f"{listed(names)}"
+            )
+    return [name for name in names if (not only or name in only) and name not in drop]
 
 
 def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:

@@ -8,15 +8,16 @@ a conversion first. A library is imported only if the object comes from it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.names import listed
-from pycupc.data.readers import read_table
+from pycupc.data.binary import NUMERIC, arrow_values, warn_of_rounding
+from pycupc.data.names import kept_names, listed
+from pycupc.data.readers import ReadOptions, read_table
 
 Floats = NDArray[np.float64]
 
@@ -108,13 +109,15 @@ class SparseMatrix(Protocol):
         """All values."""
 
 
-def observations(data: Any) -> tuple[Floats, list[str] | None]:
+def observations(data: Any, **options: Any) -> tuple[Floats, list[str] | None]:
     """Convert data to a table of observations: rows are observations, columns are variables.
 
     Parameters
     ----------
     data : table, array_like of shape (n, p), or path of a file
         See `pycupc.SuffStat.from_data`.
+    **options
+        The attributes of `ReadOptions`; for a table in memory `only`, `drop` and `drop_non_numeric`.
 
     Returns
     -------
@@ -130,8 +133,10 @@ def observations(data: Any) -> tuple[Floats, list[str] | None]:
     """
     labels: list[str] | None = None
     if isinstance(data, (str, os.PathLike)):
-        table = read_table(os.fsdecode(data))
+        table = read_table(os.fsdecode(data), ReadOptions(**options))
         data, labels = table.X, table.labels
+    elif options:
+        data = chosen_columns(data, **options)
     X, names = matrix(data, "data")
     if X.ndim != 2:
         raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
@@ -140,6 +145,35 @@ def observations(data: Any) -> tuple[Floats, list[str] | None]:
     if X.shape[0] < 2:
         raise ValueError(f"data must have at least 2 rows (observations), got {X.shape[0]}")
     return X, names or labels
+
+
+def chosen_columns(
+    data: Any, *, only: Sequence[str] = (), drop: Sequence[str] = (), drop_non_numeric: bool = False
+) -> Any:
+    """The columns of a DataFrame that the options of these names in `ReadOptions` leave.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `data` is no DataFrame, a column does not exist, or another option is given, which are for files.
+
+    Warns
+    -----
+    UserWarning
+        Names the columns that `drop_non_numeric` leaves out.
+    """
+    table = data
+    if not (isinstance(data, _ToNumpy) and isinstance(data, Table)):
+        raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
+    columns = {str(column): column for column in data.columns}
+    kept = kept_names("data", list(columns), only, drop)
+    if drop_non_numeric:
+        types = dict(zip(columns, data.dtypes, strict=True))
+        text = [name for name in kept if not NUMERIC.match(str(types[name]))]
+        kept = [name for name in kept if name not in text]
+        if text:
+            warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
+    return table[[columns[name] for name in kept]]
 
 
 def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
@@ -194,18 +228,28 @@ def _from_table(data: Table, what: str) -> tuple[Floats, list[str]]:
             X = X.astype(np.float64)  # None becomes NaN
         except TypeError:  # pandas.NA
             X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _from_array(X, what), names
+    return _from_array(X, what, names, list(data.dtypes)), names
 
 
 def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     """TypeError if a column of a table is not of a numeric type."""
     wrong = [name for name, kind in zip(names, types, strict=True) if not NUMERIC.match(str(kind))]
-    if wrong:
-        raise TypeError(
-            f"{what} must be numeric, but these columns are not: {listed(wrong)}. Leave them out, or convert them: "
-            "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars. If they are categories, use "
-            "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
+    if not wrong:
+        return
+    numeric = [name for name in names if name not in set(wrong)]
+    convert = "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars"
+    if numeric:
+        advice = (
+            f"; these are: {listed(numeric, most=50)}. Leave the first out (SuffStat.from_data(table, "
+            f"drop_non_numeric=True); only=[...], drop=[...]), or convert them: {convert}. No test takes categories "
+            "and measurements together: cut measurements into intervals (pandas.cut), or leave them out, and use "
         )
+    else:
+        advice = f". Leave them out, or convert them: {convert}. If they are categories, use "
+    raise TypeError(
+        f"{what} must be numeric, but these columns are not: {listed(wrong, most=50)}{advice}"
+        "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
+    )
 
 
 def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] | None]:
@@ -222,7 +266,8 @@ def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] 
     return arrow_values(table), names
 
 
-def _from_array(data: Any, what: str) -> Floats:
+def _from_array(data: Any, what: str, names: list[str] | None = None, types: list[Any] | None = None) -> Floats:
+    """The values as float64; `names` and `types` of the columns are those of the table that they come from."""
     if isinstance(data, np.ma.MaskedArray):
         if data.dtype.kind in "fiub":
             return np.ma.filled(data.astype(np.float64), np.nan)
@@ -236,7 +281,10 @@ def _from_array(data: Any, what: str) -> Floats:
     if X.dtype.kind not in "fiub":
         advice = "; if it holds numbers, convert it: array.astype(float)" if X.dtype.kind in "OUSTV" else ""
         raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{advice}")
-    return np.asarray(X.astype(np.float64, copy=False))
+    out = np.asarray(X.astype(np.float64, copy=False))
+    if out.ndim == 2 and (types or X.dtype.kind in "iu"):
+        warn_of_rounding(out, types or [X.dtype] * out.shape[1], names or [f"column {k}" for k in range(out.shape[1])])
+    return out
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:

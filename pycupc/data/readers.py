@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
 from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, listed
+from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
 
@@ -60,7 +61,8 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
     Warns
     -----
     UserWarning
-        If the header or the row names were decided without certainty; the message says how.
+        If the header or the row names were decided without certainty, or columns or rows were left out as `options`
+        say; the message says how and which.
     """
     options = options or ReadOptions()
     source = read_source(path)
@@ -68,7 +70,8 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
     check_size(source.name, *table.X.shape)
     if options.missing == "keep":
         return table
-    return replace(table, X=complete_rows(source.name, table.X, np.isnan(table.X), table.labels, options.missing))
+    X, dropped = complete_rows(source.name, table.X, np.isnan(table.X), table.labels, options.missing)
+    return replace(table, X=X, facts=table.facts | dropped)
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
@@ -80,7 +83,8 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
         Text (.csv, .tsv, .tab, .txt, also compressed: .gz, .bz2, .xz), .parquet, .feather, .xlsx, or "-" for standard
         input.
     **options
-        The attributes of `ReadOptions`; ``--header yes`` of the command line is ``header="yes"`` here.
+        The attributes of `pycupc.data.readers.ReadOptions`: header, index, delimiter, decimal, na, comment, sheet,
+        only, drop, drop_non_numeric, missing. ``--header yes`` of the command line is ``header="yes"`` here.
 
     Returns
     -------
@@ -156,6 +160,11 @@ def _from_cells(
     if not head:
         raise DataError(f"{source.name}: the file is empty")
     layout = find_layout(source.name, head, options, matrix=matrix)
+    if options.drop_non_numeric:
+        body = islice(all_rows(), int(layout.has_header), None)
+        if of_text := cells.columns_of_text(body, layout, options):
+            _warn_left_out(source.name, [f"{layout.names[k]}{kind}" for k, kind in of_text.items()])
+            layout = replace(layout, text_columns=layout.text_columns.union(of_text))
     if text is None:
         X = cells.careful(source.name, all_rows, layout, options)
     else:
@@ -171,19 +180,30 @@ def _from_cells(
     return FileTable(X, labels, row_names, "; ".join(words), facts_of(source))
 
 
+def _warn_left_out(name: str, columns: Sequence[str]) -> None:
+    warnings.warn(
+        f"{name}: left out, since they hold other cells than numbers: {listed(columns, most=50)}", stacklevel=6
+    )
+
+
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     table = binary.read_arrow(source)
     names = [str(name) for name in table.column_names]
-    check_names(source.name, names, options.drop)
-    kept = [name for name in names if name not in options.drop]
+    check_names(source.name, names)
+    kept = kept_names(source.name, names, options.only, options.drop)
+    types = dict(zip(names, table.schema.types, strict=True))
+    text = {name: cells.TextColumn(words=1) for name in kept if not binary.NUMERIC.match(str(types[name]))}
+    if text and options.drop_non_numeric:
+        _warn_left_out(source.name, list(text))
+        kept = [name for name in kept if name not in text]
+    elif text:
+        first = next(iter(text))
+        column = table.column(first)
+        row = column.is_valid().index(True).as_py()
+        place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
+        numbers = [name for name in kept if name not in text]
+        raise DataError(f"{source.name}: column {first!r} is not numeric{place}.{cells.mixed(text, numbers)}")
     table = table.select(kept)
-    for name, column in zip(kept, table.columns, strict=True):
-        if not binary.NUMERIC.match(str(column.type)):
-            row = column.is_valid().index(True).as_py()
-            place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
-            raise DataError(
-                f"{source.name}: column {name!r} is not numeric{place}. Drop it (--drop {name}) or correct the file"
-            )
     X = binary.arrow_values(table)
     infinite = np.argwhere(np.isinf(X))
     if len(infinite):
@@ -201,14 +221,14 @@ def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileT
         return table
     if start == 1:
         raise DataError(
-            f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows (--index yes) or "
-            "is a variable (--index no)"
+            f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows "
+            f"({option('index', 'yes')}) or is a variable ({option('index', 'no')})"
         )
     if start != 0:
         return table
     warnings.warn(
         f"{name}: column 1 counts 0, 1, 2, ... and was left out as the number of the row; if it is a variable: "
-        "--index no",
+        f"{option('index', 'no')}",
         stacklevel=4,
     )
     words = f"{table.layout}; column 1 holds row names"
@@ -225,8 +245,8 @@ def check_size(name: str, n: int, p: int) -> None:
 
 def complete_rows(
     name: str, table: NDArray[Any], holes: NDArray[np.bool_], labels: Sequence[str], missing: str
-) -> NDArray[Any]:
-    """The rows of a table (n, p) without missing values, which are where `holes` is True.
+) -> tuple[NDArray[Any], dict[str, str]]:
+    """The rows of a table (n, p) without missing values, which are where `holes` is True, and a fact about the others.
 
     Raises
     ------
@@ -234,18 +254,25 @@ def complete_rows(
         A value is missing and `missing` is not "drop-rows", or no row is complete.
     """
     if not holes.any():
-        return table
+        return table, {}
     incomplete = holes.any(axis=1)
     if missing == "drop-rows":
         if incomplete.all():
             raise DataError(f"{name}: every row has a missing value, so that no row is left")
-        return table[~incomplete]
+        by_column = holes.sum(axis=0)
+        because = [
+            f"{by_column[k]:,} because of {labels[k]}" for k in np.argsort(-by_column, kind="stable") if by_column[k]
+        ]
+        text = f"{incomplete.sum():,} of {len(table):,} rows dropped, {listed(because, most=3)}"
+        warnings.warn(f"{name}: {text}", stacklevel=4)
+        return table[~incomplete], {"rows_dropped": text}
     row, column = np.argwhere(holes)[0].tolist()
     columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
         f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {labels[column]!r}. "
-        "Drop those rows (--missing drop-rows) or columns (--drop NAME), or impute the values"
+        f"Drop those rows ({option('missing', 'drop-rows')}) or columns ({option('drop', columns[:3])}), or impute the "
+        "values"
     )
 
 

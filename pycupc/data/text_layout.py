@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, listed
+from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.remedies import option
 
 Choice = Literal["auto", "yes", "no"]
 
@@ -23,6 +24,9 @@ MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "no
 #: The form of a number: digits 0 to 9, without separators.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
+
+#: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
+_OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
 #: Number of rows from which the layout is determined.
 HEAD = 12
@@ -58,8 +62,10 @@ class ReadOptions:
         One character; what follows it on a line is left out.
     sheet : str, optional
         Sheet of an Excel file; needed where there are several.
-    drop : sequence of str
-        Columns to leave out, for example an identifier.
+    only, drop : sequence of str
+        Columns to read, by default all, and those of them to leave out, for example an identifier.
+    drop_non_numeric : bool
+        Leave out every column that holds anything but numbers and missing values; a warning names them.
     missing : {"error", "drop-rows", "keep"}
         Treatment of missing values. "keep" leaves NaN in the data.
     """
@@ -71,7 +77,9 @@ class ReadOptions:
     na: Sequence[str] = ()
     comment: str | None = None
     sheet: str | None = None
+    only: Sequence[str] = ()
     drop: Sequence[str] = ()
+    drop_non_numeric: bool = False
     missing: Literal["error", "drop-rows", "keep"] = "error"
 
     def __post_init__(self) -> None:
@@ -83,7 +91,7 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or len(value) != 1 or value in '"\r\n'):
                 raise ValueError(f"{name} must be one character, no quotation mark and no end of line, got {value!r}")
-        for name in ("na", "drop"):
+        for name in ("na", "only", "drop"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a sequence of texts, got {getattr(self, name)!r}")
 
@@ -105,7 +113,7 @@ class Layout:
     has_header: bool  #: whether the first row holds the column names
     has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
     names: list[str]  #: the name of each column, "" for that of the row names
-    text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be dropped
+    text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be left out
     guesses: tuple[str, ...] = ()  #: sentences about decisions that were likely but not certain
 
     @property
@@ -126,18 +134,19 @@ def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, 
         has_header = False
         guesses.append(
             f"{name}: line 1 was read as an observation that begins with the name of its row, {first[0]!r}; if it "
-            "holds names: --header yes"
+            f"holds names: {option('header', 'yes')}"
         )
     else:
-        has_header = not all(map(is_number, first)) or _numbers_are_names(name, first, body, matrix, guesses)
+        has_header = _words_are_names(name, first, guesses) or _numbers_are_names(name, first, body, matrix, guesses)
     if has_header:
         names, has_row_names = _names_of_columns(name, first, body, options.index, guesses)
     else:
         has_row_names = options.index == "yes" or data_with_row_names
         names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
-    check_names(name, names, options.drop)
+    check_names(name, names)
+    kept = set(kept_names(name, names, options.only, options.drop))
     names = [""] * has_row_names + names
-    text_columns = frozenset(k for k, n in enumerate(names) if n in options.drop or (has_row_names and k == 0))
+    text_columns = frozenset(k for k, n in enumerate(names) if n not in kept)
     return Layout(has_header, has_row_names, names, text_columns, tuple(guesses))
 
 
@@ -146,6 +155,24 @@ def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[
     if len(first) < 3 or is_number(first[0]) or not all(map(is_number, first[1:])) or _distinct_whole(first[1:]):
         return False
     return all(len(row) == len(first) and row and not is_number(row[0]) for row in body)
+
+
+def _words_are_names(name: str, first: Sequence[str], guesses: list[str]) -> bool:
+    """Whether a first row holds names because some cell is no number; an error if that may be a damaged number."""
+    words = [cell for cell in first if not is_number(cell)]
+    numbers = [cell for cell in first if NUMBER.fullmatch(cell)]
+    if words and numbers:
+        names, observation = option("header", "yes"), option("header", "no")
+        if not _distinct_whole(numbers) or not any(word[0].isalpha() for word in words):
+            raise DataError(
+                f"{name}: line 1 holds numbers ({listed(numbers, most=4)}) beside {listed(words, most=4)}: say whether "
+                f"these are names ({names}) or an observation with damaged cells ({observation}, after correcting them)"
+            )
+        guesses.append(
+            f"{name}: line 1 holds whole numbers ({listed(numbers, most=4)}) beside words ({listed(words, most=4)}) "
+            f"and was read as names; if it is an observation: {observation}"
+        )
+    return bool(words)
 
 
 def _numbers_are_names(
@@ -166,11 +193,11 @@ def _numbers_are_names(
         if 2 * fractions < len(first) and not (numbered and len(names) > 3):
             raise DataError(
                 f"{name}: line 1 holds distinct whole numbers ({listed(names, most=4)}), and so does the table: say "
-                "whether they are names (--header yes) or an observation (--header no)"
+                f"whether they are names ({option('header', 'yes')}) or an observation ({option('header', 'no')})"
             )
     guesses.append(
         f"{name}: line 1 holds whole numbers only ({listed(names, most=4)}) and was read as names; if it is an "
-        "observation: --header no"
+        f"observation: {option('header', 'no')}"
     )
     return True
 
@@ -190,12 +217,12 @@ def _names_of_columns(
             short = f"{name}: line 1 has {len(names)} names and the next row {len(body[0])} cells"
             if not counts(first_column):
                 raise DataError(
-                    f"{short}. Either column 1 holds row names (--index yes), or line 1 lacks the name of a column: "
-                    "then add it, since every later name stands one column too far to the left"
+                    f"{short}. Either column 1 holds row names ({option('index', 'yes')}), or line 1 lacks the name of "
+                    "a column: then add it, since every later name stands one column too far to the left"
                 )
             guesses.append(
                 f"{short}: column 1, which counts {first_column[0]}, {int(first_column[0]) + 1}, ..., was read as row "
-                "names; if line 1 lacks the name of a column, add it (--index yes if not)"
+                f"names; if line 1 lacks the name of a column, add it ({option('index', 'yes')} if not)"
             )
         return names, True
     if len(names) > 1 and ((index == "auto" and names[0] == "") or index == "yes"):
@@ -245,3 +272,14 @@ def is_number(cell: str) -> bool:
     """Whether a cell holds a number or means "no value"."""
     cell = cell.strip()
     return NUMBER.fullmatch(cell) is not None or cell.casefold() in MISSING
+
+
+def like_a_number(cell: str) -> bool:
+    """Whether a cell holds a number, "no value", or a number in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
+    if is_number(cell):
+        return True
+    try:
+        float(_OTHER_FORMS.sub("", cell))
+    except ValueError:
+        return False
+    return True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import listed
+from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import column_names
 from pycupc.log import logger
 
@@ -30,37 +31,54 @@ def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
     return values, column_names(data)
 
 
-def code_table(data: Any) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...], list[str] | None]:
-    """Codes int64 (n, p), the categories behind them by column, and the names of the columns."""
+def code_table(
+    data: Any, labels: Sequence[str] | None
+) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...], tuple[str, ...] | None]:
+    """Codes int64 (n, p), the categories behind them by column, and `labels`, by default the names of the columns."""
     values, columns = values_of(data, "data")
-    names = columns or [f"column {j}" for j in range(values.shape[1])]
+    labels = columns if labels is None else labels
+    checked = None if labels is None else check_labels(labels, values.shape[1])
+    names = checked or [f"column {j}" for j in range(values.shape[1])]
     codes = np.empty(values.shape, dtype=np.int64)
     categories: list[tuple[Any, ...]] = []
+    measured: list[str] = []
     for j, name in enumerate(names):
-        kept, codes[:, j] = _categories(values[:, j].tolist(), name)
-        categories.append(kept)
+        if (found := _categories(values[:, j].tolist(), name)) is None:
+            measured.append(name)
+        else:
+            categories.append(found[0])
+            codes[:, j] = found[1]
+    if measured:
+        raise _mixed(measured, [name for name in names if name not in measured])
     largest = max(map(len, categories))
     first = listed([f"{category} = {code}" for code, category in enumerate(categories[0])], most=4)
     logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)
-    return codes, tuple(categories), columns
+    return codes, tuple(categories), checked
 
 
-def _categories(cells: list[Any], name: str) -> tuple[tuple[Any, ...], list[int]]:
-    """The different values of a column, sorted, and the code of each cell."""
+def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
+    """The error about columns of numbers that are not whole, which lists all columns by kind."""
+    advice = (
+        f"; these are categories: {listed(others, most=50)}. No test takes both: leave the numbers out, or cut them "
+        "into intervals (pandas.cut), or leave the categories out and use the Gaussian test"
+        if others
+        else ". Are they continuous? Then use the Gaussian test (gaussCItest), or cut them into intervals"
+    )
+    shown = listed(measured, most=50)
+    return ValueError(f"data must be categories, but these columns hold numbers that are not whole: {shown}{advice}")
+
+
+def _categories(cells: list[Any], name: str) -> tuple[tuple[Any, ...], list[int]] | None:
+    """The different values of a column, sorted, and the code of each cell; None if one is a number but not whole."""
     missing = sum(cell is None or cell != cell for cell in cells)
     if missing:
         raise ValueError(f"data must be complete; {missing} missing values in {name}")
-    if any(isinstance(cell, float) and cell != int(cell) for cell in set(cells)):
-        raise ValueError(
-            f"data must be categories; {name} holds numbers that are not whole. Is it continuous? Then use the "
-            "Gaussian test (gaussCItest), or cut it into intervals"
-        )
+    if any(isinstance(cell, float) and not cell.is_integer() for cell in set(cells)):
+        return None
     different = [int(cell) if isinstance(cell, float) else cell for cell in set(cells)]
     try:
         kept = tuple(sorted(different))
     except TypeError:  # of several types
         kept = tuple(sorted(different, key=str))
-    if len(kept) < 2:
-        raise ValueError(f"a variable needs at least 2 levels; {name} is constant")
     code = {category: k for k, category in enumerate(kept)}
     return kept, [code[cell] for cell in cells]

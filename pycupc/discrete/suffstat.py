@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS
+from pycupc.data.categories import MOST_LEVELS, read_categories
 from pycupc.data.names import check_labels, listed
+from pycupc.data.observations import chosen_columns
+from pycupc.data.text_layout import ReadOptions
 from pycupc.discrete.coding import code_table, values_of
 
 
@@ -21,7 +25,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
     dm : int (n, p)
         Codes 0, 1, ..., k - 1 of each variable; a DataFrame or an array. For other values see `from_data`.
     nlev : int (p,), optional
-        Number of levels of each variable, 2 to 255; by default the number of different codes of each column.
+        Number of levels of each variable, 2 to 255; by default the number of different codes of each column, but 2 for
+        a constant column, which a warning names.
     adaptDF : bool
         Given a conditioning set, lower the degrees of freedom by the number of empty cells, but not below 1.
     labels : sequence of str, optional
@@ -40,8 +45,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
     Raises
     ------
     TypeError, ValueError
-        Missing values, values that are not whole numbers, negative codes, a variable with one level only or more than
-        255, codes beyond nlev; the message names the columns.
+        Missing values, values that are not whole numbers, negative codes, an nlev below 2, more than 255 levels, codes
+        beyond nlev; the message names the columns.
 
     Notes
     -----
@@ -61,7 +66,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
         values, columns = values_of(dm, "dm")
         labels = columns if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, values.shape[1])
-        names = self.labels or [f"column {j}" for j in range(values.shape[1])]
+        names = _names(self.labels, values.shape[1])
         codes = _whole_numbers(values, names)
         self.nlev = _levels(codes, nlev, names)
         self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T, dtype=np.uint8)
@@ -69,16 +74,22 @@ class DiscreteSuffStat(Mapping[str, Any]):
         self.categories: tuple[tuple[Any, ...], ...] | None = None
 
     @classmethod
-    def from_data(cls, data: Any, labels: Sequence[str] | None = None, *, adaptDF: bool = False) -> DiscreteSuffStat:
+    def from_data(
+        cls, data: Any, labels: Sequence[str] | None = None, *, adaptDF: bool = False, **options: Any
+    ) -> DiscreteSuffStat:
         """Code a table of categories: the different values of each column, sorted, become 0, 1, ....
 
         Parameters
         ----------
-        data : DataFrame or array (n, p)
-            Strings, booleans, categories or whole numbers. A category that does not occur gets no code.
+        data : DataFrame, array (n, p), or path of a file
+            Strings, booleans, categories or whole numbers; in a file, any text. A category that does not occur gets no
+            code.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         adaptDF : bool, default False
+        **options
+            How to read a file, as for `pycupc.data.read_data`. Of these, `only` and `drop` (sequences of names) choose
+            the columns of a DataFrame, too.
 
         Returns
         -------
@@ -88,11 +99,22 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Raises
         ------
         TypeError, ValueError
-            Missing values, a constant column, one with more than 255 different values or with numbers that are not
-            whole; the message names the columns.
+            Missing values, a column with more than 255 different values or with numbers that are not whole; the message
+            names the columns.
+
+        Warns
+        -----
+        UserWarning
+            Constant columns, which get two levels: every test of them has the p-value 1, so that they have no edges.
         """
-        codes, categories, columns = code_table(data)
-        out = cls(codes, [len(c) for c in categories], adaptDF=adaptDF, labels=labels or columns)
+        if isinstance(data, (str, os.PathLike)):
+            table = read_categories(os.fsdecode(data), ReadOptions(**options))
+            data, labels = table.cells, table.labels if labels is None else labels
+        elif options:
+            data = chosen_columns(data, **options)
+        codes, categories, labels = code_table(data, labels)
+        levels = _two_for_constants(np.array([len(c) for c in categories]), _names(labels, len(categories)))
+        out = cls(codes, levels, adaptDF=adaptDF, labels=labels)
         out.categories = categories
         return out
 
@@ -187,7 +209,7 @@ def _levels(
     largest = codes.max(axis=0)
     if nlev is None:
         seen = np.array([len(np.unique(column)) for column in codes.T])
-        _refuse(seen < 2, names, "a variable needs at least 2 levels; {} is constant")
+        seen = _two_for_constants(seen, names)
         _refuse(
             largest >= seen,
             names,
@@ -208,6 +230,19 @@ def _levels(
         f"a variable may have at most {MOST_LEVELS} levels; {{}} has more. Is it continuous?",
     )
     return levels.astype(np.int64)
+
+
+def _names(labels: Sequence[str] | None, p: int) -> Sequence[str]:
+    return labels or [f"column {j}" for j in range(p)]
+
+
+def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
+    """Numbers of levels, but 2 for a constant column, with a warning: pcalg stops at 1; at 2 its p-value is 1."""
+    constant = [names[j] for j in np.flatnonzero(levels < 2).tolist()]
+    if constant:
+        text = "constant columns are independent of all others, hence no edges"
+        warnings.warn(f"{text}: {listed(constant)}", stacklevel=4)
+    return np.maximum(levels, 2)
 
 
 def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:

@@ -20,7 +20,7 @@ from pycupc.gaussian.correlation import (
     correlation,
     groups_of_identical_columns,
 )
-from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter
+from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter, warn_of_sentinels
 from pycupc.progress import CountHook
 
 
@@ -138,6 +138,7 @@ class SuffStat:
         *,
         engine: CorrelationEngine | None = None,
         progress: CountHook | None = None,
+        **options: Any,
     ) -> SuffStat:
         """Correlations of a table of observations.
 
@@ -156,6 +157,9 @@ class SuffStat:
             `pycupc.gaussian.correlation` defines them.
         progress : callable ``(done, total)``, optional
             Called while `C` is computed. If it is given, the CPU computes `C` at once.
+        **options
+            How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` (sequences of names) and
+            `drop_non_numeric` (bool) choose the columns of a DataFrame, too.
 
         Returns
         -------
@@ -173,9 +177,11 @@ class SuffStat:
         -----
         UserWarning
             Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
-            correlations are identical as well; and a first column that counts the rows.
+            correlations are identical as well; a first column that counts the rows; a value such as -999 that repeats
+            far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
+            leaves out.
         """
-        X, columns = observations(data)
+        X, columns = observations(data, **options)
         refuse_matrix(X)
         labels = columns if labels is None else labels
         labels = None if labels is None else check_labels(labels, X.shape[1])
@@ -183,6 +189,7 @@ class SuffStat:
         X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
         refuse_incomplete(X, names)
         warn_of_counter(X, names)
+        warn_of_sentinels(X, names)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
         out = cls.from_checked(X, labels)
         out._engine, out.rows = engine, out.data

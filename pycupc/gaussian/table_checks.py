@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import listed
+from pycupc.data.remedies import option
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +22,10 @@ EXPONENTS = 256
 #: Rows from which a column that counts them is taken for their number: more than in a file (data/readers.py), where the
 #: column has no name, because small arrays made by hand often begin with 1, 2, 3.
 COUNTING_ROWS = 5
+#: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
+SENTINEL = 9
+#: Rows that show for most columns that no such number stands alone.
+SENTINEL_HEAD = 64
 
 
 def refuse_matrix(X: Floats) -> None:
@@ -68,6 +73,27 @@ def warn_of_counter(X: Floats, names: Sequence[str]) -> None:
             "number of the row and no variable, leave it out",
             stacklevel=3,
         )
+
+
+def warn_of_sentinels(X: Floats, names: Sequence[str]) -> None:
+    """Warn if a whole number repeats at the end of a column, farther from all others than these are from each other."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    middle = low / 2 + high / 2
+    head = X[:SENTINEL_HEAD]
+    for end, inside in ((low, (head > low) & (head < middle)), (high, (head < high) & (head > middle))):
+        likely = (np.abs(end) >= SENTINEL) & (end == np.floor(end)) & (low < high) & ~inside.any(axis=0)
+        for j in np.flatnonzero(likely).tolist():
+            rest = X[X[:, j] != end[j], j]
+            count, beyond = len(X) - len(rest), np.abs(rest - end[j]).min() > abs(middle[j] - end[j])
+            digits = set(f"{end[j]:.0f}")  # 7, 8 and 9 are usual; a negative number, whatever its digits
+            usual = "-" in digits or digits in ({"7"}, {"8"}, {"9"})
+            if usual and count > 1 and beyond and rest.min() < rest.max():
+                warnings.warn(
+                    f"{names[j]} is {end[j]:.0f} in {count:,} rows, far from all other values, which are "
+                    f"{rest.min():g} to {rest.max():g}; if that means a missing value: "
+                    f"{option('na', [f'{end[j]:.0f}'])}",
+                    stacklevel=3,
+                )
 
 
 def scaled(X: Floats) -> Floats:

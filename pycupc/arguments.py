@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
 from pycupc.data.names import check_labels, default_labels, listed
-from pycupc.data.numbers import check_real, is_whole
+from pycupc.data.numbers import check_real, is_real, is_whole
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
+from pycupc.data.text_layout import ReadOptions
 from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
 from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.engines.base import Engine, Mask, ProgressHook
@@ -25,6 +28,10 @@ from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
+#: The options of reading.
+READING = [field.name for field in fields(ReadOptions)]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,23 @@ class Problem:
     progress: ProgressHook | None
 
 
+def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """`pc` or `skeleton`, with a remedy for keywords that it does not have but users may expect."""
+    name, known = function.__name__, inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        unknown = kwargs.keys() - known.keys()
+        if reading := [option for option in READING if option in unknown]:
+            data = f"SuffStat.from_data(data, {reading[0]}={kwargs[reading[0]]!r})"
+            raise TypeError(f"{name} has no argument {reading[0]}, which is an option of reading: {name}({data})")
+        if unknown & {"data", "df", "X"}:
+            raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
+        return function(*args, **kwargs)
+
+    return call
+
+
 def check_arguments(
     function: str,
     variables: Variables,
@@ -103,7 +127,10 @@ def check_arguments(
     """
     test = variables.indepTest
     if test is not None and not callable(test):
-        raise TypeError(f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}")
+        raise TypeError(
+            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
+            + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
+        )
     discrete = _discrete_test(variables)
     suff_stat: SuffStat | DiscreteSuffStat | None = None
     if discrete is None and test is not None and test is not gaussCItest:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
@@ -21,6 +21,7 @@ from pycupc.text import explained_as
 
 
 @explained_as(skeleton)
+@hinted
 def pc(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
     indepTest: IndepTest | None = None,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import Method, Options, Problem, Variables, check_arguments
+from pycupc.arguments import Method, Options, Problem, Variables, check_arguments, hinted
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest
 from pycupc.log import lines_to, logger
@@ -44,6 +44,7 @@ class Interrupted(KeyboardInterrupt):
         return type(self), (self.level, self.partial)
 
 
+@hinted
 def skeleton(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
     indepTest: IndepTest | None = None,

@@ -287,6 +287,29 @@ def test_only_the_libraries_that_are_needed_are_imported(here):
     assert done.stdout.strip() == "[]"
 
 
+def test_names_that_are_formulas(here, capsys):
+    names = ["=cmd|' /C calc'!A0", "-b", '@c,"', "+d", "-1"]
+    frame = pd.DataFrame(table(), columns=names)
+    frame.to_csv("d.csv", index=False)
+    assert run("run", "d.csv", "--header", "yes", "--plot", "none") == cli.OK
+    said = capsys.readouterr().err
+    assert f"takes these names for formulas (--spreadsheet): {', '.join(names[:4])}\n" in said
+    exact = pd.read_csv("d-pycupc/edges.csv")
+    assert set(exact["from"]) | set(exact["to"]) <= set(names)
+    options = ["--header", "yes", "--spreadsheet", "--force", "--plot", "none"]
+    assert run("run", "d.csv", *options) == cli.OK
+    assert "formulas" not in capsys.readouterr().err
+    safe = pd.read_csv("d-pycupc/edges.csv")
+    for end in ("from", "to"):
+        assert safe[end].tolist() == [name if name == "-1" else f"'{name}" for name in exact[end].astype(str)]
+    pd.testing.assert_frame_equal(safe.drop(columns=["from", "to"]), exact.drop(columns=["from", "to"]))
+    matrix = pd.read_csv("d-pycupc/amat.csv", index_col=0)
+    assert matrix.columns.tolist() == [f"'{name}" for name in names[:4]] + ["-1"]
+    stability = ("stability", "d.csv", "--resamples", 2, *options)
+    assert run(*stability, "--fixed-edges", "d-pycupc/edges.csv") == cli.OK  # read back without the apostrophes
+    assert pd.read_csv("d-stability/edges.csv").isin([f"'{names[0]}"]).any(axis=None)
+
+
 # -- fixed pairs ------------------------------------------------------------------------------------------------------
 
 
@@ -468,6 +491,42 @@ def test_whole_numbers_that_float64_rounds_are_named(here):
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [pc, skeleton])
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        ((), {"data": table()}, r"first argument of {0}, suffStat: {0}\(data, alpha=0.01\)"),
+        ((table(), 0.05), {}, r"got 0.05; the significance level is alpha: {0}\(data, alpha=0.05\)"),
+        (("d.csv",), {"header": "no"}, r"an option of reading: {0}\(SuffStat.from_data\(data, header='no'\)\)"),
+        ((table(),), {"alhpa": 0.05}, "unexpected keyword argument 'alhpa'"),
+        ((None,), {}, "data must be a table of observations .*, got None;"),
+    ],
+)
+def test_arguments_that_users_expect_are_explained(function, arguments, options, words):
+    with pytest.raises(TypeError, match=words.format(function.__name__)):
+        function(*arguments, **options)
+
+
+def test_numbers_of_observations_and_infinite_correlations():
+    assert SuffStat(np.eye(3), 2**70).n == 2**70
+    with pytest.raises(ValueError, match="'C' and 'n'; missing: n"):
+        pc({"C": np.eye(3), "n": None})
+    C = np.eye(3)
+    C[0, 1] = C[1, 0] = np.inf
+    for engine in ("cpu", "reference"):
+        with pytest.raises(ValueError, match=r"correlations in \[-1, 1\], but C\[0, 1\] = inf"):
+            pc({"C": C, "n": 50}, engine=engine)
+
+
+def test_a_warning_points_to_the_call():
+    C = np.eye(4)
+    C[0, 1] = C[1, 0] = np.nan
+    for function in (pc, skeleton):
+        with pytest.warns(UserWarning, match="C has NaN") as said:
+            function({"C": C, "n": 50})
+        assert said[0].filename == __file__
 
 
 def test_progress_true_is_the_bar(capsys):

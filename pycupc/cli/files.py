@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pycupc.data.text_layout import is_formula
 from pycupc.results import exports
 from pycupc.results.evidence_table import SEPSETS, sepset_columns
 
@@ -86,6 +88,14 @@ class FileKind:
 def write_text(content: str, path: Path, _: object = None) -> None:
     """Write text as in every file of results."""
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
+
+
+def escape_formulas(path: Path) -> None:
+    """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _edges(fit: PcAlgo) -> str:

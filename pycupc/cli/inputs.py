@@ -13,9 +13,11 @@ from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
+from pycupc.data.names import listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
 from pycupc.data.remedies import on_the_command_line
+from pycupc.data.text_layout import is_formula
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
@@ -170,6 +172,10 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
     with on_the_command_line():
         kind, suff_stat, table = _read(args, path, options, bar)
+    formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
+    if formulas and not getattr(args, "spreadsheet", True):
+        text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
+        warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     return suff_stat, {
         "kind": kind,
         **table.facts,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pycupc.cli.command import DEVICE, OK
+from pycupc.cli.files import escape_formulas
 from pycupc.cli.folder import FolderError, OutputFolder, elsewhere
 from pycupc.cli.manifest import Run, Written, write_manifest
 
@@ -35,6 +36,9 @@ def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folde
     def write(target: OutputFolder) -> Kept:
         with run.timed("write"):
             written = write_files(target.new)
+            if run.arguments.get("spreadsheet"):
+                for path in target.new.glob("*.csv"):
+                    escape_formulas(path)
         write_manifest(target.new, facts, run, written)
         place = target.finish()
         failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"

@@ -16,6 +16,8 @@ def add_folder_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentG
     add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
     add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
     add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
+    formulas = "begin text in .csv files that a spreadsheet takes for a formula (= + - @) with an apostrophe"
+    add("--spreadsheet", action="store_true", help=formulas)
     add("--quiet", action="store_true", help="print nothing but warnings and errors")
     add("--no-progress", action="store_true", help="show no progress bars (there are none outside a terminal)")
     return group

@@ -323,9 +323,9 @@ def _from_dlpack(data: Any) -> NDArray[Any]:
 def _no_table(data: Any, what: str) -> TypeError:
     return TypeError(
         f"{what} must be a table of observations (NumPy array, DataFrame of pandas or polars, PyArrow table, xarray "
-        f"DataArray, AnnData, sparse matrix, or the path of a file), got {_type(data)}; convert it to one: "
-        ".collect() or .compute() for a lazy table, .to_dataframe() for an xarray Dataset, pandas.DataFrame(...) for "
-        "columns"
+        f"DataArray, AnnData, sparse matrix, or the path of a file), got {'None' if data is None else _type(data)}; "
+        "convert it to one: .collect() or .compute() for a lazy table, .to_dataframe() for an xarray Dataset, "
+        "pandas.DataFrame(...) for columns"
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pycupc.data.errors import DataError
 from pycupc.data.names import unknown
 from pycupc.data.source import open_text, read_source
-from pycupc.data.text_layout import find_delimiter, rows
+from pycupc.data.text_layout import find_delimiter, is_formula, rows
 
 
 def read_pairs(path: str | PurePath, labels: Sequence[str]) -> NDArray[np.bool_]:
@@ -32,7 +32,7 @@ def read_pairs(path: str | PurePath, labels: Sequence[str]) -> NDArray[np.bool_]
     out = np.zeros((len(at), len(at)), dtype=np.bool_)
     with open_text(source) as text:
         for line, row in rows(source.name, text, find_delimiter(source.ending, text.readline())):
-            names = [cell.strip() for cell in row]
+            names = [_unescaped(cell.strip()) for cell in row]
             if line == 1 and len(names) >= 2 and at.keys().isdisjoint(names[:2]):
                 continue  # a header such as from,to
             if len(names) < 2:
@@ -42,6 +42,11 @@ def read_pairs(path: str | PurePath, labels: Sequence[str]) -> NDArray[np.bool_]
             except ValueError as error:
                 raise DataError(f"{source.name}, line {line}: {error}") from None
     return out
+
+
+def _unescaped(cell: str) -> str:
+    """A name without the apostrophe of --spreadsheet."""
+    return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
 
 
 def pairs_mask(pairs: Iterable[tuple[str, str]], labels: Sequence[str]) -> NDArray[np.bool_]:

@@ -27,6 +27,19 @@ _TABLES = (
     ((".xlsx", ".xlsm"), b"PK\x03\x04", "excel"),
 )
 
+_STATA = "data of Stata; read them with pandas.read_stata, and pass the table to pycupc.pc, or save them as CSV"
+_SPSS = "data of SPSS; read them with pandas.read_spss, and pass the table to pycupc.pc, or save them as CSV"
+_JSON = "JSON; read it with pandas.read_json, and pass the table to pycupc.pc, or save it as CSV"
+#: The same by the ending of their names, where the first bytes do not tell.
+_OTHER_ENDINGS = {
+    ".dta": _STATA,
+    ".sav": _SPSS,
+    ".json": _JSON,
+    ".jsonl": _JSON,
+    ".ndjson": _JSON,
+    ".sas7bdat": "data of SAS; read them with pandas.read_sas, and pass the table to pycupc.pc, or save them as CSV",
+}
+
 #: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
@@ -37,6 +50,10 @@ _OTHERS = {
     b"\x80\x05": "a Python pickle; read it in Python, and pass the table to pycupc.pc",
     b"RDX": "data of R; write them as CSV with write.csv",
     b"X\n\0": "data of R; write them as CSV with write.csv",
+    b"<stata_dta>": _STATA,
+    b"$FL2": _SPSS,
+    b'[{"': _JSON,
+    b'{"': _JSON,
     b"%PDF": "a PDF document; export the table as CSV",
     b"(\xb5/\xfd": "compressed with zstd; decompress it first: zstd -dc FILE | pycupc run -",
     b"\xff\xfe": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
@@ -91,9 +108,9 @@ def read_source(path: str | PurePath) -> Source:
             content = _decompressed(name, raw, module)
             ending = (suffixes.pop() if suffixes else "") if ending == compressed_ending else ending
             break
-    for start, advice in _OTHERS.items():
-        if content.startswith(start):
-            raise DataError(f"{name}: is {advice}")
+    other = next((advice for start, advice in _OTHERS.items() if content.startswith(start)), _OTHER_ENDINGS.get(ending))
+    if other is not None:
+        raise DataError(f"{name}: is {other}")
     kind = next((kind for ends, magic, kind in _TABLES if ending in ends or content.startswith(magic)), "text")
     if kind == "excel" and ending not in (".xlsx", ".xlsm", ""):
         raise DataError(f"{name}: is an archive (zip, npz, ods, ...); unpack it, or save the table as CSV or .xlsx")

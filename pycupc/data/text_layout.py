@@ -274,6 +274,11 @@ def is_number(cell: str) -> bool:
     return NUMBER.fullmatch(cell) is not None or cell.casefold() in MISSING
 
 
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet takes a cell of text for a formula."""
+    return cell.startswith(("=", "+", "-", "@")) and not like_a_number(cell)
+
+
 def like_a_number(cell: str) -> bool:
     """Whether a cell holds a number, "no value", or a number in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
     if is_number(cell):

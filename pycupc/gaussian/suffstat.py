@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -214,7 +215,7 @@ class SuffStat:
         """Raise errors and issue warnings for what an engine found in C; once per object."""
         if self._checked:
             return
-        if facts.asymmetric is not None:
+        if facts.asymmetric is not None and not np.isinf(self.C[facts.asymmetric]):
             i, j = facts.asymmetric
             raise ValueError(
                 f"C must be symmetric, but C[{i}, {j}] = {float(self.C[i, j])!r} and C[{j}, {i}] = "
@@ -226,8 +227,8 @@ class SuffStat:
                 f"C must have a diagonal of 1, but C[{i}, {i}] = {float(self.C[i, i])!r} ({names[i]}); "
                 "a covariance matrix must be turned into correlations first"
             )
-        if facts.out_of_range is not None:
-            i, j = facts.out_of_range
+        if (wrong := facts.out_of_range or facts.asymmetric) is not None:
+            i, j = wrong
             raise ValueError(
                 f"C must hold correlations in [-1, 1], but C[{i}, {j}] = {float(self.C[i, j])!r} "
                 f"({names[i]}, {names[j]})"
@@ -236,7 +237,7 @@ class SuffStat:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = listed([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=6)
+            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
         self._checked = True
 
 
@@ -254,7 +255,7 @@ def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequ
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
     expected = "the number of observations, a finite number of at least 1"
-    check_real("n", expected, n, lambda n: np.isfinite(n) and n >= 1)
+    check_real("n", expected, n, lambda n: 1 <= n < math.inf)
     return int(n) if n == int(n) else float(n)
 
 
@@ -267,7 +268,7 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
     if isinstance(suffStat, SuffStat):
         return suffStat
     if isinstance(suffStat, Mapping):
-        missing = [key for key in ("C", "n") if key not in suffStat]
+        missing = [key for key in ("C", "n") if suffStat.get(key) is None]
         if missing:
             raise ValueError(
                 f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, convert columns "

@@ -33,7 +33,7 @@ def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: Progress
     warnings.warn(
         f"level {level} may need more than 2^62 tests (variable {graph.outlook.busiest} has {graph.outlook.widest} "
         "neighbours), which the device cannot count: the CPU takes over from this level on",
-        stacklevel=5,
+        stacklevel=6,
     )
     engine = CpuEngine()
     engine.resume(data, graph.edges(), graph.fixed, _levels(graph.pending), progress)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
+from pycupc.discrete import DiscreteSuffStat
 from pycupc.gaussian.table_checks import scaled
 
 NAMES = list("abcde")
@@ -170,6 +172,11 @@ def test_measurements_are_no_categories(here, capsys, column, categories):
     assert ("holds categories" in said) == categories
     assert categories or "columns hold other cells than numbers: sex, site" in said
     assert run("run", "d.csv", "--test", "discrete", "--plot", "none", "--force") == cli.OK
+    asked = f"each number counts as a category, .*; numbers of categories: weight \\({len(values)}\\)"
+    assert (re.search(asked, capsys.readouterr().err) is None) == categories
+    if not categories:
+        with pytest.warns(UserWarning, match=asked):
+            DiscreteSuffStat.from_data("d.csv")
 
 
 @pytest.mark.parametrize("command", ["run", "stability"])

@@ -223,6 +223,7 @@ def _try_categories(path: Path, options: ReadOptions) -> CategoryTable | None:
 
 
 def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
+    table.warn_of_measurements()
     try:
         return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df)
     except (TypeError, ValueError) as error:

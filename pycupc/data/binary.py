@@ -68,8 +68,10 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
 def warn_of_rounding(X: NDArray[np.float64], types: Iterable[Any], names: Sequence[str]) -> None:
     """Warn about columns of 64-bit integers, among the `types`, beyond what float64 holds exactly."""
     wide = np.flatnonzero([_WIDE.match(str(kind)) is not None for kind in types])
-    if len(wide) and len(X):
-        values = X if len(wide) == X.shape[1] else X[:, wide]
+    if not len(wide) or not len(X):
+        return
+    values = X if len(wide) == X.shape[1] else X[:, wide]
+    if not (values.max() < EXACT and values.min() > -EXACT):  # as it is with NaN, too
         largest = np.fmax(np.fmax.reduce(values, axis=0), -np.fmin.reduce(values, axis=0))
         rounded = [names[k] for k in wide[largest >= EXACT].tolist()]
         if rounded:

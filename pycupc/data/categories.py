@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, kept_names
+from pycupc.data.names import check_names, kept_names, listed
 from pycupc.data.readers import check_size, complete_rows, facts_of
 from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
@@ -55,6 +56,13 @@ class CategoryTable:
             and max(map(len, different)) <= MOST_LEVELS
             and not any(map(_measured, different))
         )
+
+    def warn_of_measurements(self) -> None:
+        """Warn of columns with numbers that are not whole, or with too many whole ones for codes."""
+        different = zip(self.labels, map(set, self.cells.T.tolist()), strict=True)
+        if found := [f"{label} ({len(values)})" for label, values in different if _measured(values)]:
+            text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
+            warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
 
 
 def _measured(values: set[str]) -> bool:

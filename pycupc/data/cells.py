@@ -170,7 +170,10 @@ def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
         out += f" Leave the first out ({option('drop_non_numeric', value=True)}), or choose columns ("
         out += f"{option('drop', names[:3])}, {only})."
     if any(kind.words for kind in text.values()):
-        out += f" No test takes words and measurements together; to take every value for a category: {as_categories()}"
+        out += (
+            " No test takes words and measurements together: cut measurements into intervals first, for the G^2 test, "
+        )
+        out += f"which takes every value for a category: {as_categories()}"
     return out
 
 

@@ -20,10 +20,13 @@ def on_the_command_line() -> Iterator[None]:
         _FLAGS.reset(token)
 
 
-def option(name: str, value: str | Sequence[str] | bool) -> str:
-    """An option of `pycupc.data.read_data`: ``read_data(path, drop=['id'])``, or ``--drop id`` as a flag."""
+def option(name: str, value: str | Sequence[str] | bool, python: str | None = None) -> str:
+    """An option of `pycupc.data.read_data`: ``read_data(path, drop=['id'])``, or ``--drop id`` as a flag.
+
+    `python`: what to recommend in Python instead, where the table may come from no file.
+    """
     if not _FLAGS.get():
-        return f"read_data(path, {name}={value!r})"
+        return python or f"read_data(path, {name}={value!r})"
     words = [] if isinstance(value, bool) else [value] if isinstance(value, str) else value
     return " ".join([f"--{name.replace('_', '-')}", *map(shlex.quote, words)])
 

@@ -105,10 +105,12 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Warns
         -----
         UserWarning
-            Constant columns, which get two levels: every test of them has the p-value 1, so that they have no edges.
+            Columns of a file that seem to hold measurements; and constant columns, which get two levels: every test of
+            them has the p-value 1, so that they have no edges.
         """
         if isinstance(data, (str, os.PathLike)):
             table = read_categories(os.fsdecode(data), ReadOptions(**options))
+            table.warn_of_measurements()
             data, labels = table.cells, table.labels if labels is None else labels
         elif options:
             data = chosen_columns(data, **options)

@@ -21,7 +21,14 @@ from pycupc.gaussian.correlation import (
     correlation,
     groups_of_identical_columns,
 )
-from pycupc.gaussian.table_checks import refuse_incomplete, refuse_matrix, scaled, warn_of_counter, warn_of_sentinels
+from pycupc.gaussian.table_checks import (
+    extremes,
+    refuse_incomplete,
+    refuse_matrix,
+    scaled,
+    warn_of_counter,
+    warn_of_sentinels,
+)
 from pycupc.progress import CountHook
 
 
@@ -190,9 +197,10 @@ class SuffStat:
         X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
         refuse_incomplete(X, names)
         warn_of_counter(X, names)
-        warn_of_sentinels(X, names)
+        ends = extremes(X)
+        warn_of_sentinels(X, names, ends)
         _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
-        out = cls.from_checked(X, labels)
+        out = cls.from_checked(X, labels, ends)
         out._engine, out.rows = engine, out.data
         if progress is not None and engine is None:
             assert out.data is not None
@@ -200,13 +208,15 @@ class SuffStat:
         return out
 
     @classmethod
-    def from_checked(cls, X: Floats, labels: tuple[str, ...] | None) -> SuffStat:
+    def from_checked(
+        cls, X: Floats, labels: tuple[str, ...] | None, ends: tuple[Floats, Floats] | None = None
+    ) -> SuffStat:
         """As `from_data`, but without checks and warnings, for rows of a table that `from_data` has accepted.
 
-        X must not be changed before the correlations are computed.
+        X must not be changed before the correlations are computed. `ends`: its smallest and largest values, if known.
         """
         out = cls.__new__(cls)
-        out._C, out.data, out.rows, out._engine, out._progress = None, scaled(X), None, None, None
+        out._C, out.data, out.rows, out._engine, out._progress = None, scaled(X, ends), None, None, None
         out._checked, out._constant_named = False, True
         (out.n, out.p), out.labels = X.shape, labels
         return out

@@ -75,9 +75,17 @@ def warn_of_counter(X: Floats, names: Sequence[str]) -> None:
         )
 
 
-def warn_of_sentinels(X: Floats, names: Sequence[str]) -> None:
-    """Warn if a whole number repeats at the end of a column, farther from all others than these are from each other."""
-    low, high = X.min(axis=0), X.max(axis=0)
+def extremes(X: Floats) -> tuple[Floats, Floats]:
+    """The smallest and the largest value of each column."""
+    return X.min(axis=0), X.max(axis=0)
+
+
+def warn_of_sentinels(X: Floats, names: Sequence[str], ends: tuple[Floats, Floats]) -> None:
+    """Warn if a whole number repeats at the end of a column, farther from all others than these are from each other.
+
+    `ends`: the `extremes` of X.
+    """
+    low, high = ends
     middle = low / 2 + high / 2
     head = X[:SENTINEL_HEAD]
     for end, inside in ((low, (head > low) & (head < middle)), (high, (head < high) & (head > middle))):
@@ -91,17 +99,18 @@ def warn_of_sentinels(X: Floats, names: Sequence[str]) -> None:
                 warnings.warn(
                     f"{names[j]} is {end[j]:.0f} in {count:,} rows, far from all other values, which are "
                     f"{rest.min():g} to {rest.max():g}; if that means a missing value: "
-                    f"{option('na', [f'{end[j]:.0f}'])}",
+                    + option("na", [f"{end[j]:.0f}"], python="leave out these rows, or impute the values"),
                     stacklevel=3,
                 )
 
 
-def scaled(X: Floats) -> Floats:
+def scaled(X: Floats, ends: tuple[Floats, Floats] | None = None) -> Floats:
     """`X`, finite, with columns of very large or very small numbers multiplied by powers of two.
 
-    That changes no correlation. If no column needs it, `X` itself is returned.
+    That changes no correlation. If no column needs it, `X` itself is returned. `ends`: the `extremes` of X, if known.
     """
-    exponents = np.frexp(np.maximum(X.max(axis=0), -X.min(axis=0)))[1]
+    low, high = extremes(X) if ends is None else ends
+    exponents = np.frexp(np.maximum(high, -low))[1]
     extreme = np.flatnonzero(np.abs(exponents) > EXPONENTS)
     if not len(extreme):
         return X

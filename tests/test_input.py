@@ -154,7 +154,11 @@ def test_columns_are_chosen_in_python(here):
             assert SuffStat.from_data(source, **options).labels == ("price", "doors")
         with pytest.warns(UserWarning, match="left out, since .*: make, kind, note"):
             assert SuffStat.from_data(source, drop_non_numeric=True).labels == ("price", "doors")
-    with pytest.raises(TypeError, match="'header'"):
+    with pytest.raises(ValueError, match="columns 1 and 3 are both named 'make'"):
+        SuffStat.from_data(frame.rename(columns={"kind": "make"}), drop=["note"])
+    with pytest.raises(TypeError, match="drop must be a sequence of texts, got 'make'"):
+        SuffStat.from_data(frame, drop="make")
+    with pytest.raises(TypeError, match="'header' is an option of reading files, got pandas.DataFrame"):
         SuffStat.from_data(frame, header="yes")
     with pytest.raises(TypeError, match="choose columns of a DataFrame, got numpy.ndarray"):
         SuffStat.from_data(table(), drop=["a"])

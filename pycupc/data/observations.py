@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values, warn_of_rounding
-from pycupc.data.names import kept_names, listed
+from pycupc.data.names import check_names, kept_names, listed
 from pycupc.data.readers import ReadOptions, read_table
 
 Floats = NDArray[np.float64]
@@ -147,10 +147,8 @@ def observations(data: Any, **options: Any) -> tuple[Floats, list[str] | None]:
     return X, names or labels
 
 
-def chosen_columns(
-    data: Any, *, only: Sequence[str] = (), drop: Sequence[str] = (), drop_non_numeric: bool = False
-) -> Any:
-    """The columns of a DataFrame that the options of these names in `ReadOptions` leave.
+def chosen_columns(data: Any, **options: Any) -> Any:
+    """The columns of a DataFrame that the options `only`, `drop` and `drop_non_numeric` of `ReadOptions` leave.
 
     Raises
     ------
@@ -162,12 +160,16 @@ def chosen_columns(
     UserWarning
         Names the columns that `drop_non_numeric` leaves out.
     """
-    table = data
+    choice, table = ReadOptions(**options), data
+    if of_files := [name for name in options if name not in ("only", "drop", "drop_non_numeric")]:
+        raise TypeError(f"{of_files[0]!r} is an option of reading files, got {_type(data)}")
     if not (isinstance(data, _ToNumpy) and isinstance(data, Table)):
         raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
-    columns = {str(column): column for column in data.columns}
-    kept = kept_names("data", list(columns), only, drop)
-    if drop_non_numeric:
+    names = [str(column) for column in data.columns]
+    check_names("data", names)
+    columns = dict(zip(names, data.columns, strict=True))
+    kept = kept_names("data", names, choice.only, choice.drop)
+    if choice.drop_non_numeric:
         types = dict(zip(columns, data.dtypes, strict=True))
         text = [name for name in kept if not NUMERIC.match(str(types[name]))]
         kept = [name for name in kept if name not in text]

@@ -28,13 +28,14 @@ def check_names(source: str, names: Sequence[str]) -> None:
 
 def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
     """The `names` in `only`, or all if that is empty, without those in `drop`; `DataError` if one does not exist."""
+    known, wanted = set(names), set(only or names).difference(drop)
     for what, chosen in (("keep", only), ("drop", drop)):
-        if absent := [name for name in chosen if name not in names]:
+        if absent := [name for name in chosen if name not in known]:
             raise DataError(
                 f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; the columns are "
                 f"{listed(names)}"
             )
-    return [name for name in names if (not only or name in only) and name not in drop]
+    return [name for name in names if name in wanted]
 
 
 def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:

@@ -122,6 +122,17 @@ def test_bad_files_are_explained(tmp_path, kind):
     assert "d.csv" in str(caught.value)
 
 
+def test_a_cell_far_down_is_explained(tmp_path, monkeypatch):
+    """Beyond the rows that are read again to list the columns of text."""
+    monkeypatch.setattr(cells, "MOST_CELLS", 0)
+    for line in ("x,2,3", "1,2,x"):
+        path = write(tmp_path / "d.csv", "a,b,c\n" + "1.5,2,3\n" * 1000 + line + "\n")
+        with pytest.raises(
+            DataError, match=r"line 1002 .*'x' is not a number. If the column is not a variable, drop it"
+        ):
+            read_data(path)
+
+
 def test_unreadable_files_are_explained(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         read_data(tmp_path / "none.csv")

@@ -93,7 +93,8 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
     check_names(source.name, names)
     labels = kept_names(source.name, names, options.only, options.drop)
-    kept = [k for k, name in enumerate(names) if name in set(labels)]
+    columns = {name: k for k, name in enumerate(names)}
+    kept = [columns[label] for label in labels]
     check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}

@@ -116,9 +116,8 @@ def _remedy(column: int, rows: Rows, layout: Layout, options: ReadOptions) -> st
     begin = int(layout.has_header)
     most = begin + max(1000, MOST_CELLS // len(layout.names))
     found = columns_of_text(islice(rows(), begin, most), layout, options)
-    label = layout.names[column]
-    if len(found) == 1 and found[column].numbers:
-        return f" If the column is not a variable, drop it ({option('drop', [label])})"
+    if column not in found or (len(found) == 1 and found[column].numbers):
+        return f" If the column is not a variable, drop it ({option('drop', [layout.names[column]])})"
     hint = ""
     if column == 0 and len(layout.names) > 2 and not found[0].numbers:
         cells = [row[0] for _, row in islice(rows(), begin, most)]

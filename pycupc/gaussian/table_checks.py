@@ -91,11 +91,12 @@ def warn_of_sentinels(X: Floats, names: Sequence[str], ends: tuple[Floats, Float
     for end, inside in ((low, (head > low) & (head < middle)), (high, (head < high) & (head > middle))):
         likely = (np.abs(end) >= SENTINEL) & (end == np.floor(end)) & (low < high) & ~inside.any(axis=0)
         for j in np.flatnonzero(likely).tolist():
+            digits = set(f"{end[j]:.0f}")  # 7, 8 and 9 are usual; a negative number, whatever its digits
+            if "-" not in digits and digits not in ({"7"}, {"8"}, {"9"}):
+                continue
             rest = X[X[:, j] != end[j], j]
             count, beyond = len(X) - len(rest), np.abs(rest - end[j]).min() > abs(middle[j] - end[j])
-            digits = set(f"{end[j]:.0f}")  # 7, 8 and 9 are usual; a negative number, whatever its digits
-            usual = "-" in digits or digits in ({"7"}, {"8"}, {"9"})
-            if usual and count > 1 and beyond and rest.min() < rest.max():
+            if count > 1 and beyond and rest.min() < rest.max():
                 warnings.warn(
                     f"{names[j]} is {end[j]:.0f} in {count:,} rows, far from all other values, which are "
                     f"{rest.min():g} to {rest.max():g}; if that means a missing value: "

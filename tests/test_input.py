@@ -492,13 +492,16 @@ def test_whole_numbers_that_float64_rounds_are_named(here):
     if find_spec("pyarrow"):
         big.to_parquet("d.parquet")
         sources += ["d.parquet", import_module("pyarrow").Table.from_pandas(big)]
-    for source in sources:
+    big.to_csv("d.csv", index=False)
+    for source in [*sources, "d.csv"]:
         with pytest.warns(UserWarning, match=r"beyond 2\^53 are rounded .*: id; leave out identifiers"):
             SuffStat.from_data(source)
     with pytest.warns(UserWarning, match=r"beyond 2\^53 are rounded .*: column 1;"):
         SuffStat.from_data(big.to_numpy())
     SuffStat.from_data(big.to_numpy().astype(float))  # no warning: these are the numbers
     SuffStat.from_data(big.to_numpy() // 2)
+    big.astype({"id": float}).to_csv("d.csv", index=False)
+    SuffStat.from_data("d.csv")
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pycupc.data.errors import DataError
 from pycupc.data.names import check_names, kept_names, listed
 from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
-from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, rows
+from pycupc.data.text_layout import HEAD, Layout, ReadOptions, find_delimiter, find_layout, rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,12 +172,22 @@ def _from_cells(
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
     labels = [layout.names[k] for k in layout.columns]
+    _warn_of_rounding(X, labels, layout, all_rows)
     row_names = None
     if matrix and layout.has_row_names:
         row_names = [row[0].strip() for _, row in islice(all_rows(), 1 if layout.has_header else 0, None)]
     words = ["line 1 holds the names" if layout.has_header else "no names; the variables are V1, V2, ..."]
     words += ["column 1 holds row names"] if layout.has_row_names else []
     return FileTable(X, labels, row_names, "; ".join(words), facts_of(source))
+
+
+def _warn_of_rounding(X: Floats, labels: Sequence[str], layout: Layout, all_rows: cells.Rows) -> None:
+    """Warn about columns of whole numbers, written as such, that float64 does not hold exactly."""
+    if not X.size or np.fmax.reduce(np.fmax.reduce(X), initial=-np.inf) < binary.EXACT:  # identifiers are positive
+        return
+    body = [row for _, row in islice(all_rows(), int(layout.has_header), None)]
+    types = ["int64" if all(row[k].strip().isdecimal() for row in body) else "float64" for k in layout.columns]
+    binary.warn_of_rounding(X, types, labels)
 
 
 def _warn_left_out(name: str, columns: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ from pycupc.engines.select import make_engine
 from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.kinds import Custom, Kind, kind_of
+from pycupc.message import Message, Setting, Value
 from pycupc.orientation import U2pd
 from pycupc.progress import LevelBar
 
@@ -59,7 +60,8 @@ class Options:
         check_real("m_max", limit, self.m_max, lambda m: m == math.inf or (m >= 0 and m == int(m)))
         cores = self.numCores
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
-            raise ValueError(f"numCores must be a whole number of at least 1, or None for all, got {cores!r}")
+            text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
+            raise ValueError(Message(text, none=Value(None), given=Value(cores)))
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,10 @@ def check_arguments(
     if discrete is None and test is not None and test is not gaussCItest:
         kind: Kind = Custom(test, variables.suffStat, options.alpha)
         if engine not in ("auto", "reference"):
-            raise ValueError(f"a custom indepTest runs on engine='reference' only, got engine={engine!r}")
+            needed, given = Setting("engine", "reference"), Setting("engine", engine)
+            raise ValueError(
+                Message("a custom indepTest runs on {needed} only, got {given}", needed=needed, given=given)
+            )
     else:
         correlations = progress.correlations if isinstance(progress, LevelBar) else None
         data = discrete or as_suff_stat(variables.suffStat, correlations)
@@ -167,7 +172,11 @@ def _discrete_test(variables: Variables) -> DiscreteTest | None:
     if test is not disCItest and test is not binCItest:
         if quirks:
             raise ValueError(
-                "quirks=True reproduces faults of pcalg's disCItest and must be False with any other indepTest"
+                Message(
+                    "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest",
+                    quirks=Setting("quirks", True),
+                    no=Value(False),
+                )
             )
         if isinstance(variables.suffStat, DiscreteSuffStat) and (test is None or test is gaussCItest):
             raise TypeError(

@@ -13,11 +13,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from pycupc.caches import set_environment
+from pycupc.message import Message, Words
 
 #: Distributions of CuPy, of which a machine needs exactly one.
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
 
-_INSTALL = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
+_INSTALL = Words(
+    "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13",
+    'cu_install(source, gpu = "gpu") for an NVIDIA driver of CUDA 12, gpu = "gpu13" for one of CUDA 13',
+)
+_FORKED = Message(
+    "the GPU was used before this process was forked, and CUDA works in no fork; {remedy}",
+    remedy=Words(
+        "start processes anew (multiprocessing's method 'spawn' or 'forkserver')",
+        'use new R processes (parallel::makeCluster(), future::plan("multisession"))',
+    ),
+)
 _DRIVER = "libcuda.so.1"
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
@@ -95,14 +106,16 @@ def version_of(distribution: str) -> str | None:
         return None
 
 
-def several_cupys() -> str | None:
+def several_cupys() -> Message | None:
     """A message if more than one distribution of CuPy is installed: they overwrite each other's files."""
     names = [name for name in CUPY if version_of(name)]
-    remedy = f"uninstall all of them, then {_INSTALL}"
-    return f"{' and '.join(names)} are installed and overwrite each other; {remedy}" if len(names) > 1 else None
+    text = "{cupys} are installed and overwrite each other; uninstall all of them, then {install}"
+    return Message(text, cupys=" and ".join(names), install=_INSTALL) if len(names) > 1 else None
 
 
 _usable: dict[int, str] = {}
+#: The process that found a device usable. CUDA does not work in a process that was forked from it.
+_user: int | None = None
 
 
 def gpu_works(device: int = 0) -> tuple[bool, str]:
@@ -110,11 +123,14 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
 
     If they cannot run, the text is the reason and the remedy. A positive answer is cached.
     """
+    global _user
+    if _user not in (None, os.getpid()):
+        return False, _FORKED
     if device not in _usable:
         try:
-            _usable[device] = _describe(_import_cupy(), device)
+            _usable[device], _user = _describe(_import_cupy(), device), os.getpid()
         except _Unusable as reason:
-            return False, str(reason)
+            return False, reason.message
     return True, _usable[device]
 
 
@@ -138,20 +154,24 @@ def begin_context() -> None:
 
 
 class _Unusable(Exception):
-    """The GPU engines cannot run; the message names the reason and the remedy."""
+    """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
+
+    def __init__(self, template: str, **facts: object) -> None:
+        self.message = Message(template, **facts)
+        super().__init__(self.message)
 
 
 def _import_cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
-        raise _Unusable(f"CuPy is not installed; {_INSTALL}")
+        raise _Unusable("CuPy is not installed; {install}", install=_INSTALL)
     if "cupy" not in sys.modules and not _driver_found():  # importing CuPy takes a third of a second
         raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}")
     set_environment()
     try:
         import cupy
     except Exception as error:
-        remedy = several_cupys() or _INSTALL
-        raise _Unusable(f"CuPy cannot be imported ({type(error).__name__}: {error}); {remedy}") from error
+        text, why = "CuPy cannot be imported ({why}); {remedy}", f"{type(error).__name__}: {error}"
+        raise _Unusable(text, why=why, remedy=several_cupys() or _INSTALL) from error
     return cupy
 
 
@@ -170,7 +190,8 @@ def _describe(cupy: Any, device: int) -> str:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:
-        raise _Unusable(f"no CUDA device, or a driver too old for this CuPy ({error}); {_CHECK_DRIVER}") from error
+        text = "no CUDA device, or a driver too old for this CuPy ({why}); {check}"
+        raise _Unusable(text, why=str(error), check=_CHECK_DRIVER) from error
     if not 0 <= device < count:
         raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
     try:
@@ -178,11 +199,13 @@ def _describe(cupy: Any, device: int) -> str:
 
         compiler = ".".join(map(str, nvrtc.getVersion()))
     except Exception as error:
-        raise _Unusable(f"NVRTC, CUDA's run-time compiler, cannot be loaded ({error}); {_INSTALL}") from error
+        text = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
+        raise _Unusable(text, why=str(error), install=_INSTALL) from error
     try:
         properties = cupy.cuda.runtime.getDeviceProperties(device)
     except Exception as error:
-        raise _Unusable(f"CUDA device {device} does not respond ({error}); {_CHECK_DRIVER}") from error
+        text = "CUDA device {device} does not respond ({why}); {check}"
+        raise _Unusable(text, device=device, why=str(error), check=_CHECK_DRIVER) from error
     major, minor = int(properties["major"]), int(properties["minor"])
     if major < 7:
         raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")

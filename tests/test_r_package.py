@@ -21,7 +21,6 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
-from pycupc.r.messages import in_r
 from pycupc.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,27 +119,6 @@ def test_testthat(file: str, name: str, testthat: dict[tuple[str, str], tuple[st
     if outcome == "skipped":
         pytest.skip(text)
     assert outcome == "passed", text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("C[0, 2] = 0.5 and C[2, 0] = 0.1 (a, c)", "C[1, 3] = 0.5 and C[3, 1] = 0.1 (a, c)"),
-        ("variable 1 has 9 neighbours; set m_max to 0", "variable 2 (b) has 9 neighbours; set m.max to 0"),
-        ("maj_rule: triple (0, 2, 1) alone (node 0 has 3)", "maj.rule: triple (a, c, b) alone (node 1 (a) has 3)"),
-        ("fraction=0.3 needs scheme='subsample'", 'fraction = 0.3 needs scheme = "subsample"'),
-        ("another study: random_state was 1, now 2", "another study: seed was 1, now 2"),
-        ("data must be complete", "`x` must be complete"),
-        (
-            "resample 3 failed; their frequencies are in .partial, and with a checkpoint they would be kept",
-            "resample 4 failed; with a checkpoint they would be kept",
-        ),
-        ("use engine='gpu', or solve_confl", 'use engine = "gpu", or solve.confl'),
-        ("pip install 'pycupc[gpu]' for 12, 'pycupc[gpu13]'", 'cu_install(source, gpu = "gpu") for 12, gpu = "gpu13"'),
-    ],
-)
-def test_messages_reach_r_in_its_terms(text: str, expected: str) -> None:
-    assert in_r(text, ["a", "b", "c"]) == expected
 
 
 def exported() -> set[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.message import Argument, Message, Value
+
 
 def is_whole(value: Any) -> bool:
     """Whether `value` has a type of whole numbers."""
@@ -21,6 +23,10 @@ def is_real(value: Any) -> bool:
 def check_real(name: str, expected: str, value: Any, valid: Callable[[Any], object] = lambda _: True) -> None:
     """Raise TypeError unless `value` is a number, ValueError unless it is `valid`; both say what was `expected`."""
     if not is_real(value):
-        raise TypeError(f"{name} must be {expected}, got {value!r}")
+        raise TypeError(_refusal(name, expected, value))
     if not valid(value):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(_refusal(name, expected, value))
+
+
+def _refusal(name: str, expected: str, value: Any) -> Message:
+    return Message("{name} must be {expected}, got {value}", name=Argument(name), expected=expected, value=Value(value))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pycupc.data.binary import NUMERIC, arrow_values, warn_of_rounding
 from pycupc.data.names import check_names, kept_names, listed
 from pycupc.data.readers import ReadOptions, read_table
+from pycupc.message import Argument, Message
 
 Floats = NDArray[np.float64]
 
@@ -140,10 +141,10 @@ def observations(data: Any, **options: Any) -> tuple[Floats, list[str] | None]:
     X, names = matrix(data, "data")
     if X.ndim != 2:
         raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
-    if X.shape[1] < 2:
-        raise ValueError(f"data must have at least 2 columns (variables), got {X.shape[1]}")
-    if X.shape[0] < 2:
-        raise ValueError(f"data must have at least 2 rows (observations), got {X.shape[0]}")
+    for axis, parts in ((1, "columns (variables)"), (0, "rows (observations)")):
+        if X.shape[axis] < 2:
+            text = "{data} must have at least 2 {parts}, got {n}"
+            raise ValueError(Message(text, data=Argument("data"), parts=parts, n=X.shape[axis]))
     return X, names or labels
 
 

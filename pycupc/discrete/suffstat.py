@@ -15,6 +15,9 @@ from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import chosen_columns
 from pycupc.data.text_layout import ReadOptions
 from pycupc.discrete.coding import code_table, values_of
+from pycupc.message import Message, Words
+
+_CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")
 
 
 class DiscreteSuffStat(Mapping[str, Any]):
@@ -188,20 +191,18 @@ def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuff
 
 def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int64]:
     if values.dtype.kind not in "iubf":
-        raise TypeError(
-            f"dm must hold whole numbers, got {values.dtype}; for strings and categories use "
-            "DiscreteSuffStat.from_data(table)"
-        )
+        text = "dm must hold whole numbers, got {kind}; for strings and categories use {coding}"
+        raise TypeError(Message(text, kind=str(values.dtype), coding=_CODING))
     if values.dtype.kind == "f":
-        _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {}")
+        _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
         _refuse(
             (values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0),
             names,
-            "dm must hold whole numbers 0, 1, ...; {} does not. Is it continuous? Then use the Gaussian test "
+            "dm must hold whole numbers 0, 1, ...; {columns} does not. Is it continuous? Then use the Gaussian test "
             "(gaussCItest), or cut it into intervals",
         )
     codes = values.astype(np.int64)
-    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {}")
+    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
     return codes
 
 
@@ -215,8 +216,7 @@ def _levels(
         _refuse(
             largest >= seen,
             names,
-            "without nlev the codes must be 0, 1, ..., k - 1; {} leaves some out: give nlev, or use "
-            "DiscreteSuffStat.from_data(table)",
+            "without nlev the codes must be 0, 1, ..., k - 1; {columns} leaves some out: give nlev, or use {coding}",
         )
         levels = seen
     else:
@@ -224,12 +224,13 @@ def _levels(
         if given.shape != largest.shape or given.dtype.kind not in "iuf" or (given != np.floor(given)).any():
             raise ValueError(f"nlev must hold {len(largest)} whole numbers, one per column of dm, got {nlev!r}")
         levels = given.astype(np.int64)
-        _refuse(levels < 2, names, "nlev must be at least 2; it is not for {}")
-        _refuse(largest >= levels, names, "a code of dm must be below nlev; it is not in {}")
+        _refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
+        text = "a code of dm must be below nlev; it is not in {columns}. Codes begin at 0; for any others use {coding}"
+        _refuse(largest >= levels, names, text)
     _refuse(
         levels > MOST_LEVELS,
         names,
-        f"a variable may have at most {MOST_LEVELS} levels; {{}} has more. Is it continuous?",
+        f"a variable may have at most {MOST_LEVELS} levels; {{columns}} has more. Is it continuous?",
     )
     return levels.astype(np.int64)
 
@@ -248,7 +249,7 @@ def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArr
 
 
 def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
-    """Raise ValueError with the names of the columns that are wrong."""
+    """Raise ValueError with the names of the columns that are wrong; `message` is a template with {columns}."""
     columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
     if columns:
-        raise ValueError(message.format(listed(columns)))
+        raise ValueError(Message(message, columns=listed(columns), coding=_CODING))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pycupc.engines.base import Engine, EngineError
 from pycupc.machine import gpu_works
+from pycupc.message import Message, Setting, Value, Words
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 
@@ -51,7 +52,8 @@ def make_engine(
         return engine, f"{engine.name} (given)"
     name = "gpu" if engine == "schur" else engine
     if name not in NAMES:
-        raise ValueError(f"engine must be one of {', '.join(map(repr, NAMES))} or an Engine, got {engine!r}")
+        text = "engine must be one of {names}{others}, got {given}"
+        raise ValueError(Message(text, names=Value(*NAMES), others=Words(" or an Engine", ""), given=Value(engine)))
     _check_options(name, options)
     if name == "auto":
         return _fastest(p, numCores, options)
@@ -63,7 +65,10 @@ def make_engine(
         return ReferenceEngine(), "reference (requested)"
     works, detail = gpu_works(options.get("device", 0))
     if not works:
-        raise EngineError(f"engine={engine!r} cannot run: {detail}; engine='cpu' needs no GPU")
+        given, cpu = Setting("engine", engine), Setting("engine", "cpu")
+        raise EngineError(
+            Message("{given} cannot run: {detail}; {cpu} needs no GPU", given=given, detail=detail, cpu=cpu)
+        )
     return _gpu(name, options), f"{name} (requested)"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError
+from pycupc.message import Argument, Message, Variable
 
 Counts = NDArray[np.int64]
 
@@ -61,9 +62,18 @@ def refuse(rows: NDArray[np.bool_], degrees: Counts, level: int, why: str) -> No
 def refusal(x: int, d: int, level: int, why: str) -> EngineError:
     """The error for variable x with d neighbours, whose conditioning sets are too many to be tried one by one."""
     return EngineError(
-        f"level {level} cannot be run: variable {x} has {d} neighbours and so about 10^{log10(comb(d - 1, level)):.0f} "
-        f"conditioning sets of size {level}, too many to try one by one, and {why}; take a smaller alpha, or set m_max "
-        f"to {level - 1} or less"
+        Message(
+            "level {level} cannot be run: variable {x} has {d} neighbours and so about 10^{digits:.0f} conditioning "
+            "sets of size {level}, too many to try one by one, and {why}; take a smaller alpha, or set {m_max} to "
+            "{below} or less",
+            level=level,
+            x=Variable(x),
+            d=d,
+            digits=log10(comb(d - 1, level)),
+            why=why,
+            m_max=Argument("m_max"),
+            below=level - 1,
+        )
     )
 
 

@@ -29,6 +29,7 @@ from pycupc.gaussian.table_checks import (
     warn_of_counter,
     warn_of_sentinels,
 )
+from pycupc.message import Cell, Message, Value
 from pycupc.progress import CountHook
 
 
@@ -228,20 +229,37 @@ class SuffStat:
         if facts.asymmetric is not None and not np.isinf(self.C[facts.asymmetric]):
             i, j = facts.asymmetric
             raise ValueError(
-                f"C must be symmetric, but C[{i}, {j}] = {float(self.C[i, j])!r} and C[{j}, {i}] = "
-                f"{float(self.C[j, i])!r} ({names[i]}, {names[j]})"
+                Message(
+                    "C must be symmetric, but C{ij} = {above} and C{ji} = {below} ({x}, {y})",
+                    ij=Cell(i, j),
+                    above=self._entry(i, j),
+                    ji=Cell(j, i),
+                    below=self._entry(j, i),
+                    x=names[i],
+                    y=names[j],
+                )
             )
         if facts.bad_diagonal is not None:
             i = facts.bad_diagonal
             raise ValueError(
-                f"C must have a diagonal of 1, but C[{i}, {i}] = {float(self.C[i, i])!r} ({names[i]}); "
-                "a covariance matrix must be turned into correlations first"
+                Message(
+                    "C must have a diagonal of 1, but C{ii} = {value} ({x}); a covariance matrix must be turned into "
+                    "correlations first",
+                    ii=Cell(i, i),
+                    value=self._entry(i, i),
+                    x=names[i],
+                )
             )
         if (wrong := facts.out_of_range or facts.asymmetric) is not None:
             i, j = wrong
             raise ValueError(
-                f"C must hold correlations in [-1, 1], but C[{i}, {j}] = {float(self.C[i, j])!r} "
-                f"({names[i]}, {names[j]})"
+                Message(
+                    "C must hold correlations in [-1, 1], but C{ij} = {value} ({x}, {y})",
+                    ij=Cell(i, j),
+                    value=self._entry(i, j),
+                    x=names[i],
+                    y=names[j],
+                )
             )
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
@@ -249,6 +267,9 @@ class SuffStat:
             variables = listed([names[j] for j in bad.tolist()])
             warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
         self._checked = True
+
+    def _entry(self, i: int, j: int) -> Value:
+        return Value(float(self.C[i, j]))
 
 
 def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import listed
 from pycupc.data.remedies import option
+from pycupc.message import Argument, Message, Words
 
 Floats = NDArray[np.float64]
 
@@ -44,11 +45,24 @@ def refuse_matrix(X: Floats) -> None:
     kind, C = (
         ("correlation", "C") if unit else ("covariance", "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))")
     )
+    after = "" if unit else " after that division"
     raise ValueError(
-        f"data of shape ({n}, {p}) are symmetric with {'1' if unit else 'positive values'} on the diagonal. If this is "
-        f'a {kind} matrix C of n observations: pc({{"C": {C}, "n": n}}), on the command line --correlation N'
-        f"{'' if unit else ' after that division'}. If it is a table of {n} observations after all: "
-        f'pc({{"C": numpy.corrcoef(data, rowvar=False), "n": {n}}})'
+        Message(
+            "{data} of shape ({n}, {p}) are symmetric with {values} on the diagonal. If this is a {kind} matrix C of n "
+            "observations: {with_C}. If it is a table of {n} observations after all: {with_data}",
+            data=Argument("data"),
+            n=n,
+            p=p,
+            values="1" if unit else "positive values",
+            kind=kind,
+            with_C=Words(
+                f'pc({{"C": {C}, "n": n}}), on the command line --correlation N{after}',
+                f"cu_pc(list(C = {'C' if unit else 'cov2cor(C)'}, n = n), ...)",
+            ),
+            with_data=Words(
+                f'pc({{"C": numpy.corrcoef(data, rowvar=False), "n": {n}}})', f"cu_pc(list(C = cor(x), n = {n}), ...)"
+            ),
+        )
     )
 
 
@@ -61,7 +75,8 @@ def refuse_incomplete(X: Floats, names: Sequence[str]) -> None:
     """Raise `ValueError` that names the columns with missing or infinite values, if there are any."""
     incomplete = [names[j] for j in np.flatnonzero(~np.isfinite(X).all(axis=0)).tolist()]
     if incomplete:
-        raise ValueError(f"data must be complete and finite; missing or infinite values in {listed(incomplete)}")
+        text = "{data} must be complete and finite; missing or infinite values in {columns}"
+        raise ValueError(Message(text, data=Argument("data"), columns=listed(incomplete)))
 
 
 def warn_of_counter(X: Floats, names: Sequence[str]) -> None:

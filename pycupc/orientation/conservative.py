@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
 from pycupc.machine import available_cores
+from pycupc.message import Argument, Message, Variable, Variables, Words
 from pycupc.sepset import FlatCells
 from pycupc.sparse_graph import SparseGraph, look_up
 
@@ -208,10 +209,22 @@ def _refuse_endless(triples: Triples, limit: int) -> None:
     a, c = int(triples.a[worst]), int(triples.c[worst])
     b = int(triples.b[triples.pair.searchsorted(worst)])
     raise ValueError(
-        f"conservative and maj_rule test all subsets of adj(a) and adj(c) for each triple a - b - c, which cannot "
-        f"finish here: triple ({a}, {b}, {c}) alone needs {sizes[worst]:.3g} tests (node {a} has "
-        f"{degree[a]} neighbours, node {c} has {degree[c]}), all triples {total:.3g}; the limit is "
-        f"{limit:.3g} for one triple and {MAX_SUBSETS_ALL:.3g} in all. Use a smaller alpha or neither rule."
+        Message(
+            "conservative and {maj_rule} test all subsets of adj(a) and adj(c) for each triple a - b - c, which cannot "
+            "finish here: triple {triple} alone needs {tests:.3g} tests (node {a} has {n_a} neighbours, node {c} has "
+            "{n_c}), all triples {total:.3g}; the limit is {limit:.3g} for one triple and {in_all:.3g} in all. Use a "
+            "smaller alpha or neither rule.",
+            maj_rule=Argument("maj_rule"),
+            triple=Variables((a, b, c)),
+            tests=sizes[worst],
+            total=total,
+            a=Variable(a),
+            n_a=degree[a],
+            c=Variable(c),
+            n_c=degree[c],
+            limit=limit,
+            in_all=MAX_SUBSETS_ALL,
+        )
     )
 
 
@@ -230,7 +243,9 @@ def _count_callable(triples: Triples, test: CallableTest) -> tuple[Indices, Indi
                 S = tuple(v for k, v in enumerate(neighbours) if bits >> k & 1)
                 p = test.indep_test(a, c, S, test.suff_stat)
                 if p != p:
-                    raise ValueError(f"indep_test must return a p-value, got NaN for x={a}, y={c}, S={S}")
+                    text = "{test} must return a p-value, got NaN for x={x}, y={y}, S={S}"
+                    facts = {"x": Variable(a), "y": Variable(c), "S": Variables(S)}
+                    raise ValueError(Message(text, test=Words("indep_test", "indepTest"), **facts))
                 if p >= test.alpha:
                     found[i] += 1
                     with_b[i] += b in S

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pycupc.engines.base import EngineError
+import numpy as np
+
+from pycupc.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
 
 __all__ = ["failures_in_reply", "in_r"]
+
+#: R's names of arguments, where they differ.
+_ARGUMENTS = {
+    "data": "`x`",
+    "m_max": "m.max",
+    "maj_rule": "maj.rule",
+    "random_state": "seed",
+    "skel_method": "skel.method",
+    "solve_confl": "solve.confl",
+}
 
 
 @contextmanager
@@ -25,28 +37,55 @@ def failures_in_reply(labels: Sequence[str]) -> Iterator[dict[str, Any]]:
         try:
             yield reply
         except Exception as error:
-            ours = isinstance(error, (ValueError, TypeError, EngineError))  # not what a user's indepTest raised
-            reply |= {"error": type(error).__name__, "message": in_r(str(error), labels) if ours else str(error)}
-    reply["notices"] = [in_r(str(w.message), labels) for w in caught if issubclass(w.category, UserWarning)]
+            reply |= {"error": type(error).__name__, "message": in_r(error, labels)}
+    reply["notices"] = [in_r(w.message, labels) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def in_r(text: str, labels: Sequence[str]) -> str:
-    """A message of the package in R's terms: R's names of the arguments, and positions from 1 with labels."""
+def in_r(said: str | BaseException, labels: Sequence[str]) -> str:
+    """A text, an error or a warning in R's terms: R's names of arguments, and positions from 1 with their labels."""
+    if isinstance(said, BaseException):
+        said = said.args[0] if said.args and isinstance(said.args[0], Message) else str(said)
+    return said.stated(lambda fact: _stated(fact, labels)) if isinstance(said, Message) else said
 
-    def variable(match: re.Match[str]) -> str:
-        k = int(match[2])
-        return f"{match[1]} {k + 1}" + ("" if labels[k] == str(k + 1) else f" ({labels[k]})")
 
-    def triple(match: re.Match[str]) -> str:
-        return f"triple ({', '.join(labels[int(v)] for v in match[1].split(', '))})"
+def _stated(fact: Any, labels: Sequence[str]) -> Any:
+    """A fact in R's terms; numbers and texts as they are."""
+    match fact:
+        case Variable(k):
+            number = str(k + 1)
+            return f"{number} ({labels[k]})" if k < len(labels) and labels[k] != number else number
+        case Variables(positions):
+            return f"({', '.join(labels[k] if k < len(labels) else str(k + 1) for k in positions)})"
+        case Position(k):
+            return str(k + 1)
+        case Cell(i, j):
+            return f"[{i + 1}, {j + 1}]"
+        case Argument(name):
+            return _ARGUMENTS.get(name, name)
+        case Setting(name, value):
+            return f"{_ARGUMENTS.get(name, name)} = {_literal(value)}"
+        case Value():
+            return ", ".join(map(_literal, fact.values))
+        case Words():
+            return fact.in_r
+        case Message() | BaseException():
+            return in_r(fact, labels)
+    return fact
 
-    text = text.replace("pip install 'pycupc[gpu]'", 'cu_install(source, gpu = "gpu")')
-    text = text.replace("'pycupc[gpu13]'", 'gpu = "gpu13"')
-    text = text.replace("random_state", "seed").replace("their frequencies are in .partial, and ", "")
-    text = re.sub(r"\bdata (must|of shape)\b", r"`x` \1", text).replace("fraction=", "fraction = ")
-    text = re.sub(r"\bresample (\d+)\b", lambda m: f"resample {int(m[1]) + 1}", text)
-    text = re.sub(r"\b(m|maj|solve)_(max|rule|confl)\b", r"\1.\2", text)
-    text = re.sub(r"\b(\w+(?:\.\w+)?)='([\w-]+)'", r'\1 = "\2"', text)
-    text = re.sub(r"\bC\[(\d+), (\d+)\]", lambda m: f"C[{int(m[1]) + 1}, {int(m[2]) + 1}]", text)
-    text = re.sub(r"\btriple \((\d+, \d+, \d+)\)", triple, text)
-    return re.sub(r"\b(variable|node) (\d+)\b", variable, text)
+
+def _literal(value: Any) -> str:
+    """A value as it is written in R."""
+    match value:
+        case None:
+            return "NULL"
+        case bool() | np.bool_():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case list() | tuple():
+            return f"c({', '.join(map(_literal, value))})"
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+        case float() if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+    return repr(value)

@@ -14,6 +14,7 @@ import numpy as np
 from pycupc.arguments import Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.data.numbers import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
+from pycupc.message import Message, Setting
 from pycupc.pc import pc
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.resampling import Resampling, Scheme, seed_of
@@ -46,7 +47,11 @@ class Plan:
         if n < 1:
             raise ValueError(f"n_resamples must be at least 1, got {n}")
         if self.scheme == "complementary" and n % 2:
-            raise ValueError(f"n_resamples must be even for scheme='complementary', which draws pairs, got {n}")
+            text, scheme = (
+                "n_resamples must be even for {scheme}, which draws pairs, got {n}",
+                Setting("scheme", self.scheme),
+            )
+            raise ValueError(Message(text, scheme=scheme, n=n))
         if executor is not None and not isinstance(executor, Executor):
             raise TypeError(
                 "executor must be a concurrent.futures.Executor, e.g. of dask Client.get_executor(), got "

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
+from pycupc.message import Message, Setting, Value
+
 Method = Literal["meinshausen-buehlmann", "worst-case", "unimodal"]
 
 #: The methods that hold for each scheme, the default first.
@@ -113,15 +115,23 @@ def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples:
 def checked_method(method: str | None, scheme: str, fraction: float) -> Method:
     """The requested method, or the default of the scheme; ValueError if the scheme has no bound, or not this one."""
     if method is not None and method not in get_args(Method):
-        raise ValueError(f"method must be one of {', '.join(map(repr, get_args(Method)))}, got {method!r}")
+        methods, given = Value(*get_args(Method)), Value(method)
+        raise ValueError(Message("method must be one of {methods}, got {given}", methods=methods, given=given))
     holding = METHODS[scheme] if fraction == 0.5 else ()
     if not holding:
         drawn = "bootstrap resamples" if scheme == "bootstrap" else f"subsamples of a share of {fraction:g}"
         raise ValueError(
-            f"no bound is known for {drawn}: the theorems are on subsamples of half of the rows; run with "
-            "scheme='complementary' or scheme='subsample'"
+            Message(
+                "no bound is known for {drawn}: the theorems are on subsamples of half of the rows; run with {one} or "
+                "{other}",
+                drawn=drawn,
+                one=Setting("scheme", "complementary"),
+                other=Setting("scheme", "subsample"),
+            )
         )
     if method is not None and method not in holding:
         needed = next(scheme for scheme, methods in METHODS.items() if method in methods)
-        raise ValueError(f"method={method!r} needs scheme={needed!r}; the resamples are of scheme={scheme!r}")
+        settings = {"method": Setting("method", method), "needed": Setting("scheme", needed)}
+        text = "{method} needs {needed}; the resamples are of {scheme}"
+        raise ValueError(Message(text, **settings, scheme=Setting("scheme", scheme)))
     return holding[0] if method is None else method

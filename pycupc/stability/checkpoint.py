@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.message import Argument, Message, Value
 from pycupc.results import npz
 from pycupc.stability.study import Outcome, Study
 from pycupc.stability.tally import BIDIRECTED, Edges
@@ -62,9 +63,8 @@ class Checkpoint:
                 raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
         elif found != identity:
             differences = _differences(found, identity)
-            raise ValueError(
-                f"checkpoint {folder} is of another study: {differences}; name another folder, or delete it"
-            )
+            text = "checkpoint {folder} is of another study: {differences}; name another folder, or delete it"
+            raise ValueError(Message(text, folder=str(folder), differences=differences))
         for part in self.folder.glob(".resample-*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - part.stat().st_mtime > _ABANDONED:
@@ -133,7 +133,8 @@ def seed_in(folder: str | PathLike[str]) -> int | None:
     if found is None:
         return None
     if type(found.get("random_state")) is not int:
-        raise ValueError(f"{Path(folder) / _STUDY_FILE} is damaged: it has no random_state")
+        text, path = "{path} is damaged: it has no {seed}", Path(folder) / _STUDY_FILE
+        raise ValueError(Message(text, path=str(path), seed=Argument("random_state")))
     return int(found["random_state"])
 
 
@@ -157,12 +158,13 @@ def _read_study(folder: Path) -> dict[str, Any] | None:
         return dict(content["study"])
 
 
-def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> Message:
     """The arguments that differ, with their values where they are short."""
     names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
-    texts = []
-    for name in names:
+    texts: dict[str, str] = {}
+    for name in names[:5]:
         before, now = found.get(name), wanted.get(name)
         hashes = any(isinstance(value, str) and len(value) == 64 for value in (before, now))
-        texts.append(f"{name} differ" if hashes else f"{name} was {before!r}, now {now!r}")
-    return "; ".join(texts[:5]) + ("; ..." if len(texts) > 5 else "")
+        changed = Message("{name} was {before}, now {now}", name=Argument(name), before=Value(before), now=Value(now))
+        texts[name] = f"{name} differ" if hashes else changed
+    return Message("; ".join(f"{{{name}}}" for name in texts) + ("; ..." if len(names) > 5 else ""), **texts)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.numbers import check_real, is_whole
+from pycupc.message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]
 
@@ -41,16 +42,27 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
-            raise ValueError(f"scheme must be one of {', '.join(map(repr, get_args(Scheme)))}, got {self.scheme!r}")
+            schemes, given = Value(*get_args(Scheme)), Value(self.scheme)
+            raise ValueError(Message("scheme must be one of {schemes}, got {given}", schemes=schemes, given=given))
         check_real("fraction", "a number between 0 and 1", self.fraction, lambda share: 0 < share < 1)
         object.__setattr__(self, "fraction", float(self.fraction))
         if self.fraction != 0.5 and self.scheme != "subsample":
             size = "as many rows as the data" if self.scheme == "bootstrap" else "half of the rows"
             raise ValueError(
-                f"fraction={self.fraction!r} needs scheme='subsample': with {self.scheme!r} a resample has {size}"
+                Message(
+                    "{fraction} needs {needed}: with {scheme} a resample has {size}",
+                    fraction=Setting("fraction", self.fraction),
+                    needed=Setting("scheme", "subsample"),
+                    scheme=Value(self.scheme),
+                    size=size,
+                )
             )
         if self.size < 2:
-            raise ValueError(f"fraction={self.fraction!r} of {self.n} rows leaves {self.size}; at least 2 are needed")
+            text, fraction = (
+                "{fraction} of {n} rows leaves {size}; at least 2 are needed",
+                Setting("fraction", self.fraction),
+            )
+            raise ValueError(Message(text, fraction=fraction, n=self.n, size=self.size))
 
     @property
     def size(self) -> int:
@@ -89,5 +101,7 @@ def seed_of(random_state: Any) -> int:
     if not is_whole(random_state):
         raise TypeError(f"random_state must be a whole number, a numpy.random.Generator or None, got {random_state!r}")
     if random_state < 0:
-        raise ValueError(f"random_state must be 0 or more, got {random_state}")
+        raise ValueError(
+            Message("{name} must be 0 or more, got {given}", name=Argument("random_state"), given=random_state)
+        )
     return int(random_state)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.engines.base import EngineError
+from pycupc.message import Message, Position, Words
 from pycupc.progress import CountHook, count_hook
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
@@ -28,7 +29,7 @@ class _Unfinished(BaseException):
         self.partial = partial
 
     def __reduce__(self) -> tuple[type[_Unfinished], tuple[str, Stability | None]]:
-        return type(self), (str(self), self.partial)
+        return type(self), (self.args[0], self.partial)
 
 
 class StabilityInterrupted(_Unfinished, KeyboardInterrupt):
@@ -149,11 +150,16 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         raise StabilityInterrupted(text, gathered.partial()) from None
     except ResampleFailed as failed:
         cause = failed.__cause__
-        text = (
-            f"resample {failed.index} failed ({type(cause).__name__}: {cause}) after {gathered.n:,} of {n_resamples:,} "
-            f"had finished{_where(checkpoint)}"
+        message = Message(
+            "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}",
+            i=Position(failed.index),
+            kind=type(cause).__name__,
+            cause=cause,
+            done=gathered.n,
+            n=n_resamples,
+            where=_where(checkpoint),
         )
-        raise StabilityError(text, gathered.partial()) from cause
+        raise StabilityError(message, gathered.partial()) from cause
     return gathered.result()
 
 
@@ -178,8 +184,9 @@ def _gather(gathered: Gathered, study: Study, plan: Plan, kept: Checkpoint | Non
             report(gathered.n, plan.n_resamples)
 
 
-def _where(checkpoint: str | PathLike[str] | None) -> str:
+def _where(checkpoint: str | PathLike[str] | None) -> Message:
     """The end of a message: where the finished resamples are."""
     if checkpoint is None:
-        return "; their frequencies are in .partial, and with a checkpoint they would be kept"
-    return f"; they are kept in {checkpoint}, and the same call resumes from there"
+        partial = Words("their frequencies are in .partial, and ", "")
+        return Message("; {partial}with a checkpoint they would be kept", partial=partial)
+    return Message("; they are kept in {folder}, and the same call resumes from there", folder=str(checkpoint))

@@ -27,6 +27,7 @@ from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.machine import available_cores, free_memory
+from pycupc.message import Argument, Message, Variable
 
 #: The families of tests and their levels whose code is loaded.
 _loaded: set[tuple[type, int]] = set()
@@ -215,10 +216,20 @@ class CpuEngine(Engine):
     def _check_size(self, level: int, degree: NDArray[np.int64]) -> None:
         """Refuse a level whose work space does not fit, before it starts."""
         worst, d = int(degree.argmax()), int(degree.max(initial=0))
-        advice = f"take a smaller alpha, or set m_max to {level - 1} or less"
         need, free = max(level - 1, 0) * d * (d + 8) * 8 * self.threads, free_memory()
         if need > free:
             raise EngineError(
-                f"level {level} needs {need / 1e9:.1f} GB of work space for {self.threads} threads (variable {worst} "
-                f"has {d} neighbours) and {free / 1e9:.1f} GB are free; use fewer threads (numCores), {advice}"
+                Message(
+                    "level {level} needs {need:.1f} GB of work space for {threads} threads (variable {worst} has {d} "
+                    "neighbours) and {free:.1f} GB are free; use fewer threads (numCores), take a smaller alpha, or "
+                    "set {m_max} to {below} or less",
+                    level=level,
+                    below=level - 1,
+                    need=need / 1e9,
+                    free=free / 1e9,
+                    d=d,
+                    threads=self.threads,
+                    worst=Variable(worst),
+                    m_max=Argument("m_max"),
+                )
             )

@@ -11,6 +11,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
+from pycupc.message import Argument, Message, Setting
 
 #: Most bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.
 WORK_BYTES = 512 << 20
@@ -74,7 +75,9 @@ class CupcTests:
         for t in TEMPLATES:
             if level == t or level <= -t:
                 return f"cupc/{self._file}", f"{self._file}<{t}>"
-        raise EngineError(f"cupc-e and cupc-s reach level {MAX_LEVEL}, got {level}; use engine='gpu', or set m_max")
+        text = "cupc-e and cupc-s reach level {most}, got {level}; use {gpu}, or set {m_max}"
+        gpu, m_max = Setting("engine", "gpu"), Argument("m_max")
+        raise EngineError(Message(text, most=MAX_LEVEL, level=level, gpu=gpu, m_max=m_max))
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [self.kernel(level)]

@@ -18,6 +18,7 @@ from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 from pycupc.machine import gpu_works
+from pycupc.message import Message, Setting
 
 #: Seconds between two calls of `tick` in `Device.wait`.
 TICK = 0.2
@@ -168,8 +169,9 @@ class Session:
         cp.get_default_memory_pool().free_all_blocks()
         cp.get_default_pinned_memory_pool().free_all_blocks()
         if isinstance(error, cp.cuda.memory.OutOfMemoryError):
-            remedy = "use fewer variables or engine='cpu'"
-            raise EngineError(f"out of device memory on {dev.name}: {error}; {remedy}") from error
+            text = "out of device memory on {device}: {error}; use fewer variables or {cpu}"
+            cpu = Setting("engine", "cpu")
+            raise EngineError(Message(text, device=dev.name, error=str(error), cpu=cpu)) from error
         if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
             raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
 
@@ -227,8 +229,25 @@ def borrowed_device(index: int) -> Iterator[Device]:
 def _lend(index: int) -> _Lent:
     works, why = gpu_works(index)
     if not works:
-        raise EngineError(f"the GPU engine cannot run: {why}; or use engine='cpu'")
+        cpu = Setting("engine", "cpu")
+        raise EngineError(Message("the GPU engine cannot run: {why}; or use {cpu}", why=why, cpu=cpu))
     try:
         return _Lent(index)
     except Exception as error:
         raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
+
+
+def check_room(device: Device, size: str, need: int, free: int) -> None:
+    """Raise `EngineError` if a run of this size needs more bytes than are free on the device."""
+    if need > free:
+        raise EngineError(
+            Message(
+                "a run with {size} needs {need:.2f} GiB on {device} and {free:.2f} GiB are free; use fewer variables, "
+                "another device, or {cpu}",
+                size=size,
+                need=need / 2**30,
+                device=device.name,
+                free=free / 2**30,
+                cpu=Setting("engine", "cpu"),
+            )
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, LevelResult, Mask
 from pycupc.engines.gpu import schur
-from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.device import Device, check_room
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
@@ -32,6 +32,7 @@ from pycupc.engines.gpu.structures import (
     i64,
     ptr,
 )
+from pycupc.message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data
@@ -326,14 +327,15 @@ def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> Dis
     """
     if shared_bytes(0) > dev.shared_block:
         raise EngineError(
-            f"tests of discrete data need {shared_bytes(0) >> 10} KiB of shared memory per block, and {dev.name} has "
-            f"{dev.shared_block >> 10} KiB; use another device, or engine='cpu'"
+            Message(
+                "tests of discrete data need {need} KiB of shared memory per block, and {device} has {has} KiB; use "
+                "another device, or {cpu}",
+                need=shared_bytes(0) >> 10,
+                device=dev.name,
+                has=dev.shared_block >> 10,
+                cpu=Setting("engine", "cpu"),
+            )
         )
     p, n = data.codes.shape
-    need, free = DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory()
-    if need > free:
-        raise EngineError(
-            f"a run with p = {p} and n = {n} needs {need / 2**30:.2f} GiB on {dev.name} and {free / 2**30:.2f} GiB are "
-            "free; use fewer variables, another device, or engine='cpu'"
-        )
+    check_room(dev, f"p = {p} and n = {n}", DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory())
     return DiscreteGraph(dev, DeviceCodes(dev, data), gaps, fixed)

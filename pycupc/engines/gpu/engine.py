@@ -14,7 +14,7 @@ from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
 from pycupc.engines.gpu.ahead import RunAhead
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
-from pycupc.engines.gpu.device import Session, open_device
+from pycupc.engines.gpu.device import Session, check_room, open_device
 from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.levels import LevelTests
 from pycupc.engines.gpu.structures import Filter, Graph, Level
@@ -144,12 +144,7 @@ class GpuEngine(Engine):
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
         p = host.shape[0]
-        need, free = self.memory(p)
-        if need > free:
-            raise EngineError(
-                f"a run with p = {p} needs {need / 2**30:.2f} GiB on {self.device.name} and {free / 2**30:.2f} GiB "
-                "are free; use fewer variables, another device, or engine='cpu'"
-            )
+        check_room(self.device, f"p = {p}", *self.memory(p))
         self._C, self._mirrored = self.device.cp.empty((p, p), dtype=np.float64), False
         with self.device.transfers.uploading(host, self._C):
             yield

@@ -17,6 +17,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
+from pycupc.message import Argument, Message, Variable
 
 #: Threads per block of settle; pairs per block from which on it gets another one.
 SETTLE_BLOCK, SETTLE_PAIRS = 512, 1024
@@ -185,9 +186,14 @@ class DeviceGraph:
         """
         if self.outlook.sets >= levels.MOST_SETS:
             raise EngineError(
-                f"level {level} has more than 2^62 conditioning sets (variable {self.outlook.busiest} has "
-                f"{self.outlook.widest} neighbours): no machine can test them; set m_max below this level or use a "
-                "smaller alpha"
+                Message(
+                    "level {level} has more than 2^62 conditioning sets (variable {x} has {d} neighbours): no machine "
+                    "can test them; set {m_max} below this level or use a smaller alpha",
+                    level=level,
+                    x=Variable(self.outlook.busiest),
+                    d=self.outlook.widest,
+                    m_max=Argument("m_max"),
+                )
             )
         self._dev.scratch.reset()
         self._share = 0.0

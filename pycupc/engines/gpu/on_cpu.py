@@ -17,6 +17,7 @@ from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.machine import available_cores
+from pycupc.message import Message, Variable
 
 if TYPE_CHECKING:
     from pycupc.engines.cpu import CpuEngine
@@ -31,8 +32,13 @@ def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: Progress
     from pycupc.engines.cpu import CpuEngine
 
     warnings.warn(
-        f"level {level} may need more than 2^62 tests (variable {graph.outlook.busiest} has {graph.outlook.widest} "
-        "neighbours), which the device cannot count: the CPU takes over from this level on",
+        Message(
+            "level {level} may need more than 2^62 tests (variable {x} has {d} neighbours), which the device cannot "
+            "count: the CPU takes over from this level on",
+            level=level,
+            x=Variable(graph.outlook.busiest),
+            d=graph.outlook.widest,
+        ),
         stacklevel=6,
     )
     engine = CpuEngine()

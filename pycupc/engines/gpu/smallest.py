@@ -28,6 +28,7 @@ from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.gaussian.fisher_z import R_MAX, z_score
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.log import LARGEST_P, logger
+from pycupc.message import Message
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
@@ -64,7 +65,8 @@ class SmallestZ:
                 z, left = Search(dev, self.data, self.x, self.y).levels(left, z)
             logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:
-            warnings.warn(f"the largest p-values are searched for on the CPU: {error}", stacklevel=2)
+            text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
+            warnings.warn(text, stacklevel=2)
         return on_cpu.smallest_z(self.data, left, self.x, self.y, z) if left else z
 
 

@@ -24,6 +24,7 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+from pycupc.message import Message, Variable
 
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
 #: as the tests.
@@ -168,7 +169,7 @@ class PrunedSide:
                 self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and undecided.any() and not state[STOP]:
                 y = self._side.neighbours[entries[undecided.argmax()]]
-                why = f"bounds could not decide about its edge to variable {y}"
+                why = Message("bounds could not decide about its edge to variable {y}", y=Variable(int(y)))
                 raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
             replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / max(sets, 1)

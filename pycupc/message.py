@@ -1,0 +1,128 @@
+"""Messages that keep the facts they state, so that they can be stated in the terms of another language as well.
+
+An error or a warning takes a `Message` where it would take a text, and is raised, caught, compared and pickled as with
+a text. `pycupc.r.messages` states the facts as R users know them; no text is ever searched for a fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Argument", "Cell", "Message", "Position", "Setting", "Value", "Variable", "Variables", "Words"]
+
+
+class Message(str):
+    """A text made of a template and of facts.
+
+    Parameters
+    ----------
+    template : str
+        A template of `str.format` whose fields are names of facts.
+    **facts : object
+        Classes of this module, other messages, exceptions, numbers and texts.
+
+    Attributes
+    ----------
+    template, facts
+        As given.
+    """
+
+    template: str
+    facts: dict[str, Any]
+
+    def __new__(cls, template: str, **facts: Any) -> Message:
+        self = super().__new__(cls, template.format(**facts))
+        self.template, self.facts = template, facts
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.template,), self.facts
+
+    def stated(self, state: Callable[[Any], Any]) -> str:
+        """The text with each fact replaced by ``state(fact)``."""
+        return self.template.format(**{name: state(fact) for name, fact in self.facts.items()})
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable by its position, from 0."""
+
+    position: int
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Several variables by their positions, from 0."""
+
+    positions: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return str(self.positions)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The position of anything else, from 0."""
+
+    position: int
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Row and column of a matrix, from 0."""
+
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"[{self.row}, {self.column}]"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument by its name in Python."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An argument with a value to choose, or one that was given."""
+
+    name: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value!r}"
+
+
+class Value:
+    """Values as they are written in a program, separated by commas."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    def __str__(self) -> str:
+        return ", ".join(map(repr, self.values))
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words that differ between the languages."""
+
+    in_python: str
+    in_r: str
+
+    def __str__(self) -> str:
+        return self.in_python

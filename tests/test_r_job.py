@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from pycupc.engines.cpu import CpuEngine
+from pycupc.r import background
+from pycupc.r.background import Background
 from pycupc.r.transport import Job
 
 
@@ -42,3 +47,135 @@ def test_p_values_are_sought_in_the_thread_that_r_can_interrupt(monkeypatch, wan
         assert threading.current_thread() not in sought
     finally:
         job.close()
+
+
+def last_event(job):
+    """The next event that is no line of the log."""
+    while (event := job.step() if isinstance(job, Job) else job.next_event()) is None or event["kind"] == "line":
+        pass
+    return event
+
+
+def compute(**changed):
+    """The reply of a small computation, as R would get it."""
+    job = Job("skeleton")
+    try:
+        job.put("C", np.where(np.eye(6), 1.0, 0.4).tobytes())
+        job.start(options(**changed))
+        return last_event(job)
+    finally:
+        assert job.close()
+
+
+def test_no_thread_is_left_after_a_computation():
+    """A thread that waits for Python's lock when R forks would block the child."""
+    before = threading.active_count()
+    assert compute()["error"] is None
+    assert threading.active_count() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_fork_in_c_computes(interrupted):
+    """As parallel::mclapply forks: Python's own hooks do not run."""
+    if interrupted:
+        interrupt_one()
+    else:
+        compute()
+    child = ctypes.PyDLL(None).fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if compute()["error"] is None else 2
+        finally:
+            os._exit(status)
+    for _ in range(600):
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def interrupt_one():
+    running = threading.Event()
+
+    def forever():
+        running.set()
+        while True:
+            time.sleep(0.01)
+
+    job = Background()
+    job.start(forever)
+    assert running.wait(60)
+    assert job.close()
+
+
+def test_an_interrupted_thread_is_used_again():
+    interrupt_one()
+    (kept,) = background._Worker.kept
+    assert compute()["error"] is None
+    assert background._Worker.kept == [kept]
+
+
+def test_a_computation_inside_a_test_of_another_one():
+    outer = Job("skeleton")
+    try:
+        outer.start(options(test="", engine="auto", labels=list("abc")))
+        event, n = last_event(outer), 0
+        while event["kind"] == "test":
+            assert compute()["error"] is None
+            outer._background.answer(0.5)
+            event, n = last_event(outer), n + 1
+        assert event["error"] is None
+        assert n == 3
+    finally:
+        assert outer.close()
+
+
+def test_a_failure_outside_the_computation_is_a_reply():
+    job = Background()
+    job.start(lambda: 1 / 0)
+    event = last_event(job)
+    assert (event["error"], event["message"]) == ("ZeroDivisionError", "division by zero")
+    assert job.close()
+
+
+def test_a_dead_thread_is_an_error_and_nobody_is_interrupted(monkeypatch):
+    monkeypatch.setattr(Background, "_work", lambda *_: None)  # as if it had died: no event, no end
+    interrupted = []
+    monkeypatch.setattr(background, "_raise_interrupt", interrupted.append)
+    job = Background()
+    job.start(dict)
+    job._worker.tasks.put(None)
+    event = last_event(job)
+    assert event["kind"] == "reply"
+    assert event["error"] == "RuntimeError"
+    assert job.close()
+    assert not interrupted
+
+
+def test_close_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(background, "LONGEST", 0.2)
+    go_on, running, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def stubborn():
+        running.set()
+        while not go_on.is_set():
+            try:
+                go_on.wait(0.01)
+            except KeyboardInterrupt:
+                continue
+        ended.set()
+        return {}
+
+    job = Background()
+    job.start(stubborn)
+    assert running.wait(60)
+    assert not job.close()
+    go_on.set()
+    assert ended.wait(60)

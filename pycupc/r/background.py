@@ -13,15 +13,16 @@ import queue
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = ["Background"]
 
 #: Seconds that R waits for an event before it looks for an interrupt.
 TICK = 0.1
-#: Seconds after which a thread that has not stopped is interrupted again.
-PATIENCE = 5.0
+#: Seconds after which a thread that has not stopped is interrupted again, and after which R goes on without it.
+PATIENCE, LONGEST = 5.0, 60.0
 
 Event = dict[str, Any]
 
@@ -36,24 +37,23 @@ class Background:
     def __init__(self) -> None:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._worker: _Worker | None = None
         self._finished = threading.Event()
-        self._finished.set()
         self._lock = threading.Lock()
         self._begun = self._done = self._closing = False
         self._handler = signal.getsignal(signal.SIGINT)
         _set_python_handler(lambda *_: None)
 
     def start(self, compute: Callable[[], Event]) -> None:
-        """Start the computation. The value that `compute` returns is the last event; `compute` must not raise."""
-        self._finished.clear()
-        self._thread = _the_thread()
-        _tasks.put(lambda: self._work(compute))
+        """Start the computation. The value that `compute` returns is the last event."""
+        self._worker = _worker()
+        self._worker.tasks.put(lambda: self._work(compute))
 
     def _work(self, compute: Callable[[], Event]) -> None:
         try:
             try:
                 self._begun = True  # from here on an interrupt is caught
-                event = compute()
+                event = _outcome(compute)
                 with self._lock:
                     self._done = True
                 self._events.put(event)
@@ -85,40 +85,101 @@ class Background:
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:
-            return None
+            if self._works() or not self._events.empty():
+                return None
+            return _failure(RuntimeError("the thread of the computation ended without an answer; call again"))
 
-    def close(self) -> None:
-        """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R."""
+    def close(self) -> bool:
+        """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R.
+
+        Returns
+        -------
+        bool
+            False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
+        """
         self._closing = True
-        while not self._finished.is_set():
-            with self._lock:
-                told = self._done or (self._begun and _raise_interrupt(self._thread))
-            self._answers.put(None)
-            self._finished.wait(PATIENCE if told else 0.005)
+        stopped = self._stop()
         if self._handler is not None:
             _set_python_handler(self._handler)
             self._handler = None
+        return stopped
+
+    def _works(self) -> bool:
+        return self._worker is not None and self._worker.exists()
+
+    def _stop(self) -> bool:
+        worker, interrupted, last = self._worker, False, time.monotonic() + LONGEST
+        while worker is not None and worker.exists() and not self._finished.is_set():
+            with self._lock:
+                told = not self._done and self._begun and worker.exists() and _raise_interrupt(worker)
+                interrupted |= told
+                wait = PATIENCE if self._done or told else 0.005
+            self._answers.put(None)
+            if time.monotonic() > last:
+                worker.tasks.put(None)
+                return False
+            self._finished.wait(min(wait, LONGEST))
+        if worker is not None and worker.exists():
+            worker.leave(keep=interrupted)
+        self._worker = None
+        return True
 
 
-_tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-_threads: list[threading.Thread] = []
+def _outcome(compute: Callable[[], Event]) -> Event:
+    """What `compute` returns, or its failure."""
+    try:
+        return compute()
+    except Exception as error:
+        return _failure(error)
 
 
-def _the_thread() -> threading.Thread:
-    """The single thread that runs all computations.
+def _failure(error: Exception) -> Event:
+    return {"kind": "reply", "error": type(error).__name__, "message": str(error), "notices": []}
+
+
+class _Worker(threading.Thread):
+    """A thread that runs one computation, or several one after the other if one of them was interrupted.
 
     An interrupt may leave a lock of an import or of Numba's compiler acquired. Such locks are reentrant: their own
-    thread can acquire them again, but any other thread would wait forever.
+    thread can acquire them again, but any other thread would wait forever. So that thread is kept for what comes next.
+    Otherwise no thread is left when R goes on: R may fork, in C, and would copy none of them, but would copy the
+    demand of a thread for Python's lock, for which the copy would wait forever.
     """
 
-    def work() -> None:
-        while True:
-            _tasks.get()()
+    kept: ClassVar[list[_Worker]] = []
 
-    if not _threads:
-        _threads.append(threading.Thread(target=work, name="pycupc", daemon=True))
-        _threads[0].start()
-    return _threads[0]
+    def __init__(self) -> None:
+        super().__init__(name="pycupc", daemon=True)
+        self.tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._process, self._keep = os.getpid(), False
+
+    def run(self) -> None:
+        while (task := self.tasks.get()) is not None:
+            task()
+
+    def exists(self) -> bool:
+        """Whether the thread runs in this process: a fork has copied this object, but no thread."""
+        return self._process == os.getpid() and self.is_alive()
+
+    def leave(self, keep: bool) -> None:
+        """Keep the thread, which has nothing to do, for the next computation, or else end it."""
+        self._keep |= keep
+        if self._keep:
+            self.kept.append(self)
+        else:
+            self.tasks.put(None)
+            self.join(LONGEST)
+
+
+def _worker() -> _Worker:
+    """A thread for a computation. One that runs inside another, in a user's `indepTest`, gets a thread of its own."""
+    while _Worker.kept:
+        worker = _Worker.kept.pop()
+        if worker.exists():
+            return worker
+    worker = _Worker()
+    worker.start()
+    return worker
 
 
 def _raise_interrupt(thread: threading.Thread) -> bool:

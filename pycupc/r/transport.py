@@ -155,15 +155,19 @@ class Job:
         self._background.answer(p)
         return self._background.next_event()
 
-    def close(self) -> None:
-        """Stop the computation if it runs, and what `fill` has begun, and release all arrays."""
-        self._background.close()
+    def close(self) -> bool:
+        """Stop the computation if it runs, and what `fill` has begun, and release all arrays.
+
+        False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
+        """
+        stopped = self._background.close()
         if self._filling is not None:
             self._filling.stop()
             self._filling = None  # it refers to the result
         self._in.clear()
         self._out.clear()
         self._p_values = None
+        return stopped
 
     def _run(self, options: dict[str, Any]) -> dict[str, Any]:
         """Run `pc` or `skeleton`; returns plain values and never raises an Exception."""

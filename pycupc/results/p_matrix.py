@@ -16,7 +16,7 @@ from pycupc.machine import available_cores, in_threads
 from pycupc.sparse_graph import Ints
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Executor, Future
 
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
@@ -41,12 +41,18 @@ class Filling:
         Where it is not 0, a thread ends early.
     last : function, optional
         Called when the threads have ended.
+    pool : Executor, optional
+        The owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
     """
 
     def __init__(
-        self, threads: Sequence[Future[None]] = (), stop: Indices | None = None, last: Callable[[], None] | None = None
+        self,
+        threads: Sequence[Future[None]] = (),
+        stop: Indices | None = None,
+        last: Callable[[], None] | None = None,
+        pool: Executor | None = None,
     ) -> None:
-        self._threads, self._stop, self._last = threads, stop, last
+        self._threads, self._stop, self._last, self._pool = threads, stop, last, pool
 
     def finish(self) -> None:
         """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
@@ -62,8 +68,8 @@ class Filling:
         """Let the threads end, whether the matrix is full or not, and wait for that."""
         if self._stop is not None:
             self._stop[:] = 1
-        for thread in self._threads:
-            thread.exception()  # waits, raises nothing
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
 def begin(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None = None) -> Filling:
@@ -103,8 +109,7 @@ def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: C
     flags = np.zeros((n_threads, 2), dtype=np.int64)
     pool = ThreadPoolExecutor(n_threads)
     threads = [pool.submit(p_values.fill_rows, i, n_threads, root, out, flags[i]) for i in range(n_threads)]
-    pool.shutdown(wait=False)
-    filling = Filling(threads, flags[:, p_values.STOP], last)
+    filling = Filling(threads, flags[:, p_values.STOP], last, pool)
     try:
         while not all(thread.done() or begun for thread, begun in zip(threads, flags[:, p_values.BEGUN], strict=True)):
             time.sleep(1e-4)

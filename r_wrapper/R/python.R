@@ -4,7 +4,8 @@
 protocol <- 8L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
-# vectors (FALSE for tests); `said_sparse`, `said_compiling`, once it was said.
+# vectors (FALSE for tests); `unfinished`, vectors of computations that did not stop; `said_sparse`, `said_compiling`,
+# once it was said.
 state <- new.env(parent = emptyenv())
 state$share_memory <- TRUE
 

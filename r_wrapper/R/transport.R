@@ -16,8 +16,12 @@ open_job <- function(what) suspendInterrupts({
   job
 })
 
-# Waits until Python has stopped; a second Ctrl-C must not end the waiting.
-close_job <- function(job) suspendInterrupts(job$python$close())
+# Waits until Python has stopped; a second Ctrl-C must not end the waiting. A computation that does not stop in time
+# keeps its vectors, which it may still read and write.
+close_job <- function(job) suspendInterrupts(if (!job$python$close()) {
+  state$unfinished <- c(state$unfinished, job$vectors)
+  message("the computation could not be stopped and may go on in the background; restarting R ends it")
+})
 
 # Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
 # with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such

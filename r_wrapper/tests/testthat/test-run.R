@@ -17,6 +17,17 @@ test_that("an engine that cannot run is an R error that says what to do", {
   expect_length(cu_plain("pc", small_problem(), alpha = 0.05, p = 8)$labels, 8) # R and Python continue
 })
 
+test_that("labels are no part of a message", {
+  skip_if_no_python()
+  S <- small_problem(p = 10)
+  S$C[2, ] <- S$C[, 2] <- NA
+  for (labels in list(paste("node", 1:10), paste("variable", 10:1), c("x", "random_state", "m_max", letters[1:7]))) {
+    expect_message(answer <- cu_plain("pc", S, alpha = 0.05, labels = labels),
+      paste0("count as independent: ", labels[2], "\\n?$"))
+    expect_identical(answer$labels, labels)
+  }
+})
+
 test_that("errors of Python have their class in R", {
   skip_if_no_python()
   S <- small_problem()

@@ -8,6 +8,7 @@ check_labels <- function(labels, p) {
   }
   stopifnot(is.character(labels))
   if (!missing(p)) {
+    stopifnot(is.numeric(p), length(p) == 1)
     if (p != length(labels)) {
       stop("'p' is not needed when 'labels' is specified, and must match length(labels)", call. = FALSE)
     }
@@ -42,7 +43,7 @@ check_method <- function(method, instead) {
 
 check_cores <- function(numCores) {
   stopifnot((is.integer(numCores) || is.numeric(numCores)) && numCores > 0)
-  as.integer(numCores)
+  as.integer(check_number(numCores, "numCores", "a whole number of at least 1", function(x) x >= 1 && x < 2^31))
 }
 
 # `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`,
@@ -116,7 +117,7 @@ describe <- function(x) {
   if (is.null(x)) {
     "NULL"
   } else if (length(dim(x))) {
-    paste(paste(dim(x), collapse = " x "), class(x)[[1]])
+    paste(c(paste(dim(x), collapse = " x "), if (is.matrix(x) && !is.numeric(x)) typeof(x), class(x)[[1]]), collapse = " ")
   } else if (is.list(x)) {
     paste0("a list with ", if (length(names(x))) paste0("`", names(x), "`", collapse = ", ") else "no names")
   } else if (is.atomic(x) && length(x) == 1L) {

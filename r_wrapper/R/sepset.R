@@ -40,7 +40,8 @@ cu_sepset <- function(fit, x, y) {
 #' The separating sets of a sparse result as pcalg's list of lists
 #'
 #' Functions of pcalg that read the slot `sepset`, such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()],
-#' need it filled. For p variables the list has p^2 cells of 8 bytes.
+#' need it filled; on a sparse result they stop with "subscript out of bounds". For p variables the list has p^2 cells
+#' of 8 bytes.
 #'
 #' @param fit A result of [cu_pc()] or [cu_skeleton()].
 #' @return The object that `sepset = "list"` gives; `fit` itself, if its slot is filled.

@@ -37,13 +37,16 @@ cu_sitrep <- function() {
   invisible(lines)
 }
 
-# What cu_install() has made.
-installed_lines <- function(line) {
-  if (!requireNamespace("reticulate", quietly = TRUE) || !reticulate::virtualenv_exists(environment_name)) {
-    return(NULL)
+# The folder that cu_install() has made, NULL if it has made none.
+installed_path <- function() {
+  if (requireNamespace("reticulate", quietly = TRUE) && reticulate::virtualenv_exists(environment_name)) {
+    dirname(dirname(reticulate::virtualenv_python(environment_name)))
   }
-  path <- dirname(dirname(reticulate::virtualenv_python(environment_name)))
-  line("cu_install", paste0("made ", path, "; to undo: ", undo_install))
+}
+
+installed_lines <- function(line) {
+  path <- installed_path()
+  if (!is.null(path)) line("cu_install", paste0("made ", path, "; to undo: ", undo_install))
 }
 
 # The environment variables that decide which Python runs, and where it stores compiled code.

@@ -102,3 +102,25 @@ test_that("an unusable suffStat is an error that describes the value", {
 test_that("an argument that does not exist is an error, never ignored", {
   expect_error(cu_plain("pc", S, alpha = 0.05, p = 8, mmax = 3), "unused argument")
 })
+
+test_that("messages name the value that was given, in R's words", {
+  skip_if_no_python()
+  plain <- function(..., C = S$C, n = S$n) cu_plain("pc", list(C = C, n = n), alpha = 0.05, ...)
+  for (C in list(S$C > 2, matrix("a", 8, 8), S$C + 0i)) {
+    expect_error(plain(C = C, p = 8), paste0("not 8 x 8 ", typeof(C), " matrix"))
+  }
+  infinite <- S$C
+  infinite[1, 2] <- infinite[2, 1] <- Inf
+  expect_error(plain(C = infinite, p = 8), "C must hold correlations in [-1, 1], but C[1, 2] = Inf", fixed = TRUE)
+  expect_error(plain(p = 8, engine = NULL), "\"auto\", .* \"reference\", got NULL$")
+  expect_error(plain(p = 8, engine = c("cpu", "gpu")), "got c\\(\"cpu\", \"gpu\"\\)$")
+  expect_error(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8], p = NULL), "is.numeric(p) is not TRUE",
+    fixed = TRUE)
+  expect_error(check_cores(Inf), "`numCores` must be a whole number of at least 1; got Inf")
+  dm <- matrix(rep(1:2, 24), 12, 4, dimnames = list(NULL, LETTERS[1:4]))
+  discrete <- function(...) cu_plain("pc", list(dm = dm, adaptDF = FALSE, ...), "disCItest", 0.05, colnames(dm))
+  expect_error(discrete(nlev = rep(2, 4)), "Codes begin at 0; for any others use sapply(dm, ", fixed = TRUE)
+  expect_error(discrete(), "give nlev, or use sapply(dm, ", fixed = TRUE)
+  dm <- sapply(as.data.frame(dm), function(column) as.integer(factor(column)) - 1L)
+  expect_length(discrete()$labels, 4)
+})

@@ -8,9 +8,10 @@ neither the fast engines nor the canonical formula nor their counting of subsets
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,23 @@ from pycupc.machine import free_memory
 
 #: indepTest(x, y, S, suffStat) -> p-value
 IndepTest = Callable[[int, int, Sequence[int], Any], float]
+#: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
+Search = tuple[int, int, list[int]]
+#: Position of a pair in the level, x, y, number of tests, the set that separates the pair, and r given it.
+Searched = tuple[int, int, int, int, tuple[int, ...] | None, float]
+#: Seconds that a `PairTest` should take at a time, so that progress is seen.
+AT_ONCE = 0.05
+
+
+@runtime_checkable
+class PairTest(Protocol):
+    """An `indepTest` in another process or language, which takes many pairs at a time."""
+
+    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
+        """For each pair the number of tests until the first that separates it, whether one does, and the largest p.
+
+        A pair whose reverse has been separated by this call is not tested: 0 tests. NaN counts as `na_p`.
+        """
 
 
 class ReferenceEngine(Engine):
@@ -44,7 +62,8 @@ class ReferenceEngine(Engine):
     def __init__(
         self, indep_test: IndepTest | None = None, suff_stat: Any = None, alpha: float = 0.01, NAdelete: bool = True
     ) -> None:
-        self._test, self._suff_stat, self._alpha, self._na_p = indep_test, suff_stat, alpha, float(NAdelete)
+        self._test: Any = indep_test
+        self._suff_stat, self._alpha, self._na_p = suff_stat, alpha, float(NAdelete)
 
     def inspect(self, C: Floats) -> MatrixFacts:
         def first(bad: Mask) -> tuple[int, int] | None:
@@ -128,20 +147,40 @@ class ReferenceEngine(Engine):
         self._p_max[x, y] = max(self._p_max[x, y], p)
         return [0] if p >= self._alpha else [], np.array([math.nan])
 
+    def _searched(self, level: int, pairs: list[list[int]], before: Mask, cutoff: float) -> Iterator[Searched]:
+        """The pairs that are tested, in order; those removed between two of them are left out."""
+        at, at_once, together = 0, 1, isinstance(self._test, PairTest)
+        while at < len(pairs):
+            part, begin = list(enumerate(pairs[at : at + at_once], at)), time.perf_counter()
+            wanted = [(number, *self._search(x, y, before)) for number, (x, y) in part if self._is_open(x, y)]
+            wanted = [search for search in wanted if len(search[3]) >= level]
+            if not together:
+                for number, x, y, candidates in wanted:
+                    yield number, x, y, *self._first_separating(x, y, combinations(candidates, level), cutoff)
+            elif wanted:
+                made = self._test.search(level, [search[1:] for search in wanted], self._alpha, self._na_p)
+                for (number, x, y, candidates), (tests, separated, p) in zip(wanted, made, strict=True):
+                    if tests:
+                        self._p_max[x, y] = max(self._p_max[x, y], p)
+                        sets = islice(combinations(candidates, level), tests - 1, None)
+                        yield number, x, y, tests, next(sets) if separated else None, math.nan
+                at_once = 2 * at_once if time.perf_counter() - begin < AT_ONCE else max(1, at_once // 2)
+            at += len(part)
+
+    def _is_open(self, x: int, y: int) -> bool:
+        return bool(self._graph[x, y] and not self._fixed[x, y])
+
+    def _search(self, x: int, y: int, before: Mask) -> Search:
+        candidates = np.flatnonzero(before[x])
+        return x, y, candidates[candidates != y].tolist()
+
     def run_level(self, level: int, cutoff: float) -> LevelResult:
         before = self._graph.copy()  # the snapshot that makes it "stable"
         found: list[tuple[int, int, tuple[int, ...], float]] = []
         n_tests, more = 0, False
         pairs = np.argwhere(before).tolist()
-        for number, (x, y) in enumerate(pairs):
-            if not self._graph[x, y] or self._fixed[x, y]:
-                continue
-            candidates = np.flatnonzero(before[x])
-            candidates = candidates[candidates != y].tolist()
-            if len(candidates) < level:
-                continue
-            more = more or len(candidates) > level
-            tests, S, r = self._first_separating(x, y, combinations(candidates, level), cutoff)
+        for number, x, y, tests, S, r in self._searched(level, pairs, before, cutoff):
+            more = more or int(before[x].sum()) - 1 > level
             n_tests += tests
             if S is not None:
                 self._graph[x, y] = self._graph[y, x] = False

@@ -5,6 +5,7 @@
     transport.py          reticulate's side, for an R process: what the R package in r_wrapper/ calls
     background.py         its computations, in a thread that R polls; r_memory.py, R's vectors as arrays
     resampled.py          results of pycupc.stability as plain values, for reticulate's side
+    users_test.py         a user's indepTest, which R calls
     messages.py           errors and warnings in R's terms
 
 One R file, r_wrapper/R/pcalgo.R, builds pcalg's S4 objects and takes them apart; both sides use it.

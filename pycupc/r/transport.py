@@ -38,6 +38,7 @@ from pycupc.r.background import Background
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, from_values, to_values
+from pycupc.r.users_test import UsersTest
 from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
 from pycupc.results.evidence import PValues
 from pycupc.results.p_matrix import Filling
@@ -50,7 +51,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 8
+PROTOCOL = 9
 
 #: Names in `pycupc.results.arrays`: arrays of the sets as the tests found them, and arrays of the final sets.
 _FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
@@ -144,15 +145,15 @@ class Job:
     def step(self) -> dict[str, Any] | None:
         """The next event, None if there is none yet. Its `kind` says what R has to do:
 
-        "test": call the user's test with x, y, S (indices from 0) and `answer`; "progress": level, done, at_most,
+        "tests": search for separating sets as `UsersTest` says, and `answer`; "progress": level, done, at_most,
         edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
         computation has ended.
         """
         return self._background.next_event()
 
-    def answer(self, p: float) -> dict[str, Any] | None:
-        """Answer an event "test"; returns the next event, as `step`."""
-        self._background.answer(p)
+    def answer(self, values: list[float]) -> dict[str, Any] | None:
+        """Answer an event "tests"; returns the next event, as `step`."""
+        self._background.answer(values)
         return self._background.next_event()
 
     def close(self) -> bool:
@@ -218,7 +219,7 @@ class Job:
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": self._correlations(len(labels)), "n": options["n"]}}
         if options["test"] == "":
-            return {"suffStat": None, "indepTest": self._call_r_test}
+            return {"suffStat": None, "indepTest": UsersTest(self._background)}
         dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
@@ -233,11 +234,6 @@ class Job:
         if name not in self._in:
             return None
         return np.frombuffer(self._in[name], dtype=np.bool_).reshape(p, p)
-
-    def _call_r_test(self, x: int, y: int, S: Any, suffStat: Any) -> float:
-        """The p-value of a user's `indepTest`, which R calls."""
-        p = self._background.request({"kind": "test", "x": int(x), "y": int(y), "S": [int(s) for s in S]})
-        return math.nan if p is None else float(p)
 
     def _progress_hook(self) -> ProgressHook:
         """The level loop's progress hook, at most ten times per second and level, as R draws slowly."""

@@ -1,7 +1,7 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 8L
+protocol <- 9L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
 # vectors (FALSE for tests); `unfinished`, vectors of computations that did not stop; `said_sparse`, `said_compiling`,

@@ -37,9 +37,9 @@ drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = N
     Sys.sleep(0) # notices Ctrl-C
     event <- switch(if (is.null(event)) "" else event$kind,
       reply = return(checked(event)),
-      test = {
-        p <- test(event$x, event$y, event$S)
-        suspendInterrupts(answer(p))
+      tests = {
+        made <- search_pairs(event, test)
+        suspendInterrupts(answer(made))
       },
       {
         if (!is.null(event)) reporter$on_event(event)
@@ -75,7 +75,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   send_all(job, c(data[names(data) %in% c("C", "dm")], fixed))
   reporter <- make_reporter(verbose, progress)
   on.exit(reporter$close(), add = TRUE)
-  reply <- drive(job, options, reporter, test_from_python(indepTest, suffStat))
+  reply <- drive(job, options, reporter, checked_test(indepTest, suffStat))
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   receive(job, reply, labels, pMax, expand)
 }
@@ -98,16 +98,51 @@ pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.ru
   )
 }
 
-# The user's test with what Python gives, indices from 0. The answer is a double: a logical NA would arrive as True.
-test_from_python <- function(test, suffStat) {
+# The user's test, which must return one number.
+checked_test <- function(test, suffStat) {
   function(x, y, S) {
-    p <- test(x + 1L, y + 1L, as.integer(unlist(S)) + 1L, suffStat)
+    p <- test(x, y, S, suffStat)
     if (length(p) != 1L) {
-      stop("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x + 1L, ", y = ", y + 1L,
+      stop("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y,
         call. = FALSE)
     }
     as.double(p)
   }
+}
+
+# Tests each pair of an event "tests" given one set of candidates after the other, until one separates it. A round trip
+# to Python for each test would take longer than most tests.
+search_pairs <- function(event, test) {
+  ints <- function(x) as.integer(unlist(x))
+  x <- ints(event$x) + 1L
+  y <- ints(event$y) + 1L
+  reverse <- ints(event$reverse)
+  length <- ints(event$length)
+  all <- ints(event$candidates) + 1L
+  level <- event$level
+  n <- separated <- numeric(length(x))
+  largest <- rep(-Inf, length(x))
+  before <- cumsum(length) - length
+  for (i in seq_along(x)) {
+    if (reverse[i] > 0L && separated[reverse[i]]) next
+    candidates <- all[before[i] + seq_len(length[i])]
+    at <- seq_len(level)
+    repeat {
+      n[i] <- n[i] + 1
+      p <- test(x[i], y[i], candidates[at])
+      if (is.na(p)) p <- event$na_p
+      if (is.na(p) || p > largest[i]) largest[i] <- p
+      if (!is.na(p) && p >= event$alpha) {
+        separated[i] <- 1
+        break
+      }
+      k <- level # the next set in lexicographic order
+      while (k > 0L && at[k] == length[i] - level + k) k <- k - 1L
+      if (k == 0L) break
+      at[k:level] <- at[k] + seq_len(level - k + 1L)
+    }
+  }
+  c(n, separated, largest)
 }
 
 # An exception in Python becomes an R error with its text. A warning becomes a message: pcalg computes with NaN in

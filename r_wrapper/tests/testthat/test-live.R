@@ -313,3 +313,27 @@ test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
     expect_equal(onward(cu_expand(sparse)), onward(theirs))
   }
 })
+
+test_that("a user's test sees the calls of pcalg, in the same order and none besides", {
+  skip_if_no_python()
+  skip_if_no_pcalg()
+  S <- small_problem(p = 14, n = 60)
+  gap <- edge <- matrix(FALSE, 14, 14)
+  gap[2, 5] <- gap[5, 2] <- edge[1, 9] <- edge[9, 1] <- TRUE
+  logged <- function(f, ...) {
+    calls <- list()
+    test <- function(x, y, S, suffStat) {
+      calls[[length(calls) + 1L]] <<- as.integer(c(x, y, S))
+      if ((x + 2 * y) %% 7 == 0) NA else pcalg::gaussCItest(x, y, S, suffStat) # not symmetric, either
+    }
+    fit <- f(S, test, 0.05, p = 14, fixedGaps = gap, fixedEdges = edge, ...)
+    list(calls, fit@graph, fit@sepset, fit@pMax, fit@n.edgetests)
+  }
+  for (NAdelete in c(TRUE, FALSE)) {
+    for (m.max in c(2, Inf)) {
+      ours <- logged(cu_skeleton, NAdelete = NAdelete, m.max = m.max)
+      expect_identical(ours, logged(pcalg::skeleton, NAdelete = NAdelete, m.max = m.max))
+      expect_gt(max(lengths(ours[[1]])), 3)
+    }
+  }
+})

@@ -12,7 +12,8 @@ The public names:
 
 The layers of the package, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
 (the level loop), with their checked arguments; engines, which run the tests of a level; results; orientation; the
-Gaussian and the discrete tests; sepset and sparse_graph, the separating sets and the graph that all of them share.
+Gaussian and the discrete tests; sepset and sparse_graph, the separating sets and the graph that all of them share; and
+message, the texts of errors and warnings, which keep their facts.
 
 Public names are imported when they are first used, so that the command line responds at once.
 """

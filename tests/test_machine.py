@@ -13,6 +13,7 @@ import pytest
 
 from pycupc import cli, machine
 from pycupc.cli import doctor, inputs
+from pycupc.r.messages import in_r
 
 EXTRAS = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
 
@@ -107,6 +108,20 @@ def test_missing_cupy_and_several_cupys(monkeypatch):
     assert machine.several_cupys() == (
         "cupy-cuda12x and cupy-cuda13x are installed and overwrite each other; uninstall all of them, then " + EXTRAS
     )
+
+
+def test_the_gpu_after_a_fork(fake_cupy, monkeypatch):
+    """CUDA does not work in a process that was forked from one that has used it; "auto" takes the CPU there."""
+    fake_cupy()
+    assert machine.gpu_works()[0]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.getpid", lambda: -1)
+        works, detail = machine.gpu_works()
+    assert not works
+    assert "was used before this process was forked" in detail
+    assert "spawn" in detail
+    assert "parallel::makeCluster()" in in_r(detail, ())
+    assert machine.gpu_works()[0]
 
 
 def test_cupy_that_cannot_be_imported(fake_cupy, monkeypatch):

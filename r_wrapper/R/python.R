@@ -98,10 +98,10 @@ storing_remedy <- paste(
 )
 
 # What to do where Python or its package is missing. It works where the system's Python refuses pip (PEP 668), too.
-python_remedy <- function() {
+python_remedy <- function(made = installed_path()) {
   named <- Sys.getenv("RETICULATE_PYTHON")
-  made <- installed_path()
-  is_other <- function() normalizePath(dirname(dirname(python_path())), mustWork = FALSE) != normalizePath(made)
+  folder <- function(path) normalizePath(path, mustWork = FALSE)
+  is_other <- function() folder(dirname(dirname(python_path()))) != folder(made)
   if (!nzchar(named) && !is.null(made) && reticulate::py_available() && is_other()) {
     return(paste0("It was running before pycupc was used, and an R session can use one Python only. cu_install() has ",
       "made ", made, ": restart R, and call cu_available() before anything else that uses Python"))

@@ -44,3 +44,14 @@ test_that("pip does not look for libraries in R's own folders", {
   Sys.setenv(LD_LIBRARY_PATH = paste0(of_r, ":/one:/two"))
   expect_equal(library_path_outside_r(), "/one:/two")
 })
+
+test_that("where another Python runs already, the remedy is to restart R", {
+  skip_if_no_python()
+  named <- Sys.getenv("RETICULATE_PYTHON", NA)
+  on.exit(if (!is.na(named)) Sys.setenv(RETICULATE_PYTHON = named))
+  Sys.unsetenv("RETICULATE_PYTHON")
+  expect_match(python_remedy("/home/user/pycupc"), "cu_install() has made /home/user/pycupc: restart R, and call",
+    fixed = TRUE)
+  running <- dirname(dirname(python_path()))
+  for (made in list(NULL, running)) expect_match(python_remedy(made), "^cu_install\\(.*makes a Python environment")
+})

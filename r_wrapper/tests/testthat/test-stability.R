@@ -262,7 +262,7 @@ test_that("a checkpoint is gone on from, with its seed, and refused for other da
   run <- function(x = X, ...) cu_stability(x, n_resamples = 6, checkpoint = folder, ...)
   expect_error(run(seed = 1), "another study: seed was [0-9]+, now 1;")
   expect_error(run(X + 1e-6 * X^2), "another study: data differ")
-  expect_error(run(m.max = 1), "m.max was 'inf', now 1.0")
+  expect_error(run(m.max = 1), 'm.max was "inf", now 1;')
 })
 
 test_that("a bar shows the resamples and the time left, and a short run without one is silent", {

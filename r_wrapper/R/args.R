@@ -117,7 +117,8 @@ describe <- function(x) {
   if (is.null(x)) {
     "NULL"
   } else if (length(dim(x))) {
-    paste(c(paste(dim(x), collapse = " x "), if (is.matrix(x) && !is.numeric(x)) typeof(x), class(x)[[1]]), collapse = " ")
+    kind <- if (is.matrix(x) && !is.numeric(x)) typeof(x)
+    paste(c(paste(dim(x), collapse = " x "), kind, class(x)[[1]]), collapse = " ")
   } else if (is.list(x)) {
     paste0("a list with ", if (length(names(x))) paste0("`", names(x), "`", collapse = ", ") else "no names")
   } else if (is.atomic(x) && length(x) == 1L) {

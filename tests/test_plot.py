@@ -56,6 +56,47 @@ def test_arrows_point_down_on_the_whole():
     assert (xy[tail, 1] > xy[head, 1]).all()
 
 
+def acyclic(p, m, seed):
+    """The arrows of a random graph without cycles: tail < head."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.permutation(np.argwhere(np.triu(np.ones((p, p), bool), 1)))[:m]
+    return pairs[:, 0], pairs[:, 1]
+
+
+@pytest.mark.parametrize(("p", "m"), [(2, 1), (9, 14), (30, 40), (60, 90), (60, 180)])
+def test_up_to_60_variables_every_arrow_points_down_unless_it_closes_a_cycle(p, m):
+    tail, head = acyclic(p, m, p + m)
+    sizes = np.column_stack([np.linspace(0.3, 1.5, p), np.full(p, 0.27)])
+    xy = layout(tail, head, np.ones(m, bool), sizes)
+    assert (xy[tail, 1] > xy[head, 1] + 0.27).all()
+    assert np.array_equal(xy, layout(tail, head, np.ones(m, bool), sizes))
+    mixed = np.arange(m) % 3 > 0  # the others are undirected, and force no ranks
+    xy = layout(tail, head, mixed, sizes)
+    assert (xy[tail, 1] > xy[head, 1])[mixed].all()
+
+
+def test_one_arrow_of_a_cycle_points_up():
+    tail, head = np.array([0, 1, 2, 3, 1]), np.array([1, 2, 3, 0, 4])
+    xy = layout(tail, head, np.ones(5, bool), np.full((5, 2), 0.3))
+    assert (xy[tail, 1] < xy[head, 1]).sum() == 1
+
+
+def test_layers_are_ordered_so_that_arrows_need_not_cross():
+    tail, head = (
+        np.array([0, 1, 2, 3, 8, 8, 8, 8]),
+        np.array([7, 5, 4, 6, 0, 1, 2, 3]),
+    )  # a tree with leaves in disorder
+    xy = layout(tail, head, np.ones(8, bool), np.full((9, 2), 0.3))
+    assert len(set(xy[:, 1].tolist())) == 3
+    assert np.array_equal(np.argsort(xy[[0, 1, 2, 3], 0]), np.argsort(xy[[7, 5, 4, 6], 0]))
+
+
+def test_wide_layers_are_several_rows_so_that_a_star_fits_a_page():
+    xy = layout(np.zeros(59, int), np.arange(1, 60), np.ones(59, bool), np.tile([1.2, 0.27], (60, 1)))
+    assert len(set(xy[:, 1].tolist())) > 3
+    assert np.ptp(xy[:, 0]) < 59 * 1.2 / 2
+
+
 def test_each_kind_of_edge_has_its_form_and_each_variable_its_label():
     from matplotlib.patches import FancyArrowPatch
 

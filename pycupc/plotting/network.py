@@ -69,7 +69,7 @@ def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     degree = graph.degrees()
     radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
     spacing = 0.42
-    if (connected := np.count_nonzero(degree)) <= MAX_NAMED:  # room for labels, between arrowheads
+    if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
         spacing = 0.62 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
     return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
 

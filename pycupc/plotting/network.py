@@ -71,7 +71,8 @@ def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     spacing = 0.42
     if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
         spacing = 0.62 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
-    return layout(tail, head, kind == DIRECTED, np.repeat(2 * radius[:, None], 2, axis=1), spacing=spacing), radius
+    sizes = np.repeat(np.where(degree > 0, 2 * radius, spacing)[:, None], 2, axis=1)
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), radius
 
 
 def _note(named: int, p: int, kind: Kinds) -> str:

@@ -75,6 +75,13 @@ def test_up_to_60_variables_every_arrow_points_down_unless_it_closes_a_cycle(p, 
     assert (xy[tail, 1] > xy[head, 1])[mixed].all()
 
 
+def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
+    tail, head = np.array([0, 1, 2, 0]), np.array([3, 3, 3, 2])
+    xy = layout(tail, head, np.array([True, True, True, False]), np.full((4, 2), 0.3))
+    assert xy[0, 1] != xy[2, 1]
+    assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
+
+
 def test_one_arrow_of_a_cycle_points_up():
     tail, head = np.array([0, 1, 2, 3, 1]), np.array([1, 2, 3, 0, 4])
     xy = layout(tail, head, np.ones(5, bool), np.full((5, 2), 0.3))

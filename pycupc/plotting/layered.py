@@ -80,7 +80,8 @@ def _ranks(
 ) -> NDArray[np.int64]:
     """The rank of each node, int64 (k,): below its parents, the highest with room; sources just above a child.
 
-    Undirected edges force no ranks: nodes that have no others are put beside a neighbour.
+    Undirected edges force no ranks: nodes that have no others are put above or below a neighbour, and of two neighbours
+    in a rank one moves up or down if it is not held there by parents or children.
     """
     k = len(arrows)
     rank = np.full(k, -k)
@@ -103,6 +104,11 @@ def _ranks(
         u, v = next((u, v) if rank[v] == -k else (v, u) for u, v in edges if (rank[u] == -k) != (rank[v] == -k))
         step = 1 if arrows[:, u].any() else -1
         put(v, int(rank[u]) + step, step)
+    for u, v in edges:  # within a rank, an edge may run through boxes
+        for w, step, held in ((u, -1, arrows[:, u]), (v, -1, arrows[:, v]), (u, 1, arrows[u]), (v, 1, arrows[v])):
+            if rank[u] == rank[v] and not held.any():
+                used[int(rank[w])] -= widths[w]
+                put(w, int(rank[w]) + step, step)
     return np.unique(rank, return_inverse=True)[1].ravel()
 
 

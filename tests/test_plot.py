@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, network, plot, png, save, stress
+from pycupc.plotting import describe, draw, labelled, network, plot, png, save, stress
 from pycupc.plotting.canvas import CHOSEN
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
@@ -80,6 +80,25 @@ def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
     xy = layout(tail, head, np.array([True, True, True, False]), np.full((4, 2), 0.3))
     assert xy[0, 1] != xy[2, 1]
     assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
+
+
+def curve(u, v, xy, sizes):
+    """Points of the drawn curve of an edge."""
+    one, two = labelled._controls(xy[u], xy[v], labelled._bend(u, v, xy, sizes))
+    t = np.linspace(0, 1, 50)[:, None]
+    return (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
+
+
+def test_edges_bend_around_boxes_and_stay_within_the_picture():
+    xy, sizes = np.array([(0, 3), (-0.3, 2), (0.6, 1), (0, 0.0), (-3, 0), (3, 3)]), np.tile([1.0, 0.3], (6, 1))
+    around = curve(0, 3, xy, sizes)  # left of one box and right of the other
+    assert not ((np.abs(around[:, None] - xy[1:3]) < sizes[1:3] / 2).all(axis=2)).any()
+    tail, head = acyclic(60, 180, 3)
+    sizes = np.tile([0.8, 0.27], (60, 1))
+    xy = layout(tail, head, np.ones(180, bool), sizes)
+    ends = np.concatenate([curve(u, v, xy, sizes) for u, v in zip(tail, head, strict=True)])
+    assert (ends >= (xy - sizes / 2).min(axis=0) - 0.15).all()
+    assert (ends <= (xy + sizes / 2).max(axis=0) + 0.15).all()
 
 
 def test_one_arrow_of_a_cycle_points_up():

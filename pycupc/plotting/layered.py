@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
-#: Width of a waypoint and least distance between boxes of a rank, in inches.
-WAYPOINT, GAP = 0.12, 0.25
+#: Room for an edge at a waypoint, and least distance between boxes of a rank, in inches.
+WAYPOINT, GAP = 0.25, 0.25
 #: Width of the ranks, relative to the side of a square that holds all boxes.
 ASPECT = 1.5
 #: Sweeps that order the ranks, and sweeps that move the boxes.

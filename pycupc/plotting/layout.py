@@ -79,7 +79,7 @@ def _placed(
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
     if layered and tail:
         lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
-        return read_only(layered_layout(*lists, size, 0.6 * spacing))
+        return read_only(layered_layout(*lists, size, 0.75 * spacing))
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
     xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
     xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)

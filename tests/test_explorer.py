@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import math
 import re
+import sys
 import time
+import types
 
 import explored_graphs
 import numpy as np
@@ -223,6 +226,30 @@ def test_explore_writes_and_opens_one_file(fit, tmp_path, monkeypatch):
     assert len(opened) == 1
     with pytest.raises(ValueError, match="no variable 'V3'; similar: v3"):
         fit.explore(around="V3")
+
+
+def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    shown = fit.explore()
+    assert shown.path is None
+    assert repr(shown) == "<Explorer>"
+    frame = re.fullmatch(
+        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-modals" .*</iframe>', shown._repr_html_()
+    )
+    assert data_of(html.unescape(frame[1]))["nodes"] == P
+    shown = fit.explore(tmp_path / "graph.html")
+    assert shown.path == tmp_path / "graph.html"
+    assert str(shown.path) in repr(shown)
+    assert (tmp_path / "graph.html").read_text(encoding="utf-8") == page(explored.content(fit))
+    assert fit.explore(tmp_path / "graph.html", show=False) == tmp_path / "graph.html"
+    assert opened == []
+    ipython.get_ipython = lambda: types.SimpleNamespace()  # IPython in a terminal
+    assert fit.explore(tmp_path / "graph.html") == tmp_path / "graph.html"
+    assert len(opened) == 1
 
 
 def test_run_writes_the_page_and_plot_draws_a_neighbourhood(tmp_path, monkeypatch, capsys):

@@ -10,6 +10,7 @@ import explored_graphs
 import numpy as np
 import pytest
 
+import pycupc
 from pycupc.explorer import write_page
 from pycupc.results import explored
 
@@ -217,6 +218,102 @@ def test_filters(page, fit):
     assert len(page.script("return table.rows")) == len(table)
 
 
+def use_filter(page, field, value):
+    page.script("byId(arguments[0]).value = arguments[1]; filtersChanged()", field, value)
+
+
+def test_variables_that_filters_leave_without_edges_go_and_the_others_are_placed_again(page, fit):
+    table = fit.edges()
+    places = "return state.nodes.map(v => [name(v), ...position(v)])"
+    before = {label: place for label, *place in page.script(places)}
+    left = table[table["pMax"] <= 1e-12]
+    use_filter(page, "most-p", "1e-12")
+    after = {label: place for label, *place in page.script(places)}
+    assert set(after) == set(left["from"]) | set(left["to"])
+    assert 10 < len(after) < len(before)
+    assert all(after[label] != before[label] for label in after)
+    assert set(page.script("return view.labelled.map(l => name(l.v))")) <= set(after)
+    page.script("select(state.nodes[0]); recompute(); update()")  # a selection moves nothing
+    assert {label: place for label, *place in page.script(places)} == after
+    page.click("#reset")
+    assert {label: place for label, *place in page.script(places)} == before
+    use_filter(page, "stability", "0.5")
+    assert len(page.script(places)) < len(before)
+    page.click("#reset")
+    use_filter(page, "high", "0")  # those that never had an edge have not lost any
+    assert len(page.script(places)) == int((fit.sparse_graph.degrees() == 0).sum())
+
+
+def test_an_empty_neighbourhood_says_which_filters_hide_it(page, fit):
+    label = hub(fit)
+    search(page, label)
+    count = len(neighbours(fit, label))
+    assert "hides" not in page.text("#details")
+    use_filter(page, "most-p", "1e-320")
+    assert page.script("return state.nodes.map(name)") == [label]
+    words = f"largest p-value 1e-320 (hides {count})"
+    assert words in page.text("#hiding")
+    assert page.text("#mode") == f"no edge passes the filters: {words}"
+    page.click("#whole")
+    assert page.text("#mode") == f"no edge passes the filters: largest p-value 1e-320 (hides {len(fit.edges())})"
+    page.click("#reset")
+    assert "whole graph" in page.text("#mode")
+
+
+def test_the_slider_follows_a_typed_p_value(page):
+    slider = "return Number(byId('slider').value)"
+    assert page.script(slider) == 100
+    page.click("#most-p")
+    page.keys("1e-9")
+    assert page.script(slider) == pytest.approx(100 * (1 - 7 / 15), abs=1)  # alpha is 0.01, the slider has 15 decades
+    for value, expected in (("0", 0), ("5", 100), ("", 100)):
+        use_filter(page, "most-p", value)
+        assert page.script(slider) == expected
+    page.script("byId('slider').value = 40; byId('slider').oninput()")
+    assert page.script(slider) == 40
+    assert page.script("return state.filter.p") == pytest.approx(1e-11)
+
+
+def test_the_table_folds_away(page):
+    height = page.script("return view.canvas.getBoundingClientRect().height")
+    page.click("#fold")
+    assert page.script("return byId('rows').getBoundingClientRect().height") == 0
+    assert page.script("return view.canvas.getBoundingClientRect().height") > height + 100
+    assert page.text("#fold") == "Show table"
+    page.click("#fold")
+    assert page.script("return view.canvas.getBoundingClientRect().height") == height
+
+
+def test_sign_and_strength_of_correlations_are_drawn_and_explained(page, fit):
+    groups = page.script("return byStrength(state.edges).map(edges => edges.map(k => Math.abs(graph.r[k])))")
+    assert [len(group) > 0 for group in groups] == [True, True, True]
+    assert max(groups[0]) < 0.3 <= min(groups[1]) <= max(groups[1]) < 0.6 <= min(groups[2])
+    assert page.script("return THICKNESS.every((t, i) => i === 0 || t > THICKNESS[i - 1])")
+    lines = page.script(
+        "let bars = 0; const none = () => {};"
+        "const c = { beginPath: none, lineTo: none, stroke: none, moveTo: () => bars++ };"
+        "const at = { x: [], y: [] }; graph.labels.forEach((_, v) => { at.x[v] = 50 * v; at.y[v] = 0; });"
+        "drawSigns(c, at, state.edges); return [bars, state.edges.filter(k => graph.r[k] < 0).length]"
+    )
+    assert lines[0] == lines[1] > 0
+    assert "correlation |r| below 0.3, up to 0.6, above" in page.text("#legend")
+    assert "negative r" in page.text("#legend")
+
+
+@pytest.mark.parametrize("p", [30, 60])
+def test_all_labels_are_there_at_1440_x_900_and_the_picture_is_filled(chromium, tmp_path, p):
+    write_page(explored.content(explored_graphs.result(p)), tmp_path / "g.html")
+    chromium.cdp("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
+    chromium.open(tmp_path / "g.html")
+    assert chromium.script("return view.labelled.length") == p
+    low, high, size = chromium.script(
+        "const at = state.nodes.map(place), of = (f, i) => f(...at.map(a => a[i]));"
+        "return [[of(Math.min, 0), of(Math.min, 1)], [of(Math.max, 0), of(Math.max, 1)], [view.width, view.height]]"
+    )
+    assert all(b - a > 0.75 * s for a, b, s in zip(low, high, size, strict=True))
+    chromium.cdp("Emulation.setDeviceMetricsOverride", width=1360, height=900, deviceScaleFactor=1, mobile=False)
+
+
 def test_the_direction_of_the_edges_of_the_selected_variable(page, fit):
     label = hub(fit)
     table = fit.edges()
@@ -327,6 +424,47 @@ def test_size_and_first_paint(chromium, tmp_path, p, edges):
     chromium.wait("performance.getEntriesByType('paint').length")
     paint = chromium.script("return performance.getEntriesByType('paint')[0].startTime")
     assert paint < 9_000
+
+
+def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path):
+    result = pycupc.stability(explored_graphs.table(12), n_resamples=4, random_state=1)
+    consensus = result.consensus()
+    consensus.explore(tmp_path / "stable.html", show=False)
+    chromium.complaints()
+    chromium.open(tmp_path / "stable.html")
+    assert chromium.text("#title") == "Consensus of PC-stable graphs"
+    assert chromium.script("return [...document.querySelectorAll('#head button')].map(e => e.innerText)") == [
+        "from",
+        "edge",
+        "to",
+        "type",
+        "stability",
+    ]
+    for k, (a, b) in enumerate(chromium.script("return state.edges.map(k => [graph.tail[k], graph.head[k]])")):
+        facts = dict(chromium.script("return why(...arguments).facts", a, b))
+        for mark in ("adjacent", "undirected", "bidirected"):
+            assert float(facts[f"share of the resamples: {mark}"]) == consensus.frequencies[mark][k]
+    missing = np.argwhere(~consensus.skeleton & np.triu(np.ones((12, 12), bool), 1))[0].tolist()
+    assert "Adjacent in too few of the resamples" in chromium.script("return why(...arguments).text", *missing)
+    chromium.script("startAt(graph.tail[0]); update({ fit: true })")
+    assert "in " in chromium.text(".neighbours small")
+    for hidden in ("#p-row", "#slider", "#negative", "#removed-row"):
+        assert not chromium.script("return document.querySelector(arguments[0]).offsetParent", hidden)
+    assert "stability below 0.7, up to 0.9, above" in chromium.text("#legend")
+    assert chromium.complaints() == []
+
+
+def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):
+    shown = explored.InlinePage(explored.content(fit), None)
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{shown._repr_html_()}", encoding="utf-8")
+    chromium.complaints()
+    chromium.open(tmp_path / "notebook.html")
+    chromium.screenshot(tmp_path / "notebook.png")
+    from PIL import Image
+
+    with Image.open(tmp_path / "notebook.png") as picture:
+        assert len(picture.convert("RGB").getcolors(1 << 24)) > 50
+    assert chromium.complaints() == []
 
 
 def test_what_was_left_out_is_said(chromium, tmp_path):

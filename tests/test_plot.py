@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, network, plot, png, save, stress
+from pycupc.plotting import describe, draw, labelled, network, plot, png, save, stress
 from pycupc.plotting.canvas import CHOSEN
 from pycupc.plotting.layout import close_pairs, layout
 from pycupc.plotting.network import place_dots
@@ -54,6 +54,73 @@ def test_arrows_point_down_on_the_whole():
     tail, head, kind = SparseGraph.from_dense(g).edge_list()
     xy = layout(tail, head, kind == "directed", np.full((6, 2), 0.3))
     assert (xy[tail, 1] > xy[head, 1]).all()
+
+
+def acyclic(p, m, seed):
+    """The arrows of a random graph without cycles: tail < head."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.permutation(np.argwhere(np.triu(np.ones((p, p), bool), 1)))[:m]
+    return pairs[:, 0], pairs[:, 1]
+
+
+@pytest.mark.parametrize(("p", "m"), [(2, 1), (9, 14), (30, 40), (60, 90), (60, 180)])
+def test_up_to_60_variables_every_arrow_points_down_unless_it_closes_a_cycle(p, m):
+    tail, head = acyclic(p, m, p + m)
+    sizes = np.column_stack([np.linspace(0.3, 1.5, p), np.full(p, 0.27)])
+    xy = layout(tail, head, np.ones(m, bool), sizes)
+    assert (xy[tail, 1] > xy[head, 1] + 0.27).all()
+    assert np.array_equal(xy, layout(tail, head, np.ones(m, bool), sizes))
+    mixed = np.arange(m) % 3 > 0  # the others are undirected, and force no ranks
+    xy = layout(tail, head, mixed, sizes)
+    assert (xy[tail, 1] > xy[head, 1])[mixed].all()
+
+
+def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
+    tail, head = np.array([0, 1, 2, 0]), np.array([3, 3, 3, 2])
+    xy = layout(tail, head, np.array([True, True, True, False]), np.full((4, 2), 0.3))
+    assert xy[0, 1] != xy[2, 1]
+    assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
+
+
+def curve(u, v, xy, sizes):
+    """Points of the drawn curve of an edge."""
+    one, two = labelled._controls(xy[u], xy[v], labelled._bend(u, v, xy, sizes))
+    t = np.linspace(0, 1, 50)[:, None]
+    return (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
+
+
+def test_edges_bend_around_boxes_and_stay_within_the_picture():
+    xy, sizes = np.array([(0, 3), (-0.3, 2), (0.6, 1), (0, 0.0), (-3, 0), (3, 3)]), np.tile([1.0, 0.3], (6, 1))
+    around = curve(0, 3, xy, sizes)  # left of one box and right of the other
+    assert not ((np.abs(around[:, None] - xy[1:3]) < sizes[1:3] / 2).all(axis=2)).any()
+    tail, head = acyclic(60, 180, 3)
+    sizes = np.tile([0.8, 0.27], (60, 1))
+    xy = layout(tail, head, np.ones(180, bool), sizes)
+    ends = np.concatenate([curve(u, v, xy, sizes) for u, v in zip(tail, head, strict=True)])
+    assert (ends >= (xy - sizes / 2).min(axis=0) - 0.15).all()
+    assert (ends <= (xy + sizes / 2).max(axis=0) + 0.15).all()
+
+
+def test_one_arrow_of_a_cycle_points_up():
+    tail, head = np.array([0, 1, 2, 3, 1]), np.array([1, 2, 3, 0, 4])
+    xy = layout(tail, head, np.ones(5, bool), np.full((5, 2), 0.3))
+    assert (xy[tail, 1] < xy[head, 1]).sum() == 1
+
+
+def test_layers_are_ordered_so_that_arrows_need_not_cross():
+    tail, head = (
+        np.array([0, 1, 2, 3, 8, 8, 8, 8]),
+        np.array([7, 5, 4, 6, 0, 1, 2, 3]),
+    )  # a tree with leaves in disorder
+    xy = layout(tail, head, np.ones(8, bool), np.full((9, 2), 0.3))
+    assert len(set(xy[:, 1].tolist())) == 3
+    assert np.array_equal(np.argsort(xy[[0, 1, 2, 3], 0]), np.argsort(xy[[7, 5, 4, 6], 0]))
+
+
+def test_wide_layers_are_several_rows_so_that_a_star_fits_a_page():
+    xy = layout(np.zeros(59, int), np.arange(1, 60), np.ones(59, bool), np.tile([1.2, 0.27], (60, 1)))
+    assert len(set(xy[:, 1].tolist())) > 3
+    assert np.ptp(xy[:, 0]) < 59 * 1.2 / 2
 
 
 def test_each_kind_of_edge_has_its_form_and_each_variable_its_label():
@@ -248,7 +315,7 @@ def test_close_pairs_are_those_of_all_comparisons(n, spread):
         assert np.array_equal(found[np.lexsort(found.T[::-1])], expected)
 
 
-def test_every_variable_has_its_dot_and_hubs_lie_above_the_others():
+def test_every_variable_has_its_dot_of_one_colour_and_the_caption_says_what_its_size_means():
     graph = SparseGraph.from_dense(random_graph(90, 120, 4))
     graph = graph.subgraph(np.flatnonzero(graph.degrees()))
     ax = plot(graph, [f"v{i}" for i in range(graph.p)], ax=Figure().add_axes((0, 0, 1, 1)))
@@ -259,9 +326,24 @@ def test_every_variable_has_its_dot_and_hubs_lie_above_the_others():
     order, expected = np.lexsort(at.T), np.lexsort(xy.T)
     assert np.array_equal(at[order], xy[expected])
     assert np.allclose(size[order], 2 * 72 * radius[expected])
-    above = np.concatenate([dot.get_xydata() for dot in dots if dot.get_markerfacecolor() == CHOSEN])
-    assert np.array_equal(at[-12:], above)
-    assert {tuple(v) for v in above} == {tuple(xy[v]) for v in np.argsort(-graph.degrees(), kind="stable")[:12]}
+    assert len({dot.get_markerfacecolor() for dot in dots}) == 1
+    assert any("larger dots have more neighbours" in t.get_text() for t in ax.texts)
+
+
+@pytest.mark.parametrize(("p", "edges"), [(100, 120), (100, 200), (300, 320)])
+def test_no_label_covers_an_arrowhead(p, edges):
+    from matplotlib.collections import PathCollection
+
+    ax = drawn(random_graph(p, edges, p), [f"variable {i}" for i in range(p)])
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    labels = np.array([t.get_window_extent(renderer).extents for t in ax.texts if t.get_text().startswith("variable ")])
+    heads = [path for c in ax.collections if type(c) is PathCollection for path in c.get_paths()]
+    tips = np.concatenate([path.vertices.reshape(-1, 4, 2) for path in heads])
+    assert len(tips) > edges / 2
+    tips = ax.transData.transform(tips.reshape(-1, 2)).reshape(-1, 4, 2)
+    low, high = tips.min(axis=1), tips.max(axis=1)
+    covered = (labels[:, None, :2] < high - 0.5).all(axis=2) & (labels[:, None, 2:] > low + 0.5).all(axis=2)
+    assert not covered.any()
 
 
 def test_lines_end_where_dots_and_arrowheads_cover_them():
@@ -325,9 +407,11 @@ def test_files_in_every_format_and_the_same_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("p", "edges", "text"),
     [
+        (1, 0, "1 variable, 0 edges"),
         (2, 1, "2 variables, 1 edge, all directed"),
         (5, 0, "5 variables, 0 edges"),
         (6, 5, "6 variables, 5 edges: 2 directed, 2 undirected, 1 bidirected"),
+        (2_000, 3, "2,000 variables, 3 edges: 1 directed, 1 undirected, 1 bidirected"),
     ],
 )
 def test_describe(p, edges, text):

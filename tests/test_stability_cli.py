@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +22,8 @@ from pycupc import cli
 from pycupc.discrete import disCItest
 
 FILES = {
-    "amat.csv", "consensus.csv", "edges.csv", "graph.dot", "graph.graphml", "graph.json", "manifest.json",
+    "amat.csv", "consensus.csv", "edges.csv", "graph.dot", "graph.graphml", "graph.html", "graph.json",
+    "manifest.json",
     "stability.npz", "summary.txt",
 }  # fmt: skip
 
@@ -66,6 +69,33 @@ def test_picture_and_example(here, capsys):
     assert "<svg" in Path("example-stability/graph.svg").read_text()
     assert run("--example", "--resamples", 2, "--plot", "none", "--quiet") == cli.OK  # replaces it
     assert capsys.readouterr().out == ""
+
+
+def test_the_explorer_and_plot_show_the_consensus(here, capsys):
+    options = ("--resamples", 4, "--alpha", 0.2, "--seed", 3, "--threshold", 0.75, "--plot", "none", "--quiet")
+    assert run("data.csv", *options, "--out", "stable") == cli.OK
+    consensus = pycupc.Stability.load("stable/stability.npz").consensus(0.75)
+    assert len(consensus.sparse_graph) > 0
+    text = Path("stable/graph.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
+    assert data["facts"].endswith("adjacent in at least 75% of 4 resamples, alpha 0.2")
+    assert data["edges"]["p"] is None
+    assert set(data["edges"]["shares"]) == {"adjacent", "directed", "reversed", "undirected", "bidirected"}
+    shares = np.frombuffer(base64.b64decode(data["edges"]["stability"]["base64"]), "<f4")
+    assert np.array_equal(shares, consensus.frequencies["adjacent"].astype("f4"))
+    for source in ("stable", "stable/stability.npz"):  # with the threshold of the run
+        assert cli.main(["plot", source, "--out", "again.html"]) == cli.OK
+        assert Path("again.html").read_text(encoding="utf-8") == text
+    label = consensus.edges()["from"][0]
+    assert cli.main(["plot", "stable", "--around", label, "--radius", "0", "--out", "near.html"]) == cli.OK
+    assert f'"labels":["{label}"]' in Path("near.html").read_text(encoding="utf-8")
+    pytest.importorskip("matplotlib")
+    for name in ("picture", "same"):
+        assert cli.main(["plot", "stable", "--out", f"{name}.svg"]) == cli.OK
+    assert Path("picture.svg").read_bytes() == Path("same.svg").read_bytes()
+    assert "adjacent in at least 75% of 4 resamples" in Path("picture.svg").read_text(encoding="utf-8")
+    Path("stable/manifest.json").unlink()
+    assert cli.main(["plot", "stable", "--around", label, "--out", "near.svg"]) == cli.OK
 
 
 def test_discrete(here):

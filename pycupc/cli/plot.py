@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pycupc.cli.command import OK, add_command
+from pycupc.cli.folder import MANIFEST
+
+if TYPE_CHECKING:
+    from pycupc.stability import Consensus
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -19,7 +25,7 @@ Draw a result, or the neighbourhood of some of its variables:
     pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
     pycupc plot results --around TP53 --out near.html     the explorer, to open in the browser
 
-RESULT is a folder that 'pycupc run' wrote or a file that PcAlgo.save wrote.
+RESULT is a folder that 'pycupc run' or 'pycupc stability' wrote, or a file that PcAlgo.save wrote.
 """
 
 
@@ -41,6 +47,7 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     from pycupc import SuffStat, plotting
     from pycupc.cli.compare import load_or_compute
+    from pycupc.stability import Consensus
 
     if args.radius < 0:
         args.parser.error(f"--radius must be 0 or more, got {args.radius}")
@@ -52,15 +59,34 @@ def main(args: argparse.Namespace) -> int:
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = load_or_compute(args.result, None if args.data is None else SuffStat.from_data(args.data))
+    fit = _consensus(args.result) or load_or_compute(
+        args.result, None if args.data is None else SuffStat.from_data(args.data)
+    )
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False)
+    elif isinstance(fit, Consensus):
+        fit.save_picture(out, around=args.around, radius=args.radius)
     else:
         plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
     print(f"{out} is written")
     if args.open:
         _open(out)
     return OK
+
+
+def _consensus(source: Path) -> Consensus | None:
+    """The consensus graph of a folder of 'pycupc stability', or of its stability.npz; None for other sources."""
+    file = source / "stability.npz" if source.is_dir() else source
+    if file.name != "stability.npz" or not file.is_file():
+        return None
+    from pycupc.stability import Stability
+
+    try:
+        wanted = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))["consensus"]
+        threshold = {"threshold": float(wanted["threshold"])}
+    except (OSError, ValueError, TypeError, KeyError):  # moved without its manifest
+        threshold = {}
+    return Stability.load(file).consensus(**threshold)
 
 
 def _open(path: Path) -> None:

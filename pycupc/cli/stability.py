@@ -31,6 +31,7 @@ into a folder:
                      in which they are adjacent, from --> to, to --> from, undirected, bidirected
     consensus.csv    the edges of the consensus graph: pairs adjacent in at least the share --threshold
     graph.graphml, graph.dot, graph.json       the consensus graph for other programs
+    graph.html       the consensus graph and the shares of its edges, to explore in a browser
     graph.png        a picture of it, frequent edges thicker (see --plot)
     stability.npz    the complete result, for pycupc.Stability.load
     summary.txt      numbers of edges by frequency
@@ -96,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
     pictures = output.picture_formats(args.plot)
-    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "summary.txt", "stability.npz", MANIFEST)
+    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "graph.html", "summary.txt", "stability.npz", MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
         record = manifest.Run(manifest.recorded(args), messages)
@@ -198,11 +199,11 @@ def _write(
     written.files["summary.txt"] = "numbers of edges by frequency"
     result.save(new / "stability.npz")
     written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"
+    consensus.explore(new / "graph.html", show=False)
+    written.files["graph.html"] = "the consensus graph and the shares of its edges, to explore in a browser"
     for ending in pictures:
-        from pycupc import plotting
-
-        path, strength = new / f"graph.{ending}", consensus.frequencies["adjacent"]
-        plotting.save(consensus.sparse_graph, consensus.labels, path, title=consensus.title, strength=strength)
+        path = new / f"graph.{ending}"
+        consensus.save_picture(path)
         written.files[path.name] = "picture of the consensus graph"
     return written
 

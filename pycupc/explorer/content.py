@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,9 @@ class Content:
         Labels of these variables, followed by those of variables that occur only in separating sets.
     degree : int (p,)
         Number of neighbours in the whole result.
-    edge_p : float (m,)
-        Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested.
+    edge_p : float (m,) or None
+        Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested. None for
+        a consensus of resamples, which has `stability` and `shares` instead of tests.
     edge_r : float (m,) or None
         Correlation of its ends.
     edge_tests : float (m,)
@@ -91,6 +92,8 @@ class Content:
         Number of edges among the variables of the page that are left out.
     start : int or None
         The variable whose neighbourhood is shown first.
+    shares : mapping of str to float (m,)
+        Of a consensus, the share of the resamples that have each edge with a mark, see `pycupc.stability.Consensus`.
     """
 
     title: str
@@ -99,10 +102,10 @@ class Content:
     graph: SparseGraph
     labels: Sequence[str]
     degree: NDArray[np.int64]
-    edge_p: Floats
+    edge_p: Floats | None
     edge_r: Floats | None
-    edge_tests: Floats
-    edge_level: NDArray[np.int64]
+    edge_tests: Floats | None
+    edge_level: NDArray[np.int64] | None
     weakest: Sequence[tuple[Sequence[str | int], float] | None]
     reasons: Sequence[Sequence[Sequence[str | int]]]
     stability: Floats | None
@@ -114,3 +117,4 @@ class Content:
     alpha: float | None
     edges_left_out: int = 0
     start: int | None = None
+    shares: Mapping[str, Floats] = field(default_factory=dict)

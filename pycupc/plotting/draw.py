@@ -2,7 +2,7 @@
 
 What is drawn depends on the variables that have edges and on the number of edges:
 
-    up to 60              every variable is a box with its label
+    up to 60              every variable is a box with its label; arrows point down, layer by layer
     up to 300             every variable is a dot; labels where there is room, those with most neighbours first
     up to 3,000           dots, of which those with most neighbours are named; not drawn with more than 9,000 edges
     beyond                the pattern of the adjacency matrix

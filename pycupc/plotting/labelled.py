@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import PathPatch
 
-#: Curvatures tried for an edge, in order of preference (matplotlib's arc3 ``rad``).
-_BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
+_SINGLE = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
+#: Curvatures at both ends that are tried for an edge, in order of preference.
+_BENDS = sorted(
+    ((a, b) for a in _SINGLE for b in _SINGLE),
+    key=lambda bend: abs(bend[0]) + abs(bend[1]) + 0.3 * (bend[0] != bend[1]),
+)
 #: Round corners become polygons with an error of less than a pixel if a unit, an inch, is so many pixels.
 _FINE = 1000
 
@@ -44,10 +48,11 @@ def draw_labelled(
     fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
     fill[list(centres)] = CHOSEN
     boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True)]
+    curve_of = _curves()
     strengths = [None] * len(kind) if strength is None else strength.tolist()
     for u, v, k, s in zip(tail, head, kind.tolist(), strengths, strict=True):
         patches = {"patchA": boxes[u], "patchB": boxes[v], "shrinkA": 1.0, "shrinkB": 1.0}
-        curve = f"arc3,rad={_bend(u, v, xy, sizes)}"
+        curve = curve_of(*_bend(u, v, xy, sizes))
         canvas.edge(xy[u], xy[v], k, s, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
     _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
@@ -75,21 +80,48 @@ def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, co
     return PathPatch(Path(np.asarray(polygon) / _FINE), transform=canvas.ax.transData, **style)
 
 
-def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> float:
-    """The curvature with which the edge u, v crosses the fewest boxes of others; the least one where several do."""
-    a, b = xy[u], xy[v]
+def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
+    """The curvatures at both ends with which the edge u, v crosses the fewest boxes of others; the least ones of those.
+
+    To leave the rectangle around all boxes, and perhaps the picture, counts as much as to cross five of them.
+    """
+    low, high = (xy - sizes / 2).min(axis=0) - 0.1, (xy + sizes / 2).max(axis=0) + 0.1
     others = np.ones(len(xy), dtype=bool)
     others[[u, v]] = False
-    if not others.any():
-        return 0.0
+    best, fewest = (0.0, 0.0), np.inf
     t = np.linspace(0.05, 0.95, 31)[:, None]
-    hits = []
     for bend in _BENDS:
-        control = (a + b) / 2 + bend * np.array([b[1] - a[1], a[0] - b[0]])
-        curve = (1 - t) ** 2 * a + 2 * t * (1 - t) * control + t**2 * b
+        one, two = _controls(xy[u], xy[v], bend)
+        curve = (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
         inside = np.abs(curve[:, None, :] - xy[None, others]) < sizes[None, others] / 2 + 0.03
-        hits.append(int(inside.all(axis=2).any(axis=0).sum()))
-    return _BENDS[int(np.argmin(hits))]
+        outside = bool(((curve < low) | (curve > high)).any())
+        if (hits := int(inside.all(axis=2).any(axis=0).sum()) + 5 * outside) < fewest:
+            best, fewest = bend, hits
+        if not fewest:
+            break
+    return best
+
+
+def _controls(a: Floats, b: Floats, bend: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The control points of the cubic curve from a to b; with equal curvatures it is a parabola."""
+    across = np.array([b[1] - a[1], a[0] - b[0]]) * (2 / 3)
+    return a + (b - a) / 3 + bend[0] * across, b + (a - b) / 3 + bend[1] * across
+
+
+def _curves() -> Callable[[float, float], Any]:
+    """The class of matplotlib's connection styles for these curves."""
+    from matplotlib.patches import ConnectionStyle
+    from matplotlib.path import Path
+
+    class Curve(ConnectionStyle._Base):
+        def __init__(self, first: float, last: float) -> None:
+            self.bend = first, last
+
+        def connect(self, a: tuple[float, float], b: tuple[float, float]) -> Path:
+            points = np.vstack([a, *_controls(np.array(a), np.array(b), self.bend), b])
+            return Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+
+    return Curve
 
 
 def _legend(canvas: Canvas, kinds: Sequence[str]) -> None:

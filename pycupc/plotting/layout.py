@@ -1,4 +1,4 @@
-"""Positions of the boxes of a drawing: a stress layout per component, without overlaps, and the components packed.
+"""Positions of the boxes of a drawing: layers, or a stress layout, per component, and the components packed.
 
 Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
 """
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.plotting.layered import layered_layout
 from pycupc.plotting.stress import stress_layout
 from pycupc.sparse_graph import read_only
 
@@ -20,6 +21,8 @@ Nodes = NDArray[np.integer]
 #: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
 #: are fitted into the gaps of the largest one, rather than placed beside it.
 MAX_PAIRS = 600
+#: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
+MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
 #: The nodes of one component and their positions, relative to each other.
 Block = tuple[Nodes, Floats]
 
@@ -48,13 +51,14 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         return _overview(tail, head, directed, sizes, spacing)
     blocks: list[Block] = []
     isolated: list[Block] = []
+    small = len(np.unique(np.r_[tail, head])) <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
     for part in _components(tail, head, directed, p):
         nodes = part.nodes
         if len(nodes) == 1:
             isolated.append((nodes, np.zeros((1, 2))))
             continue
         arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
-        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing)))
+        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing, layered=small)))
     blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
@@ -68,9 +72,14 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
 
 
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
-def _placed(start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float) -> Floats:
+def _placed(
+    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, layered: bool
+) -> Floats:
     """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
+    if layered and tail:
+        lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
+        return read_only(layered_layout(*lists, size, 0.75 * spacing))
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
     xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
     xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)

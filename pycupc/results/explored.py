@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -12,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.explorer import Content, RemovedPairs, write_page
+from pycupc.explorer import Content, RemovedPairs, page, write_page
 from pycupc.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
@@ -33,18 +35,46 @@ class ExploredResult(TestedResult, Protocol):
         """Why the result is not a CPDAG; "" if it is one."""
 
 
-def explore(fit: ExploredResult, path: str | PathLike[str] | None = None, *, show: bool = True, **options: Any) -> Path:
-    """Write the page of `fit` and open it; see `pycupc.PcAlgo.explore`. `options` are those of `content`."""
-    found = content(fit, **options)
-    if path is None:
-        path = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
-    path = Path(path)
-    write_page(found, path)
+class InlinePage:
+    """A page for a notebook, which shows it as the output of a cell. `path` is its file, or None."""
+
+    def __init__(self, content: Content, path: Path | None) -> None:
+        self._text, self.path = page(content), path
+
+    def _repr_html_(self) -> str:
+        # without allow-same-origin, the page can neither read nor change the notebook
+        text = html.escape(self._text)
+        return f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-modals" width="100%" height="760"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Explorer{'' if self.path is None else f': {self.path}'}>"
+
+
+def show_page(content: Content, path: str | PathLike[str] | None = None, *, show: bool = True) -> Path | InlinePage:
+    """Write a page to a file, by default in a new temporary folder, and show it.
+
+    In a notebook, whose kernel may run on another machine than the browser, the page is returned to be shown there, and
+    written only to a given `path`. Elsewhere the file is opened in the browser, and its path is returned.
+    """
+    file = None if path is None else Path(path)
+    inline = show and _in_notebook()
+    if file is None and not inline:
+        file = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
+    if file is not None:
+        write_page(content, file)
+    if file is None or inline:
+        return InlinePage(content, file)
     if show:
         import webbrowser
 
-        webbrowser.open(path.resolve().as_uri())
-    return path
+        webbrowser.open(file.resolve().as_uri())
+    return file
+
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this process."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
 
 
 def content(
@@ -113,10 +143,62 @@ def content(
     )
 
 
+def consensus_content(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    shares: Mapping[str, NDArray[np.float64]],
+    facts: str,
+    *,
+    around: Variables | None = None,
+    radius: int = 2,
+) -> Content:
+    """The content of the page of a consensus of resamples: no tests, but the shares of the resamples with each mark.
+
+    `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
+    """
+    centres = None if around is None else positions(around, labels)
+    nodes, edges, note = _chosen(graph, -shares["adjacent"], centres, radius, "found most often")
+    part = SparseGraph(graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
+    shown = part.subgraph(nodes)
+    at = graph.edge_number(nodes[shown.low], nodes[shown.high])
+    none = np.zeros(0, dtype=np.int64)
+    return Content(
+        title="Consensus of PC-stable graphs",
+        facts=facts,
+        note=note,
+        graph=shown,
+        labels=[labels[v] for v in nodes.tolist()],
+        degree=graph.degrees()[nodes],
+        edge_p=None,
+        edge_r=None,
+        edge_tests=None,
+        edge_level=None,
+        weakest=[],
+        reasons=[],
+        stability=shares["adjacent"][at],
+        removed=RemovedPairs(none, none, none, none, None, None, 1),
+        gaps=np.zeros((0, 2), dtype=np.int32),
+        correlations=None,
+        cutoffs=[],
+        n=None,
+        alpha=None,
+        edges_left_out=len(graph) - len(edges),
+        start=None if centres is None else int(np.searchsorted(nodes, centres[0])),
+        shares={mark: share[at] for mark, share in shares.items()},
+    )
+
+
 def _chosen(
-    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int
+    graph: SparseGraph,
+    edge_p: NDArray[np.float64],
+    around: list[int] | None,
+    radius: int,
+    first: str = "with the smallest p-values",
 ) -> tuple[Integers, Integers, str]:
-    """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out."""
+    """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
+
+    Of too many edges, those with the smallest `edge_p` stay, which the sentence calls `first`.
+    """
     notes = []
     nodes = np.arange(graph.p) if around is None else graph.around(around, radius)
     if len(nodes) > MAX_NODES:
@@ -130,7 +212,7 @@ def _chosen(
     inside[nodes] = True
     edges = np.flatnonzero(inside[graph.low] & inside[graph.high])
     if len(edges) > MAX_EDGES:
-        notes.append(f"the {MAX_EDGES:,} edges among its variables with the smallest p-values, of {len(edges):,}")
+        notes.append(f"the {MAX_EDGES:,} edges among its variables {first}, of {len(edges):,}")
         edges = np.sort(edges[np.argsort(edge_p[edges], kind="stable")[:MAX_EDGES]])
     if around is not None and len(nodes) < graph.p and not notes:
         return nodes, edges, f"This page holds the variables within {radius} edges of the requested ones."

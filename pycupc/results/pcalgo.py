@@ -188,15 +188,15 @@ class PcAlgo(NamedGraph):
         around: Variables | None = None,
         radius: int = 2,
         stability: ArrayLike | None = None,
-    ) -> Path:
+    ) -> Path | explored.InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 
         Parameters
         ----------
         path : str or Path, optional
-            By default a file in a new temporary folder.
+            By default a file in a new temporary folder; in a Jupyter notebook none.
         show : bool, default True
-            Open it in the browser.
+            Open it in the browser, or below the cell of a notebook.
         around : str or int, or sequence of them, optional
             Show only these variables and what is near them, starting with the neighbourhood of the first.
         radius : int, default 2
@@ -206,15 +206,16 @@ class PcAlgo(NamedGraph):
 
         Returns
         -------
-        Path
-            Of the file.
+        Path, or an object that a notebook shows
+            The file. In a notebook, if `show`, an object that displays the page; its ``path`` is the file, or None.
 
         Raises
         ------
         ValueError
             If `stability` has another length, or a variable of `around` does not exist.
         """
-        return explored.explore(self, path, show=show, around=around, radius=radius, stability=stability)
+        content = explored.content(self, around=around, radius=radius, stability=stability)
+        return explored.show_page(content, path, show=show)
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc import plotting
+from pycupc.results import explored
 from pycupc.results.named_graph import NamedGraph
 from pycupc.sparse_graph import SparseGraph
 from pycupc.stability.tally import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts
@@ -28,7 +31,7 @@ class Consensus(NamedGraph):
     """The graph of the stable edges.
 
     It has those methods of a result of `pycupc.pc` that need only the graph: `edges`, `amat`, `matrix`, `to_networkx`,
-    `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`. The frequencies are attributes of its edges.
+    `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`, `explore`. The frequencies are attributes of its edges.
 
     Attributes
     ----------
@@ -94,6 +97,30 @@ class Consensus(NamedGraph):
         title = self.title if options.get("around") is None else None
         defaults = {"strength": self.frequencies["adjacent"], "title": title}
         return plotting.plot(self.sparse_graph, self.labels, **{**defaults, **options})
+
+    def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
+        """Write the picture that `plot` draws into files; see `pycupc.plotting.save`."""
+        title, strength = self.title if around is None else None, self.frequencies["adjacent"]
+        options: dict[str, Any] = {"title": title, "strength": strength, "around": around, "radius": radius}
+        plotting.save(self.sparse_graph, self.labels, *paths, **options)
+
+    def explore(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        show: bool = True,
+        around: plotting.Variables | None = None,
+        radius: int = 2,
+    ) -> Path | explored.InlinePage:
+        """Write the explorer of the graph, one HTML file; the arguments and the value are those of `PcAlgo.explore`.
+
+        In place of tests it shows the shares of the resamples that have each edge and each mark.
+        """
+        facts = self.title.replace("\n", "; ").rpartition(";")[0]
+        content = explored.consensus_content(
+            self.sparse_graph, self.labels, self.frequencies, facts, around=around, radius=radius
+        )
+        return explored.show_page(content, path, show=show)
 
     def __repr__(self) -> str:
         return (

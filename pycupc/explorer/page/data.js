@@ -27,22 +27,26 @@ const graph = (() => {
     tail: unpack(e.tail),
     head: unpack(e.head),
     kind: unpack(e.kind),
-    p: unpack(e.p), // -1: never tested, because fixedEdges requires the edge
+    p: unpack(e.p), // -1: never tested, because fixedEdges requires the edge; null: a consensus of resamples
     r: unpack(e.r),
     tests: unpack(e.tests),
     level: unpack(e.level),
     stability: unpack(e.stability),
+    shares: Object.entries(e.shares).map(([mark, packed]) => [mark, unpack(packed)]), // of the resamples, in a consensus
     degree: unpack(data.degree), // in the whole result, of which this page may hold a part
     removed: { x: unpack(r.x), y: unpack(r.y), level: unpack(r.level), r: unpack(r.r), p: unpack(r.p), members: unpack(r.members) },
     gaps: new Set(),
     correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
   };
   g.m = g.tail.length;
-  // incident edges of each node: edge numbers in incident[start[v] .. start[v + 1]], smallest p first
+  // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
+  if (g.r && g.r.some((r) => !Number.isNaN(r))) g.strength = { of: (k) => Math.abs(g.r[k]), limits: [0.3, 0.6], name: "correlation |r|" };
+  else g.strength = g.stability ? { of: (k) => g.stability[k], limits: [0.7, 0.9], name: "stability" } : null;
+  // incident edges of each node: edge numbers in incident[start[v] .. start[v + 1]], smallest p or most stable first
   g.start = new Uint32Array(g.nodes + 1);
   for (let k = 0; k < g.m; k++) { g.start[g.tail[k] + 1]++; g.start[g.head[k] + 1]++; }
   for (let v = 0; v < g.nodes; v++) g.start[v + 1] += g.start[v];
-  const order = Array.from({ length: g.m }, (_, k) => k).sort((a, b) => g.p[a] - g.p[b] || a - b);
+  const order = Array.from({ length: g.m }, (_, k) => k).sort((a, b) => (g.p ? g.p[a] - g.p[b] : g.stability[b] - g.stability[a]) || a - b);
   g.incident = new Uint32Array(2 * g.m);
   const next = g.start.slice();
   for (const k of order) { g.incident[next[g.tail[k]]++] = k; g.incident[next[g.head[k]]++] = k; }
@@ -139,6 +143,7 @@ function why(a, b) {
   const k = graph.edgeOf.get(pairKey(a, b));
   if (k !== undefined) return whyKept(k);
   const pair = `${name(a)} and ${name(b)}`;
+  if (!graph.p) return { title: pair, status: "no edge", text: "Adjacent in too few of the resamples. Stability.edges() in Python, or edges.csv, has the share of every pair.", facts: [], nodes: [] };
   if (graph.gaps.has(pairKey(a, b))) {
     return { title: pair, status: "no edge", text: "fixedGaps excludes this edge; it was never tested.", facts: [], nodes: [] };
   }
@@ -187,8 +192,14 @@ function weakestText(k) {
 }
 
 function whyKept(k) {
-  const a = graph.tail[k], b = graph.head[k], p = graph.p[k];
+  const a = graph.tail[k], b = graph.head[k];
   const facts = [["type", KINDS[graph.kind[k]]]];
+  if (!graph.p) {
+    const marks = { directed: `${name(a)} → ${name(b)}`, reversed: `${name(b)} → ${name(a)}` };
+    for (const [mark, share] of graph.shares) facts.push([`share of the resamples: ${marks[mark] || mark}`, number(share[k])]);
+    return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
+  }
+  const p = graph.p[k];
   let nodes = [], text = "The edge was kept: no tested set makes the two variables independent.";
   if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
   else {

@@ -4,7 +4,10 @@
 /** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
 function update({ fit: fitted = false, table: tabled = true } = {}) {
   byId("whole").disabled = !state.near;
-  byId("mode").textContent = state.near
+  const hidden = state.edges.length ? "" : hiding(state.near ? Array.from(state.grown.keys()).flatMap((v) => Array.from(edgesOf(v))) : Array.from(graph.tail, (_, k) => k));
+  byId("mode").textContent = hidden
+    ? `no edge passes the filters: ${hidden}`
+    : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;
   if (fitted) fit();
@@ -13,7 +16,7 @@ function update({ fit: fitted = false, table: tabled = true } = {}) {
   if (tabled) fillTable();
 }
 
-function filtersChanged() { readFilters(); recompute(); update({ fit: state.near }); }
+function filtersChanged() { readFilters(); recompute(); update({ fit: true }); }
 
 /** What a click on the picture, or Enter, does with what it meets. */
 function open(found) {
@@ -60,7 +63,7 @@ function setUpPointer() {
     view.canvas.style.cursor = found ? "pointer" : "grab";
     tip.hidden = !found;
     if (!found) return;
-    tip.textContent = found.pair ? why(...found.pair).title : `${name(found.node)}: ${graph.degree[found.node]} edges`;
+    tip.textContent = found.pair ? why(...found.pair).title : `${name(found.node)}: ${edgesText(graph.degree[found.node])}`;
     tip.style.left = `${Math.min(x + 14, view.width - 220)}px`;
     tip.style.top = `${y + 16}px`;
   };
@@ -103,10 +106,11 @@ function setUpKeys() {
 
 /** Select the next variable among those beside the selected one; without a selection, the one with most edges. */
 function walk(step) {
+  if (!state.nodes.length) return;
   if (state.node === null) select(state.nodes.reduce((best, v) => (graph.degree[v] > graph.degree[best] ? v : best), state.nodes[0]));
   else {
     if (walk.from === undefined || walk.at !== state.node) { walk.from = state.node; walk.i = -1; }
-    const beside = Array.from(edgesOf(walk.from), (k) => other(k, walk.from)).filter((v) => !state.near || state.places.has(v));
+    const beside = filteredEdges(walk.from).map((k) => other(k, walk.from)).filter((v) => !state.near || state.places.has(v));
     if (!beside.length) return;
     walk.i = (walk.i + step + beside.length) % beside.length;
     select(beside[walk.i]);
@@ -120,13 +124,14 @@ function setUpFilters() {
   byId("filters").onsubmit = (event) => event.preventDefault();
   for (const field of byId("filters").querySelectorAll("input:not(#slider), select")) field.onchange = filtersChanged;
   byId("low").oninput = byId("high").oninput = byId("most-p").oninput = filtersChanged;
-  // the slider runs over the logarithm of p, from the smallest p-value to alpha
   byId("slider").oninput = () => {
     const slider = byId("slider"), end = Number(slider.max);
-    byId("most-p").value = Number(slider.value) >= end ? "" : (10 ** (-15 * (1 - slider.value / end)) * (data.alpha || 1)).toPrecision(2);
+    byId("most-p").value = Number(slider.value) >= end ? "" : (10 ** (-DECADES * (1 - slider.value / end)) * (data.alpha || 1)).toPrecision(2);
     filtersChanged();
   };
   byId("reset").onclick = () => { resetFilters(); filtersChanged(); };
+  byId("p-row").hidden = byId("slider").hidden = !graph.p;
+  byId("list-removed").parentElement.hidden = !graph.p;
   byId("stability-row").hidden = !graph.stability;
   byId("removed-row").hidden = !graph.removed.x.length;
 }
@@ -142,6 +147,20 @@ function setUpSearch() {
     recompute();
     update();
   }));
+}
+
+/** What the legend says of the width of lines and of bars across them. */
+function setUpLegend() {
+  byId("strength").hidden = !graph.strength;
+  byId("negative").hidden = !graph.strength || graph.strength.name === "stability";
+  if (graph.strength) byId("strength").lastElementChild.textContent = `${graph.strength.name} below ${graph.strength.limits.join(", up to ")}, above`;
+}
+
+function fold() {
+  const rows = byId("rows");
+  rows.hidden = !rows.hidden;
+  byId("fold").textContent = rows.hidden ? "Show table" : "Hide table";
+  byId("fold").setAttribute("aria-expanded", String(!rows.hidden));
 }
 
 function setUpPrint() {
@@ -161,6 +180,8 @@ function start() {
   setUpFilters();
   setUpSearch();
   setUpPrint();
+  setUpLegend();
+  byId("fold").onclick = fold;
   byId("whole").onclick = () => { showAll(); update({ fit: true }); };
   byId("closer").onclick = () => { zoom(1.3); draw(); };
   byId("farther").onclick = () => { zoom(1 / 1.3); draw(); };

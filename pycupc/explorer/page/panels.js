@@ -33,7 +33,7 @@ function searchField(input, list, chosen) {
   let found = [], active = -1;
   const show = () => {
     list.replaceChildren(...found.map((v, i) => {
-      const item = el("li", { role: "option", id: `${list.id}${i}`, "aria-selected": i === active }, shortLabel(name(v)), el("small", {}, `${graph.degree[v]} edges`));
+      const item = el("li", { role: "option", id: `${list.id}${i}`, "aria-selected": i === active }, shortLabel(name(v)), el("small", {}, edgesText(graph.degree[v])));
       item.onmousedown = (event) => { event.preventDefault(); pick(v); };
       return item;
     }));
@@ -56,6 +56,8 @@ function searchField(input, list, chosen) {
     event.preventDefault();
   };
 }
+
+function edgesText(count) { return `${count.toLocaleString("en")} edge${count === 1 ? "" : "s"}`; }
 
 /** Show what is known of the selected variable or pair. */
 function fillDetails() {
@@ -92,11 +94,14 @@ function nodeDetails(v) {
   for (const k of edges.slice(0, 200)) {
     const u = other(k, v);
     const text = `${signFrom(k, v)} ${shortLabel(name(u))}`;
-    neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, graph.p[k] < 0 ? "not tested" : `p = ${pText(graph.p[k])}`)));
+    const known = graph.p ? (graph.p[k] < 0 ? "not tested" : `p = ${pText(graph.p[k])}`) : `in ${number(graph.stability[k])}`;
+    neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, known)));
   }
-  const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : `${edges.length} edge${edges.length === 1 ? "" : "s"}`;
-  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), actions, neighbours];
+  const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : edgesText(edges.length);
+  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, neighbours];
 }
+
+const DECADES = 15; // of the slider of p-values
 
 /** Read the filters from their fields. */
 function readFilters() {
@@ -109,13 +114,17 @@ function readFilters() {
     way: byId("way").value,
     stability: value("stability", 0),
   };
+  state.filters = filtersInUse(state.filter);
   state.removedShown = byId("removed-shown").checked;
+  // the slider runs over the logarithm of p, from the smallest p-value to alpha, and follows what is typed
+  const end = Number(byId("slider").max);
+  const at = end * (1 + Math.log10(Math.max(state.filter.p, Number.MIN_VALUE) / (data.alpha || 1)) / DECADES);
+  byId("slider").value = Math.max(0, Math.min(end, at));
 }
 
 function resetFilters() {
   for (const id of ["most-p", "low", "high", "stability"]) byId(id).value = "";
   for (const kind of KINDS) byId(kind).checked = true;
   byId("way").value = "any";
-  byId("slider").value = byId("slider").max;
   readFilters();
 }

@@ -3,6 +3,14 @@
 
 const MAX_STRESS = 900; // variables; larger selections keep their places in the whole graph
 
+/** Positions of what the filters leave of the whole graph; they start from those in it. */
+function placeAgain(nodes, edges) {
+  let length = 0;
+  for (const k of edges) length += Math.hypot(graph.x[graph.tail[k]] - graph.x[graph.head[k]], graph.y[graph.tail[k]] - graph.y[graph.head[k]]);
+  const scale = edges.length / (length || 1);
+  return placeNodes(nodes, edges, new Map(nodes.map((v) => [v, [scale * graph.x[v], scale * graph.y[v]]])), new Map());
+}
+
 /**
  * Positions of some nodes so that distances follow the lengths of paths: stress majorisation, one node at a time.
  * `known` holds positions that nodes start from (Map node -> [x, y]); new nodes start around their parent.
@@ -89,19 +97,23 @@ class Taken {
 
 /**
  * Where labels go. `dots` are [{v, x, y, radius}] in order of importance, in pixels; `width` measures a text.
- * A label that fits nowhere beside its dot and left of `right` is left out, unless its dot is in `always`.
+ * A label that fits nowhere beside its dot, within `size` and off the boxes `heads`, is left out, unless its dot is in
+ * `always`.
  */
-function placeLabels(dots, width, always, right) {
+function placeLabels(dots, width, always, size, heads) {
   const taken = new Taken(), placed = [];
+  for (const box of heads) taken.add(box);
   for (const d of dots) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]);
   for (const d of dots) {
-    const text = shortLabel(name(d.v)), w = width(text) + 4, h = 15, gap = d.radius + 2;
-    const near = 0.75 * d.radius;
-    const boxes = [
-      [d.x + gap, d.y - h / 2], [d.x - gap - w, d.y - h / 2], [d.x - w / 2, d.y - gap - h], [d.x - w / 2, d.y + gap],
-      [d.x + near, d.y - near - h], [d.x + near, d.y + near], [d.x - near - w, d.y - near - h], [d.x - near - w, d.y + near],
-    ].map(([x, y]) => [x, y, x + w, y + h]);
-    const box = boxes.find((b) => b[0] >= 0 && b[2] <= right && taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
+    const text = shortLabel(name(d.v)), w = width(text) + 4, h = 15;
+    const boxes = [0, 10, 20].flatMap((away) => { // the farther ones lie beyond the arrowheads at this dot
+      const gap = d.radius + 2 + away, near = 0.75 * (d.radius + away);
+      return [
+        [d.x + gap, d.y - h / 2], [d.x - gap - w, d.y - h / 2], [d.x - w / 2, d.y - gap - h], [d.x - w / 2, d.y + gap],
+        [d.x + near, d.y - near - h], [d.x + near, d.y + near], [d.x - near - w, d.y - near - h], [d.x - near - w, d.y + near],
+      ];
+    }).map(([x, y]) => [x, y, x + w, y + h]);
+    const box = boxes.find((b) => b[0] >= 0 && b[2] <= size.width && b[1] >= 0 && b[3] <= size.height && taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
     if (!box) continue;
     taken.add(box);
     placed.push({ v: d.v, text, x: box[0] + 2, y: (box[1] + box[3]) / 2, width: w - 4 });

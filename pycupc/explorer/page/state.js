@@ -1,7 +1,7 @@
 "use strict";
 // What is shown: the whole graph or a neighbourhood, the selection, and the filters. Nothing here touches the page.
 
-const STEP = 40; // neighbours that one click adds, those with the smallest p-values first
+const STEP = 40; // neighbours that one click adds, those with the smallest p-values (or most stable edges) first
 
 const state = {
   near: false, // whether a neighbourhood is shown rather than the whole graph
@@ -11,16 +11,33 @@ const state = {
   node: null, // selected variable
   pair: null, // selected pair [a, b]
   filter: { p: Infinity, low: 0, high: Infinity, kinds: [true, true, true], way: "any", stability: 0 },
+  filters: [], // those in use: [what it asks for, whether it lets edge k through]
+  arranged: "", // the filters for which `filtered` was worked out
+  filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
   removedShown: false,
   nodes: [], // what is drawn
   edges: [],
 };
 
-function passes(k) {
-  const f = state.filter, a = graph.tail[k], b = graph.head[k];
-  if (graph.p[k] > f.p || !f.kinds[graph.kind[k]]) return false;
-  if (graph.stability && f.stability > 0 && !(graph.stability[k] >= f.stability)) return false;
-  return inDegree(a) && inDegree(b);
+/** The filters in use, for `state.filters`; all but that of the selected variable's directions. */
+function filtersInUse(f) {
+  const ends = (k, test) => test(graph.degree[graph.tail[k]]) && test(graph.degree[graph.head[k]]);
+  return [
+    [graph.p && f.p < Infinity, `largest p-value ${f.p}`, (k) => graph.p[k] <= f.p],
+    [f.low > 0, `edges of a variable at least ${f.low}`, (k) => ends(k, (degree) => degree >= f.low)],
+    [f.high < Infinity, `edges of a variable at most ${f.high}`, (k) => ends(k, (degree) => degree <= f.high)],
+    [f.kinds.includes(false), `direction ${KINDS.filter((_, i) => f.kinds[i]).join(" or ") || "none"}`, (k) => f.kinds[graph.kind[k]]],
+    [graph.stability && f.stability > 0, `stability at least ${f.stability}`, (k) => graph.stability[k] >= f.stability],
+  ].filter(([used]) => used).map(([, text, test]) => [text, test]);
+}
+
+function passes(k) { return state.filters.every(([, test]) => test(k)); }
+
+/** Which filters hide some of these edges, in words; "" if none does. */
+function hiding(edges) {
+  const found = state.filters.map(([text, test]) => [text, edges.filter((k) => !test(k)).length]);
+  if (state.node !== null) found.push([`${state.filter.way === "in" ? "into" : "out of"} the selected variable`, edges.filter((k) => touches(k, state.node) && !goesTheWay(k, state.node)).length]);
+  return found.filter(([, count]) => count).map(([text, count]) => `${text} (hides ${count.toLocaleString("en")})`).join("; ");
 }
 
 function inDegree(v) { return graph.degree[v] >= state.filter.low && graph.degree[v] <= state.filter.high; }
@@ -47,11 +64,16 @@ function hiddenNeighbours(v, drawn) {
 /** Work out again which variables and edges are drawn; in a neighbourhood, also where. */
 function recompute() {
   if (!state.near) {
-    const filtering = state.filter.low > 0 || state.filter.high < Infinity;
+    const passing = [], linked = new Uint8Array(graph.nodes);
+    for (let k = 0; k < graph.m; k++) if (passes(k)) { passing.push(k); linked[graph.tail[k]] = linked[graph.head[k]] = 1; }
+    // a variable that has lost all of its edges goes; one that never had any stays unless a filter is about edges
+    const alone = state.filters.every(([text]) => text.startsWith("edges of a variable"));
     state.nodes = [];
-    for (let v = 0; v < graph.nodes; v++) if (!filtering || inDegree(v)) state.nodes.push(v);
-    state.edges = [];
-    for (let k = 0; k < graph.m; k++) if (passes(k) && (state.node === null || !touches(k, state.node) || goesTheWay(k, state.node))) state.edges.push(k);
+    for (let v = 0; v < graph.nodes; v++) if (linked[v] || (alone && inDegree(v) && !edgesOf(v).length)) state.nodes.push(v);
+    state.edges = state.node === null ? passing : passing.filter((k) => !touches(k, state.node) || goesTheWay(k, state.node));
+    const wanted = state.filters.map(([text]) => text).join();
+    if (wanted !== state.arranged) state.filtered = wanted ? placeAgain(state.nodes, passing) : null;
+    state.arranged = wanted;
     return;
   }
   const shown = new Set(state.grown.keys());

@@ -10,10 +10,10 @@ const EDGE_COLUMNS = [
   ["", (k) => SIGNS[graph.kind[k]]],
   ["to", (k) => name(graph.head[k])],
   ["type", (k) => KINDS[graph.kind[k]]],
-  ["p", (k) => graph.p[k], (p) => (p < 0 ? "not tested" : pText(p))],
+  ...(graph.p ? [["p", (k) => graph.p[k], (p) => (p < 0 ? "not tested" : pText(p))]] : []),
   ...(graph.r ? [["r", (k) => graph.r[k], (r) => number(r)]] : []),
   ...(graph.stability ? [["stability", (k) => graph.stability[k], (s) => number(s)]] : []),
-  ["arrow set by", (k) => (data.edges.reasons[k] || []).map(([rule]) => rule).join(", ")],
+  ...(graph.p ? [["arrow set by", (k) => (data.edges.reasons[k] || []).map(([rule]) => rule).join(", ")]] : []),
 ];
 
 const REMOVED_COLUMNS = [

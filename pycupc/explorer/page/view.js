@@ -9,14 +9,23 @@ const STYLES = [
   { colour: "#b3261e", width: 2.6, dash: [] },
 ];
 
+// width of thin, medium and thick lines, relative to that of their kind
+const THICKNESS = [0.6, 1, 1.7];
+
 // more edges of a kind than can be told apart are drawn without dashes, which take most of the time
 const MANY = 6000;
 
-const view = { canvas: document.getElementById("picture"), scale: 1, fitted: 1, x: 0, y: 0, width: 0, height: 0, labelled: [] };
+const view = { canvas: document.getElementById("picture"), scale: 1, stretch: 1, fitted: 1, x: 0, y: 0, width: 0, height: 0, labelled: [], heads: [] };
+
+/** Where a variable lies, whatever part of the picture is in sight. */
+function position(v) {
+  const places = state.near ? state.places : state.filtered;
+  return places ? places.get(v) : [graph.x[v], graph.y[v]];
+}
 
 function place(v) {
-  const at = state.near ? state.places.get(v) : [graph.x[v], graph.y[v]];
-  return [at[0] * view.scale + view.x, at[1] * view.scale + view.y];
+  const at = position(v);
+  return [at[0] * view.scale * view.stretch + view.x, at[1] * view.scale + view.y];
 }
 
 function radius(v) {
@@ -27,21 +36,22 @@ function radius(v) {
   return v === state.node ? size + 2 : size;
 }
 
-/** Show everything that is drawn, with room for labels. */
+/** Show everything that is drawn, with room for labels, and stretched to fill the picture, at most twofold. */
 function fit() {
   resize();
   let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
   for (const v of state.nodes) {
-    const at = state.near ? state.places.get(v) : [graph.x[v], graph.y[v]];
+    const at = position(v);
     for (const c of [0, 1]) { low[c] = Math.min(low[c], at[c]); high[c] = Math.max(high[c], at[c]); }
   }
   if (!state.nodes.length) { low = [0, 0]; high = [1, 1]; }
   const room = state.nodes.length < 400 ? [90, 34] : [24, 24];
   const sx = (view.width - 2 * room[0]) / Math.max(1e-6, high[0] - low[0]);
   const sy = (view.height - 2 * room[1]) / Math.max(1e-6, high[1] - low[1]);
-  view.scale = Math.max(1e-3, Math.min(sx, sy, state.near ? 130 : 110));
+  view.scale = Math.max(1e-3, Math.min(sy, 2 * sx, state.near ? 130 : 110));
+  view.stretch = Math.max(0.5, Math.min(sx / view.scale, 2));
   view.fitted = view.scale;
-  view.x = view.width / 2 - (view.scale * (low[0] + high[0])) / 2;
+  view.x = view.width / 2 - (view.scale * view.stretch * (low[0] + high[0])) / 2;
   view.y = view.height / 2 - (view.scale * (low[1] + high[1])) / 2;
 }
 
@@ -91,22 +101,29 @@ function drawEdges(c, at) {
   for (const k of removedDrawn()) line(c, at, graph.removed.x[k], graph.removed.y[k], COLOURS.removed, 1.2, [1.5, 4]);
   const chosen = state.pair && graph.edgeOf.get(pairKey(...state.pair));
   const thin = state.near ? 1 : Math.min(1, 0.35 + 600 / (state.edges.length + 600));
-  const inSight = state.edges.filter((k) => meetsView(at, graph.tail[k], graph.head[k]));
+  const looks = STYLES.map(() => [[], []]); // by kind, and whether an edge is faded or bright
+  for (const k of state.edges) if (meetsView(at, graph.tail[k], graph.head[k])) looks[graph.kind[k]][Number(state.node === null || touches(k, state.node))].push(k);
+  view.heads = [];
   for (const kind of [0, 1, 2]) {
     const style = STYLES[kind];
-    for (const bright of state.node === null ? [true] : [false, true]) {
-      const some = inSight.filter((k) => graph.kind[k] === kind && (state.node === null || touches(k, state.node) === bright));
+    for (const bright of [false, true]) {
+      const some = looks[kind][Number(bright)];
+      if (!some.length) continue;
       c.globalAlpha = bright ? (state.near ? 0.9 : state.node === null ? 0.35 + 0.5 * thin : 1) : state.near ? 0.45 : 0.16;
       c.strokeStyle = c.fillStyle = style.colour;
-      c.lineWidth = style.width * (bright && state.node !== null ? 1.25 : thin);
+      const width = style.width * (bright && state.node !== null ? 1.25 : thin);
       c.setLineDash(some.length > MANY ? [] : style.dash);
-      c.beginPath();
-      for (const k of some) { c.moveTo(at.x[graph.tail[k]], at.y[graph.tail[k]]); c.lineTo(at.x[graph.head[k]], at.y[graph.head[k]]); }
-      c.stroke();
+      byStrength(some).forEach((edges, i) => {
+        c.lineWidth = width * THICKNESS[i];
+        c.beginPath();
+        for (const k of edges) { c.moveTo(at.x[graph.tail[k]], at.y[graph.tail[k]]); c.lineTo(at.x[graph.head[k]], at.y[graph.head[k]]); }
+        c.stroke();
+      });
       c.setLineDash([]);
-      if (kind === 1) continue;
-      const typical = radius(some.length ? graph.head[some[0]] : 0);
+      const typical = radius(graph.head[some[0]]);
       if (!state.near && typical < 1.8 && !(bright && state.node !== null)) continue; // too small to be seen
+      drawSigns(c, at, some);
+      if (kind === 1) continue;
       const length = state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
       c.beginPath();
       for (const k of some) {
@@ -117,11 +134,34 @@ function drawEdges(c, at) {
     }
   }
   c.globalAlpha = 1;
-  if (state.pair && state.pair.every((v) => !state.near || state.places.has(v))) {
+  if (state.pair && state.pair.every((v) => state.nodes.includes(v))) {
     c.globalAlpha = 0.6;
     line(c, at, ...state.pair, COLOURS.mark, chosen === undefined ? 6 : 9, chosen === undefined ? [3, 5] : []);
     c.globalAlpha = 1;
   }
+}
+
+/** Edges whose lines are thin, medium and thick; all are medium where there are too many to tell. */
+function byStrength(edges) {
+  if (!graph.strength || edges.length > MANY) return [[], edges, []];
+  const groups = [[], [], []], [low, high] = graph.strength.limits;
+  for (const k of edges) groups[Number(graph.strength.of(k) >= low) + Number(graph.strength.of(k) >= high)].push(k);
+  return groups;
+}
+
+/** A bar across the middle of each edge whose correlation is negative. */
+function drawSigns(c, at, edges) {
+  if (!graph.r) return;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  for (const k of edges) {
+    const a = graph.tail[k], b = graph.head[k], dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
+    if (!(graph.r[k] < 0) || d < 25) continue;
+    const x = (at.x[a] + at.x[b]) / 2, y = (at.y[a] + at.y[b]) / 2;
+    c.moveTo(x - (5 * dy) / d, y + (5 * dx) / d);
+    c.lineTo(x + (5 * dy) / d, y - (5 * dx) / d);
+  }
+  c.stroke();
 }
 
 /** Whether the line between two variables may cross the picture. */
@@ -145,6 +185,8 @@ function arrowhead(c, at, a, b, length) {
   const gap = radius(b), dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
   if (d < gap + 2) return;
   const ux = dx / d, uy = dy / d, x = at.x[b] - ux * (gap + 0.5), y = at.y[b] - uy * (gap + 0.5), w = 0.42 * length;
+  const back = [x - ux * length, y - uy * length];
+  view.heads.push([Math.min(x, back[0]) - 2, Math.min(y, back[1]) - 2, Math.max(x, back[0]) + 2, Math.max(y, back[1]) + 2]);
   c.moveTo(x, y);
   c.lineTo(x - ux * length - uy * w, y - uy * length + ux * w);
   c.lineTo(x - ux * length + uy * w, y - uy * length - ux * w);
@@ -188,7 +230,7 @@ function drawLabels(c, at, beside) {
   // in a crowd only the first ones are named, more of them as fewer are in sight, and over the dots of others
   const crowd = !state.near && dots.length > 320;
   const named = crowd ? dots.slice(0, Math.round(40 + 160 * (1 - dots.length / graph.nodes))) : dots;
-  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view.width);
+  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view, crowd ? [] : view.heads);
   const drawn = new Set(state.nodes);
   for (const label of view.labelled) {
     c.globalAlpha = !state.near && beside && !beside.has(label.v) ? 0.45 : 1;

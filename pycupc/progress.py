@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TextIO
 
-from pycupc.log import SHOWN, lines_to
+from pycupc.log import SHOWN, lines_to, unprinted
 
 if TYPE_CHECKING:
     from pycupc.sparse_graph import SparseGraph
@@ -143,7 +143,11 @@ class LevelBar(_Line):
 @contextmanager
 def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelBar | None]:
     """Yield a bar on stderr; None if it is not `wanted`, or if stderr is not a terminal and `anywhere` is False."""
-    if not (wanted and (anywhere or sys.stderr.isatty())):
+    if not wanted:
+        with unprinted():
+            yield None
+        return
+    if not anywhere and (sys.stderr is None or not sys.stderr.isatty()):
         yield None
         return
     bar = LevelBar(sys.stderr)

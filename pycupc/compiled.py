@@ -106,16 +106,16 @@ def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:
 def _store(code: Any, function: Callable[..., Any]) -> None:
     """Store the machine code of a function on disk where that is possible."""
     if can_cache():
-        code._cache = _Cache(function)
+        code._cache = _Cache(function)  # type: ignore[no-untyped-call]
         _forget_stale_code(Path(code._cache.cache_path))
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Numba's cache, except that damaged files and a full disk are no errors: the code is compiled again."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:  # pickle, zlib, LLVM and what a damaged file names raise errors of every type
             index = Path(self._cache_file._index_path)
             with contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
             _say_unstored(self.cache_path, error.strerror or str(error))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import default_labels
 from pycupc.discrete.g_square import DiscreteTest
-from pycupc.engines.base import ENTRY_BYTES
+from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
 from pycupc.kinds import kind_of
@@ -192,8 +192,8 @@ def _stage(
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
     held, removed = kept
-    # the neighbour lists twice while they are rewritten, the sets stored and one for each edge still to be removed
-    memory = held + 2 * ENTRY_BYTES * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
+    # the graph before and after the next level, the sets stored and one for each edge still to be removed
+    memory = held + (TESTED_BYTES + KEPT_BYTES) * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
     return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
 
 

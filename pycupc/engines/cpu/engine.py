@@ -9,7 +9,8 @@ from pycupc.compiled import announced
 from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
 from pycupc.engines.base import (
-    ENTRY_BYTES,
+    KEPT_BYTES,
+    TESTED_BYTES,
     Engine,
     EngineError,
     Floats,
@@ -62,8 +63,7 @@ class CpuEngine(Engine):
         return matrix.inspect(C, self.threads)
 
     def memory(self, p: int) -> tuple[int, int]:
-        # the neighbour lists, twice while a level is taken over; half of all pairs left is a lot
-        return ENTRY_BYTES * p * p, free_memory()
+        return 8 * p * p, free_memory()
 
     def start(
         self,
@@ -190,6 +190,7 @@ class CpuEngine(Engine):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
+        self._check_size(level, degrees, len(stays))
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(
             level=level,
@@ -212,13 +213,17 @@ class CpuEngine(Engine):
         at_most, edges = subsets.level_tests(degrees, degrees, level), len(findings.rank) // 2
         return threads.Progress(lambda tests: hook(level, tests, at_most, edges - int((findings.rank >= 0).sum())))
 
-    def _check_size(self, level: int, degree: NDArray[np.int64]) -> None:
-        """Refuse a level whose work space does not fit, before it starts."""
-        worst, d = int(degree.argmax()), int(degree.max(initial=0))
-        advice = f"take a smaller alpha, or set m_max to {level - 1} or less"
-        need, free = max(level - 1, 0) * d * (d + 8) * 8 * self.threads, free_memory()
-        if need > free:
+    def _check_size(self, level: int, degrees: NDArray[np.int64], kept: int = 0) -> None:
+        """Refuse a level that does not fit memory: before it starts, and when the entries that it keeps are known."""
+        d, entries = int(degrees.max(initial=0)), int(degrees.sum())
+        need = (TESTED_BYTES + 4 * level) * entries + KEPT_BYTES * kept
+        if not kept:
+            need += max(level - 1, 0) * d * (d + 8) * 8 * self.threads
+            self._free = free_memory()
+        if need > self._free:
             raise EngineError(
-                f"level {level} needs {need / 1e9:.1f} GB of work space for {self.threads} threads (variable {worst} "
-                f"has {d} neighbours) and {free / 1e9:.1f} GB are free; use fewer threads (numCores), {advice}"
+                f"level {level} needs {need / 1e9:.1f} GB for {entries // 2:,} edges and the work space of "
+                f"{self.threads} threads (variable {int(degrees.argmax())} has {d} neighbours) and "
+                f"{self._free / 1e9:.1f} GB are free; use fewer threads (numCores), take a smaller alpha, or set m_max "
+                f"to {level - 1} or less"
             )

@@ -97,7 +97,8 @@ def compiled(function: Function) -> Function:
 def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:
     """Compile a function for this signature whose `address` compiled code can call."""
     options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
-    callback: Any = CFunc(function, sigutils.normalize_signature(signature), {}, options)
+    signature = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    callback: Any = CFunc(function, signature, {}, options)
     _store(callback, function)
     _in_a_thread(callback.compile)
     return callback

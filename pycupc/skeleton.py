@@ -240,6 +240,6 @@ def _check_memory(problem: Problem) -> None:
 
 def level_log(verbose: bool) -> AbstractContextManager[None]:
     """With `verbose`, show the package's log lines, even if logging is not configured."""
-    if not verbose:
+    if not verbose or sys.stderr is None:
         return nullcontext()
     return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

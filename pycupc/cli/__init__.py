@@ -31,7 +31,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
     pycupc plot data-pycupc --around NAME   a picture of the neighbourhood of a variable
     pycupc stability data.csv               how often each edge is found on resamples of the rows
-    pycupc estimate data.csv                number of tests and memory needed, level by level
+    pycupc estimate data.csv                tests, memory and time of a run, before it
     pycupc compare A B                      how two results differ, and at which test they first differ
     pycupc doctor                           which engines work on this machine, and why the others do not
 """

@@ -110,7 +110,7 @@ def test_no_place_anywhere(here, capsys, monkeypatch):
 
     monkeypatch.setattr(keeping, "write_manifest", fail)
     monkeypatch.setenv("HOME", str(here))
-    assert run("--out", "out", "--plot", "none") == cli.DATA
+    assert run("--out", "out", "--plot", "none") == cli.DEVICE
     assert "No space left on device" in capsys.readouterr().err
     assert os.listdir(here) == os.listdir(here.parent / "temporary") == []
 

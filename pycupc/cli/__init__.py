@@ -93,7 +93,9 @@ def _run_command(args: argparse.Namespace) -> int:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             return _fail(DATA, str(error))
-        if error.filename is None:  # perhaps of stdout: what is held back would fail again at the end
+        try:
+            sys.stdout.flush()
+        except OSError:  # it is the output that found no room, and would not when Python ends either
             discard_output()
         return _fail(DEVICE, str(error))
     except ValueError as error:

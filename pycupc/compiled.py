@@ -3,6 +3,8 @@
 Modules with compiled code take their decorators from here:
 
     compiled   a function that Python calls; its machine code is cached on disk, with everything that it calls
+    compiled_callback
+               a function that compiled code calls by its address
     compiled_for_large
                as `compiled`, but plain Python where `plain_if_small` finds that quicker
     part       a function that compiled functions call; from Python it runs as plain Python
@@ -23,6 +25,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import logging
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -31,11 +36,13 @@ from typing import Any, TypeVar, cast
 
 from llvmlite import ir
 from numba import config, njit, types
-from numba.core import event
+from numba.core import event, sigutils
+from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, register_jitable
 
 from pycupc.caches import numba_cache
-from pycupc.log import logger
+from pycupc.log import FIRST_USE, logger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,6 +53,9 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites":
 #: Steps of loops, some 4 microseconds each, that plain Python takes before anything is compiled for them, which takes
 #: seconds once per machine, or loaded, which takes 15 ms once per process.
 MOST_PLAIN_STEPS = 1_000
+
+#: Seconds after which a thread that compiles is looked at again, and seconds of compiling that are worth a line.
+TICK, WORTH_A_LINE = 0.1, 1.0
 
 _steps_of_plain_python = 0
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
@@ -77,10 +87,99 @@ def can_cache() -> bool:
 
 def compiled(function: Function) -> Function:
     """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
-    dispatcher: Any = njit(cache=can_cache(), **OPTIONS)(function)
-    if can_cache():
-        _forget_stale_code(Path(dispatcher.stats.cache_path))
+    dispatcher: Any = njit(**OPTIONS)(function)
+    _store(dispatcher, function)
+    compile_here = dispatcher.compile
+    dispatcher.compile = lambda signature: _in_a_thread(lambda: compile_here(signature))
     return cast("Function", dispatcher)
+
+
+def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function for this signature whose `address` compiled code can call."""
+    options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
+    signature = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    callback: Any = CFunc(function, signature, {}, options)
+    _store(callback, function)
+    _in_a_thread(callback.compile)
+    return callback
+
+
+def _store(code: Any, function: Callable[..., Any]) -> None:
+    """Store the machine code of a function on disk where that is possible."""
+    if can_cache():
+        code._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        _forget_stale_code(Path(code._cache.cache_path))
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, except that damaged files and a full disk are no errors: the code is compiled again."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception as error:  # pickle, zlib, LLVM and what a damaged file names raise errors of every type
+            index = Path(self._cache_file._index_path)
+            with contextlib.suppress(OSError):
+                index.unlink(missing_ok=True)  # only the index leads to the code
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            warnings.warn(f"{index} or the code beside it is damaged ({reason}): it is compiled anew", stacklevel=2)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            _say_unstored(self.cache_path, error.strerror or str(error))
+
+
+@cache
+def _say_unstored(folder: str, reason: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be stored in {folder} ({reason}), so each process compiles it anew; the environment "
+        "variable NUMBA_CACHE_DIR names another folder",
+        stacklevel=2,
+    )
+
+
+class _Compilation(threading.Thread):
+    """Compiles or loads one function; the calling thread waits, so that an interrupt ends the wait and not the work.
+
+    LLVM cannot be interrupted for seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work
+    ends in the background and is stored.
+    """
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(name="pycupc compiles", daemon=True)
+        self._work = work
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.value = self._work()
+        except BaseException as error:  # handed to the calling thread
+            self.error = error
+
+
+_seconds_compiling = 0.0
+
+
+def _in_a_thread(work: Callable[[], Any]) -> Any:
+    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long."""
+    global _seconds_compiling
+    if isinstance(threading.current_thread(), _Compilation):  # a function that the one being compiled calls
+        return work()
+    thread = _Compilation(work)
+    thread.start()
+    while thread.is_alive():
+        thread.join(TICK)
+        before = _seconds_compiling
+        _seconds_compiling += TICK if thread.is_alive() else 0.0
+        if before < WORTH_A_LINE <= _seconds_compiling and not logger.isEnabledFor(logging.INFO):
+            logger.warning(FIRST_USE)
+    if thread.error is not None:
+        raise thread.error
+    return thread.value
 
 
 def compiled_for_large(function: Function) -> Function:
@@ -183,7 +282,7 @@ def forget_stale_code(folder: Path, sources: Iterable[Path]) -> bool:
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sources)).hexdigest()
     stamp = folder / "pycupc-sources.sha256"
     with contextlib.suppress(OSError):
-        if stamp.is_file() and stamp.read_text() == digest:
+        if stamp.is_file() and stamp.read_bytes() == digest.encode():
             return False
         for index in folder.glob("*.nbi"):
             index.unlink(missing_ok=True)

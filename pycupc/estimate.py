@@ -4,6 +4,8 @@ The number of tests of a level is known exactly only afterwards, because a remov
 upper bound is known beforehand, from the degrees alone: the sum over rows of degree * C(degree - 1, level). For the
 complete graph, which loses most of its edges at once, that bound is far too large. Therefore levels 0 and 1, which are
 cheap, are run, and the bounds are computed again for the graphs that they leave.
+
+How long a run takes is measured (`trial`): the levels after these run as well, but only for a few seconds.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import default_labels
 from pycupc.discrete.g_square import DiscreteTest
-from pycupc.engines.base import ENTRY_BYTES
+from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
 from pycupc.kinds import kind_of
+from pycupc.trial import Trial, Watch, degrees_of, time_of, try_levels
 
 if TYPE_CHECKING:
     from pycupc.discrete import DiscreteSuffStat
@@ -92,6 +95,8 @@ class Estimate:
         Bytes that the engine reserves at the start of a run, and bytes free where it keeps its state.
     stages : tuple of Stage
         Before any test, and after each level that was run.
+    trial : Trial or None
+        None if the levels that follow were not tried.
     """
 
     p: int
@@ -102,6 +107,7 @@ class Estimate:
     memory_needed: int
     memory_free: int
     stages: tuple[Stage, ...] = field(repr=False)
+    trial: Trial | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dict, ready for JSON."""
@@ -120,6 +126,7 @@ def run_stages(
     fixed: Mask | None = None,
     last: int = 1,
     progress: ProgressHook | None = None,
+    trial: float = 0,
 ) -> Estimate:
     """Run levels 0 to `last` on `engine` and bound the tests of those that would follow.
 
@@ -135,6 +142,8 @@ def run_stages(
         Last level to run; -1 runs none.
     progress : callable, optional
         As for `Engine.start`.
+    trial : float
+        Seconds for which the levels after `last` are tried; 0: they are not.
     """
     suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
     test = kind_of(data, alpha, literal=isinstance(engine, ReferenceEngine))
@@ -142,7 +151,8 @@ def run_stages(
     needed, free = engine.memory(p)
     held, removed = _bytes_of(data), 0
     try:
-        test.start(engine, labels, gaps=gaps, fixed=fixed, progress=progress)
+        watch = Watch(progress) if trial else progress
+        test.start(engine, labels, gaps=gaps, fixed=fixed, progress=watch)
         degrees = targets = engine.degrees()
         if fixed is not None:
             untested = fixed & ~np.eye(p, dtype=np.bool_)
@@ -152,17 +162,17 @@ def run_stages(
             if not stages[-1].most_tests:
                 break
             result, seconds = engine.timed_level(level, test.cutoff(level))
-            degrees = targets = engine.degrees()
-            if fixed is not None:
-                x, y, _ = engine.edges()
-                tested = ~fixed[x, y]
-                targets = np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
+            degrees, targets = degrees_of(engine, fixed)
             removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
             stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, (held, removed)))
+        tried = None
+        if isinstance(watch, Watch):
+            passed = sum(stage.seconds for stage in stages)
+            tried = try_levels(engine, test.cutoff, watch, trial, (stages[-1].level + 1, passed), labels, fixed)
     finally:
         engine.close()
     kind = "gaussian" if data is suff_stat else "discrete"
-    return Estimate(p, n, alpha, engine.name, kind, needed, free, tuple(stages))
+    return Estimate(p, n, alpha, engine.name, kind, needed, free, tuple(stages), tried)
 
 
 def _bytes_of(data: SuffStat | DiscreteTest) -> int:
@@ -192,8 +202,8 @@ def _stage(
     busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
     held, removed = kept
-    # the neighbour lists twice while they are rewritten, the sets stored and one for each edge still to be removed
-    memory = held + 2 * ENTRY_BYTES * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
+    # the graph before and after the next level, the sets stored and one for each edge still to be removed
+    memory = held + (TESTED_BYTES + KEPT_BYTES) * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
     return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
 
 
@@ -230,6 +240,8 @@ def _outlook(e: Estimate) -> str:
     last = e.stages[-1]
     if not last.most_tests:
         return "No level is left to run: a run takes no longer than this estimate."
+    if e.trial is not None:
+        return time_of(e.trial)
     text = f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests"
     if last.n_tests and last.level >= 1 and last.seconds > 0.02:  # a shorter time measures mostly the overhead
         text += f"; level {last.level} ran at {count(int(last.n_tests / last.seconds))} tests per second"

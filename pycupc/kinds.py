@@ -6,6 +6,7 @@ triple_test   the test of the conservative and the majority rule
 p_values      of a run that left the edges of `graph`: `z` as of `Engine.edges`, `removals` with the engine's r
 note          after a run: how pcalg's answer may differ; empty if it cannot
 has_r         whether the r of `LevelResult` are partial correlations
+computes_C    whether `start` computes correlations
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ class Gaussian:
     data: SuffStat
     alpha: float
     has_r: ClassVar[bool] = True
+
+    @property
+    def computes_C(self) -> bool:
+        return not self.data.has_C
 
     def start(self, engine: Engine, names: Sequence[str], **how: Any) -> None:
         engine.take(self.data, names, **how)
@@ -97,6 +102,7 @@ class Discrete:
     test: DiscreteTest
     alpha: float
     has_r: ClassVar[bool] = False
+    computes_C: ClassVar[bool] = False
 
     @cached_property
     def _data(self) -> Data:
@@ -131,6 +137,7 @@ class Custom(CallableTest):
 
     discrete: DiscreteTest | None = None
     has_r: ClassVar[bool] = False
+    computes_C: ClassVar[bool] = False
 
     def start(self, engine: Engine, names: Sequence[str], **how: Any) -> None:
         engine.start(np.broadcast_to(np.nan, (len(names), len(names))), 0, **how)  # of C, only the shape is used

@@ -10,6 +10,8 @@ logger = logging.getLogger("pycupc")
 
 #: Progress of the search for the largest p-values: its level, the levels before it, and all levels.
 LARGEST_P = "largest p-values: level %d, after %d of %d levels"
+#: Said once to those who see no lines at INFO level.
+FIRST_USE = "compiling pycupc, once per machine; this can take half a minute"
 #: Lines that a progress bar shows begin so.
 SHOWN = ("compiling for", "largest p-values: ")
 
@@ -35,3 +37,14 @@ def lines_to(show: Callable[[str], object] | None) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
+
+
+@contextmanager
+def unprinted() -> Iterator[None]:
+    """Leave the lines to the handlers there are: where there is none, Python would print warnings to stderr."""
+    handler = logging.NullHandler()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

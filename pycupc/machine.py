@@ -10,7 +10,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from pycupc.caches import set_environment
 from pycupc.message import Message, Words
@@ -32,17 +34,19 @@ _FORKED = Message(
 _DRIVER = "libcuda.so.1"
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
+_PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Cores this process may use, of a container or job with a share of the processors as many as that is worth."""
     try:
-        return len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows
-        return os.cpu_count() or 1
+        cores = os.cpu_count() or 1
+    return min(cores, _cores_of_groups())
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
@@ -81,12 +85,90 @@ def physical_memory() -> int | None:
 
 
 def free_memory() -> int:
-    """Bytes of memory available without swapping; a very large number where the system does not provide it."""
+    """Bytes of memory available without swapping; a very large number where the system does not provide it.
+
+    No more than what is left of the limits of the process (``ulimit -v``) and of its control groups (containers, jobs).
+    """
     available = _linux_field("/proc/meminfo", "MemAvailable")
-    if available is not None:
-        return int(available.split()[0]) * 1024
-    pages = _pages("SC_AVPHYS_PAGES")
-    return 2**62 if pages is None else pages
+    pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
+    free = 2**62 if pages is None else pages
+    return max(0, min(free, _left_of_address_space(), *(group.left() for group in _memory_groups())))
+
+
+def _left_of_address_space() -> int:
+    """Bytes left of the limit on the address space, ``ulimit -v``."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 2**62
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = None if limit == resource.RLIM_INFINITY else _linux_field("/proc/self/status", "VmSize")
+    return 2**62 if used is None else limit - int(used.split()[0]) * 1024
+
+
+class _MemoryGroup(NamedTuple):
+    """A control group with a limit on memory: its limit in bytes, and the files of what it uses and can give back."""
+
+    limit: int
+    usage: Path
+    statistics: Path
+
+    def left(self) -> int:
+        used = _number(self.usage)
+        if used is None:
+            return 2**62
+        # files in the page cache count as used, and make room when it is needed; "total" is that of version 1
+        names = ("total_inactive_file", "inactive_file")
+        cached = next(filter(None, (_linux_field(str(self.statistics), name, " ") for name in names)), "0")
+        return self.limit - used + int(cached)
+
+
+@cache
+def _memory_groups() -> tuple[_MemoryGroup, ...]:
+    """The control groups of this process, of either version, that limit its memory."""
+    found = []
+    for folder in _groups("memory"):
+        for limit, usage in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+            if (most := _number(folder / limit)) is not None and most < 2**60:  # version 1 has a huge number for none
+                found.append(_MemoryGroup(most, folder / usage, folder / "memory.stat"))
+    return tuple(found)
+
+
+@cache
+def _cores_of_groups() -> int:
+    """Processor time that control groups grant, in whole cores, rounded up; a very large number without a limit."""
+    cores = 2**62
+    for folder in _groups("cpu"):
+        quota, period = _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
+        with contextlib.suppress(OSError, ValueError):  # "max 100000" without a limit
+            quota, period = map(int, (folder / "cpu.max").read_text().split())
+        if quota is not None and period and quota > 0:
+            cores = min(cores, -(-quota // period))
+    return cores
+
+
+def _groups(controller: str) -> list[Path]:
+    """The folders of this process's control group and of those around it, as far as they can be seen."""
+    folders = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in (_PROC / "self/cgroup").read_text().splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0" or controller in controllers.split(","):
+                # inside a container the path may be that of the host; its own group is then at the root
+                for root in (
+                    (_CGROUP, _CGROUP / "unified") if number == "0" else (_CGROUP / controllers, _CGROUP / controller)
+                ):
+                    group = root / path.lstrip("/")
+                    folders += [f for f in (group, *group.parents) if f.is_relative_to(root) and f.is_dir()]
+    return list(dict.fromkeys(folders))
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file of a control group; None without one."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def processor_name() -> str:
@@ -212,11 +294,11 @@ def _describe(cupy: Any, device: int) -> str:
     return f"{properties['name'].decode()}, compute capability {major}.{minor}, NVRTC {compiler}"
 
 
-def _linux_field(path: str, name: str) -> str | None:
-    """The value in the first line ``name: value`` of a file of /proc; None if there is none."""
+def _linux_field(path: str, name: str, separator: str = ":") -> str | None:
+    """The value in the first line ``name: value`` of a file of the system; None if there is none."""
     try:
         with open(path) as lines:
-            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+            return next((line.split(separator, 1)[1].strip() for line in lines if line.startswith(name)), None)
     except OSError:
         return None
 

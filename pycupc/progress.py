@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TextIO
 
-from pycupc.log import SHOWN, lines_to
+from pycupc.log import SHOWN, lines_to, unprinted
 
 if TYPE_CHECKING:
     from pycupc.sparse_graph import SparseGraph
@@ -143,8 +143,10 @@ class LevelBar(_Line):
 @contextmanager
 def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelBar | None]:
     """Yield a bar on stderr; None if it is not `wanted`, or if stderr is not a terminal and `anywhere` is False."""
-    if not (wanted and (anywhere or sys.stderr.isatty())):
-        yield None
+    # None: closed (2>&-), or no console on Windows
+    if not wanted or sys.stderr is None or not (anywhere or sys.stderr.isatty()):
+        with unprinted():
+            yield None
         return
     bar = LevelBar(sys.stderr)
 
@@ -199,7 +201,7 @@ def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook
 def count_hook(progress: CountHook | bool | None, what: str) -> Iterator[CountHook | None]:
     """As `progress_hook`, for an argument that counts tasks."""
     if isinstance(progress, bool) or progress is None:
-        bar = CountBar(sys.stderr, what) if progress else None
+        bar = CountBar(sys.stderr, what) if progress and sys.stderr is not None else None
         try:
             yield bar
         finally:

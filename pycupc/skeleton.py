@@ -177,6 +177,12 @@ def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
             logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, seconds)
             more = r.more
         return _assemble(problem, summaries, results, orient)
+    except MemoryError as error:
+        level, p = len(results), len(problem.labels)
+        raise EngineError(
+            f"out of memory at level {level} of {p:,} variables on engine {engine.name!r} ({error or 'no detail'}); "
+            "take a smaller alpha or m_max, fewer variables, or another engine or machine"
+        ) from error
     except KeyboardInterrupt:
         call = problem.call.replace("pc(", "skeleton(", 1)  # which it is
         finished = replace(_assemble(problem, summaries, results, False), call=call) if results else None
@@ -223,6 +229,8 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
 def _check_memory(problem: Problem) -> None:
     p = len(problem.labels)
     need, free = problem.engine.memory(p)
+    if not (problem.engine.correlates_on_device or problem.test.computes_C):
+        need -= 8 * p * p
     if need > free:
         raise EngineError(
             f"{p:,} variables need about {need / 1e9:.1f} GB on engine {problem.engine.name!r} and {free / 1e9:.1f} GB "
@@ -232,6 +240,6 @@ def _check_memory(problem: Problem) -> None:
 
 def level_log(verbose: bool) -> AbstractContextManager[None]:
     """With `verbose`, show the package's log lines, even if logging is not configured."""
-    if not verbose:
+    if not verbose or sys.stderr is None:
         return nullcontext()
     return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

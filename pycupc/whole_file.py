@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -9,6 +10,15 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import IO
+
+#: Bytes of a name that leave room for what is added to it: file systems take 255.
+_LONGEST = 200
+
+
+def unfinished_prefix(name: str) -> str:
+    """How the name of the unfinished file or folder begins: ``.NAME-``, with a hash in place of a very long NAME."""
+    encoded = os.fsencode(name)
+    return f".{name if len(encoded) <= _LONGEST else hashlib.sha256(encoded).hexdigest()}-"
 
 
 @contextmanager
@@ -19,7 +29,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     may read it is up to the umask, as with any new file.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}-{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as file:
             yield file

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
+import logging
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from pathlib import Path
 
+import numba
 import pytest
 
-from pycupc import caches
+from pycupc import caches, compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -128,3 +135,132 @@ def test_the_usual_user_keeps_the_usual_places(tmp_path, monkeypatch):
     assert caches.numba_cache() is None
     caches.set_environment()
     assert "MPLCONFIGDIR" not in os.environ
+
+
+@pytest.fixture
+def doubled(tmp_path, monkeypatch):
+    """A function that calls a compiled function of a new process, as it were; its folder of machine code."""
+    (tmp_path / "source.py").write_text(
+        "from pycupc.compiled import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    compiled._say_unstored.cache_clear()
+
+    def call():
+        spec = importlib.util.spec_from_file_location("source", tmp_path / "source.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert module.double(21) == 42
+        return bool(sum(module.double.stats.cache_hits.values()))
+
+    return call, tmp_path / "cache"
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c: b"",
+        lambda c: c[: len(c) // 2],
+        lambda c: c[:-1],
+        lambda c: b"\xff" * len(c),
+        lambda c: b"clumba\n" + c,
+    ],
+    ids=["empty", "half", "cut", "overwritten", "another module"],
+)
+def test_damaged_code_is_compiled_again(doubled, ending, damage):
+    call, folder = doubled
+    assert [call(), call()] == [False, True]
+    (file,) = folder.rglob(f"*.{ending}")
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.warns(
+        UserWarning, match=r"source.double-.*\.nbi or the code beside it is damaged .*compiled anew$"
+    ) as said:
+        assert not call()
+    assert len(said) == 1
+    assert call()  # healed, without a word
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+def test_without_room_for_the_code_it_is_used_all_the_same(doubled, monkeypatch, number):
+    call, folder = doubled
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", refuse)
+    with pytest.warns(UserWarning, match=rf"cannot be stored in {folder}.* \({os.strerror(number)}\), so each process"):
+        assert not call()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        assert not call()
+
+
+def test_a_damaged_stamp_makes_the_code_stale(tmp_path):
+    (tmp_path / "pycupc-sources.sha256").write_bytes(b"\xff\xfe")
+    (tmp_path / "a.nbi").write_bytes(b"")
+    assert compiled.forget_stale_code(tmp_path, [Path(__file__)])
+    assert not list(tmp_path.glob("*.nbi"))
+
+
+def test_an_interrupt_does_not_wait_for_the_compiler():
+    """The work goes on in the background, and whoever needs it next waits for it."""
+    began, ends, done = threading.Event(), threading.Event(), threading.Event()
+
+    def work():
+        began.set()
+        assert ends.wait(60)
+        done.set()
+
+    def interrupt():
+        began.wait(60)
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        compiled._in_a_thread(work)
+    assert not done.is_set()
+    ends.set()
+    assert done.wait(60)
+
+
+def test_what_fails_while_compiling_fails_here():
+    with pytest.raises(ZeroDivisionError):
+        compiled._in_a_thread(lambda: 1 / 0)
+    assert compiled._in_a_thread(lambda: compiled._in_a_thread(threading.current_thread)).name == "pycupc compiles"
+
+
+@pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
+def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
+    """Those who see the lines at INFO level have seen a more exact one."""
+    caplog.set_level(level, "pycupc")
+    monkeypatch.setattr(compiled, "_seconds_compiling", 0.0)
+    monkeypatch.setattr(compiled, "TICK", 0.01)
+    monkeypatch.setattr(compiled, "WORTH_A_LINE", 0.02)
+    for _ in range(2):
+        compiled._in_a_thread(lambda: time.sleep(0.5))
+    said = [record.getMessage() for record in caplog.records]
+    assert said == (["compiling pycupc, once per machine; this can take half a minute"] if level > logging.INFO else [])
+
+
+def test_the_line_is_not_printed_where_no_progress_is_wanted():
+    program = """
+import sys, pycupc.compiled
+from pycupc.log import FIRST_USE, logger
+from pycupc.progress import progress_hook
+with progress_hook({"None": None, "False": False}[sys.argv[1]]):
+    logger.warning(FIRST_USE)
+"""
+    for wanted, lines in (("None", 1), ("False", 0)):
+        done = subprocess.run([sys.executable, "-c", program, wanted], capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stderr.splitlines()) == lines
+
+
+@posix
+def test_a_private_folder_is_this_users(tmp_path, monkeypatch):
+    tmp_path.chmod(0o700)
+    assert caches._private(tmp_path)
+    user = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: user + 1)  # the folder is somebody else's, who may well have mode 0700
+    assert not caches._private(tmp_path)

@@ -120,9 +120,20 @@ def test_without_a_bar_nothing_is_shown(monkeypatch, terminal):
     before = logger.level, list(logger.handlers)
     with progress.level_bar(wanted=not terminal) as bar:
         assert bar is None
-        assert (logger.level, logger.handlers) == before
+        assert logger.level == before[0]
         logger.info("compiling for level 1, once per machine")
+        logger.warning("compiling, once per machine")  # which would go to stderr without handlers
+    assert (logger.level, logger.handlers) == before
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_bar_without_stderr(monkeypatch, wanted):
+    monkeypatch.setattr(sys, "stderr", None)
+    with progress.progress_hook(wanted) as hook, progress.count_hook(wanted, "resamples") as count:
+        assert hook is count is None
+    fit = pycupc.pc({"C": np.eye(3), "n": 50}, engine="cpu", progress=wanted, verbose=True)
+    assert fit.max_ord == 0
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (7265, "2:01:05"), (1e7, "115 days")])

@@ -398,6 +398,38 @@ def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
 
     monkeypatch.setattr(cpu, "free_memory", lambda: 100)
     with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
+        pycupc.skeleton(np.random.default_rng(0).standard_normal((50, 5)), engine="cpu")
+    assert not len(pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu").sparse_graph)  # C is there already
+
+
+def test_a_problem_that_turns_out_dense_is_refused_as_soon_as_that_is_known(monkeypatch):
+    from pycupc.engines.cpu import engine as cpu
+    from pycupc.engines.cpu import matrix
+
+    dense = {"C": np.full((200, 200), 0.5) + 0.5 * np.eye(200), "n": 100}
+    sparse = {"C": np.eye(200), "n": 100}
+    monkeypatch.setattr(matrix, "SURELY_FREE", 0)
+    monkeypatch.setattr(matrix, "free_memory", lambda: 200_000)
+    with pytest.raises(pycupc.EngineError, match=r"level 0 leaves more than \d+,\d+ edges among 200 .*smaller alpha"):
+        pycupc.skeleton(dense, engine="cpu")
+    pycupc.skeleton(sparse, engine="cpu")
+    monkeypatch.setattr(matrix, "free_memory", lambda: 2**62)
+    for free in (2_000_000, 2_700_000):  # level 1 takes 64 bytes for each of 39,800 pairs, and 40 more if it stays
+        monkeypatch.setattr(cpu, "free_memory", lambda free=free: free)
+        with pytest.raises(pycupc.EngineError, match=r"level 1 needs .* 19,900 edges .* set m_max to 0 or less"):
+            pycupc.skeleton(dense, engine="cpu", alpha=1)
+    monkeypatch.setattr(cpu, "free_memory", lambda: 2**62)
+    assert len(pycupc.skeleton(dense, engine="cpu", alpha=1, m_max=1).sparse_graph) == 19_900
+
+
+def test_running_out_of_memory_is_an_engine_error(monkeypatch):
+    from pycupc.engines.cpu.engine import CpuEngine
+
+    def run_out(*_):
+        raise MemoryError("Unable to allocate 137. MiB")
+
+    monkeypatch.setattr(CpuEngine, "run_level", run_out)
+    with pytest.raises(pycupc.EngineError, match=r"out of memory at level 0 of 5 .*137. MiB\); take a smaller alpha"):
         pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")
 
 

@@ -193,6 +193,17 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
         pycupc.PcAlgo.load(path)
 
 
+def test_an_impossible_expansion_is_not_unpacked(tmp_path, monkeypatch):
+    """A file that says that it expands more than deflated data can, on a machine that would have the memory."""
+    path = tmp_path / "fit.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("meta.npy", bytes(1000))
+        members.infolist()[0].file_size = 10**12
+    monkeypatch.setattr(npz, "free_memory", lambda: 2**62)
+    with pytest.raises(ValueError, match="meta.npy cannot have 1,000,000,000,000 bytes"):
+        pycupc.PcAlgo.load(path)
+
+
 def test_no_result_at_all(tmp_path):
     path = tmp_path / "fit.npz"
     for content in (b"", b"PK\x05\x06" + bytes(18), b"text", b"PK\x03\x04" + bytes(100)):

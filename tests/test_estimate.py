@@ -108,6 +108,76 @@ def test_a_table_has_one_column_per_stage():
     assert f"<= {estimate.stages[0].most_tests[3]:,}" in next(line for line in lines if line.startswith("level 3"))
 
 
+def complete(p):
+    """Correlations whose graph stays complete."""
+    return pycupc.SuffStat(np.full((p, p), 0.9) + 0.1 * np.eye(p), 10**7)
+
+
+def test_the_time_of_a_run_that_ends_during_the_trial():
+    estimate = run_stages(problem(), 0.05, CpuEngine(1), trial=60)
+    fit = pycupc.skeleton(problem(), alpha=0.05, engine="cpu")
+    assert (estimate.trial.finished, estimate.trial.level) == (True, np.count_nonzero(fit.n_edgetests) - 1)
+    assert 0 < estimate.trial.seconds < 60
+    assert str(estimate).splitlines()[-1].startswith("Time: the tests take about ")
+    assert [stage.level for stage in estimate.stages] == [-1, 0, 1]
+
+
+def test_the_time_of_a_run_that_does_not_end_during_the_trial():
+    told = []
+    estimate = run_stages(complete(25), 0.01, CpuEngine(1, False), trial=0.2, progress=lambda *now: told.append(now))
+    found = estimate.trial
+    assert not found.finished
+    assert found.slow_level is None
+    assert 0.2 < found.seconds < found.most_seconds
+    assert f"level {found.level} takes at most " in str(estimate)
+    assert told[-1][0] == found.level
+
+
+@pytest.mark.parametrize("p", [80, 150])
+def test_a_run_that_may_not_finish_is_told_with_the_row_and_what_to_do(p):
+    estimate = run_stages(complete(p), 0.01, CpuEngine(1, False), trial=0.2)
+    found = estimate.trial
+    assert found.slow_level > found.level
+    words = str(estimate).splitlines()[-3:]
+    assert words[0].startswith(f"This may not finish: level {found.slow_level} would take longer than a month")
+    assert words[1] == f"1 has the most neighbours, {p - 1}, and {1 / p:.1%} of the tests of that level."
+    assert f"limit the sets to {found.slow_level - 1} (--m-max, m_max)" in words[2]
+
+
+def test_a_run_that_will_not_finish():
+    class Slow(Recorder):
+        def start(self, *problem, progress=None, **how):
+            self.hook = progress
+            super().start(*problem, progress=progress, **how)
+
+        def run_level(self, level, cutoff):
+            while level == 2:
+                self.hook(2, 1, 10**12, 28)
+            return super().run_level(level, cutoff)
+
+    class Refusing(Recorder):
+        def run_level(self, level, cutoff):
+            if level == 2:
+                raise pycupc.EngineError("level 2 cannot be run")
+            return super().run_level(level, cutoff)
+
+    for engine, words in (
+        (Slow(), "at the speed measured here, level 2 takes at most "),
+        (Refusing(), "level 2 cannot be"),
+    ):
+        estimate = run_stages(complete(P), 0.05, engine, trial=0.1)
+        assert engine.calls[-1] == "close"
+        assert (estimate.trial.slow_level, estimate.trial.busiest, estimate.trial.degree) == (2, "1", P - 1)
+        lines = str(estimate).splitlines()[-3:]
+        assert lines[0].startswith(f"This will not finish: {words}")
+        assert "limit the sets to 1 " in lines[2]
+
+
+def test_fixed_edges_are_not_tried():
+    estimate = run_stages(problem(), 0.05, CpuEngine(1), fixed=~mask(), trial=60)
+    assert estimate.trial.finished
+
+
 def discrete_problem(**how):
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 3, (500, P))

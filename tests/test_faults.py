@@ -110,7 +110,7 @@ def test_no_place_anywhere(here, capsys, monkeypatch):
 
     monkeypatch.setattr(keeping, "write_manifest", fail)
     monkeypatch.setenv("HOME", str(here))
-    assert run("--out", "out", "--plot", "none") == cli.DATA
+    assert run("--out", "out", "--plot", "none") == cli.DEVICE
     assert "No space left on device" in capsys.readouterr().err
     assert os.listdir(here) == os.listdir(here.parent / "temporary") == []
 
@@ -276,3 +276,43 @@ def test_ctrl_c_in_the_first_moments_is_silent(here):
         assert job.returncode in (-signal.SIGINT, cli.INTERRUPTED)
         assert err.decode() in ("", "pycupc: interrupted; nothing was written\n")
         assert [name for name in os.listdir(here) if not name.startswith(".")] == []
+
+
+@posix
+@pytest.mark.parametrize("closed", ["2>&-", "1>&-", "0<&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams_do_not_matter(here, closed):
+    command = f"{sys.executable} -m pycupc run --example --m-max 0 --plot none --out out {closed}"
+    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (cli.OK, "")
+    assert ("Results are in out" in done.stdout) == ("1>" not in closed)
+    assert (here / "out" / "result.npz").is_file()
+
+
+@posix
+def test_standard_input_that_is_closed(here):
+    command = f"{sys.executable} -m pycupc run - --out out 0<&-"
+    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == cli.DATA
+    assert done.stderr.startswith("pycupc: standard input")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (
+            "run --example --m-max 0 --plot none --out out",
+            "the results are in out/; their summary cannot be printed (No",
+        ),
+        ("doctor --json", "No space left on device"),
+    ],
+)
+def test_output_that_cannot_be_written(here, command, words):
+    with open("/dev/full", "w") as full:
+        job = [sys.executable, "-m", "pycupc", *command.split()]
+        done = subprocess.run(job, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == cli.DEVICE
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert not command.startswith("run") or (here / "out" / "manifest.json").is_file()

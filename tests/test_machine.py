@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -15,6 +17,7 @@ from pycupc import cli, machine
 from pycupc.cli import doctor, inputs
 from pycupc.r.messages import in_r
 
+ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
 
 
@@ -168,6 +171,89 @@ def test_cores_and_memory_are_those_of_the_system(monkeypatch):
     physical = machine.physical_memory()
     assert physical is None or 2**28 < machine.free_memory() <= physical
     assert machine.processor_name()
+
+
+def grouped(monkeypatch, folder, cgroup, files):
+    """Let the process be in these control groups; `files` are those of their file system."""
+    (folder / "proc/self").mkdir(parents=True)
+    (folder / "proc/self/cgroup").write_text(cgroup)
+    for name, text in files.items():
+        (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "groups" / name).write_text(text)
+    monkeypatch.setattr(machine, "_PROC", folder / "proc")
+    monkeypatch.setattr(machine, "_CGROUP", folder / "groups")
+    monkeypatch.setattr(machine, "_memory_groups", machine._memory_groups.__wrapped__)
+    monkeypatch.setattr(machine, "_cores_of_groups", machine._cores_of_groups.__wrapped__)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "files"),
+    [
+        (
+            "0::/user/job\n",
+            {
+                "user/job/memory.max": "max\n",
+                "user/job/memory.current": f"{30 * MIB}\n",
+                "user/job/cpu.max": "250000 100000\n",
+                "user/memory.max": f"{100 * MIB}\n",
+                "user/memory.current": f"{60 * MIB}\n",
+                "user/memory.stat": f"anon 5\ninactive_file {10 * MIB}\n",
+                "user/cpu.max": "max 100000\n",
+            },
+        ),
+        (
+            "5:cpuacct,cpu:/job\n4:memory:/job\n0::/\n",
+            {
+                "memory/job/memory.limit_in_bytes": f"{100 * MIB}\n",
+                "memory/job/memory.usage_in_bytes": f"{60 * MIB}\n",
+                "memory/job/memory.stat": f"inactive_file 5\ntotal_inactive_file {10 * MIB}\n",
+                "memory/memory.limit_in_bytes": "9223372036854771712\n",
+                "memory/memory.usage_in_bytes": "12345\n",
+                "cpuacct,cpu/job/cpu.cfs_quota_us": "250000\n",
+                "cpuacct,cpu/job/cpu.cfs_period_us": "100000\n",
+                "cpuacct,cpu/cpu.cfs_quota_us": "-1\n",
+                "cpuacct,cpu/cpu.cfs_period_us": "100000\n",
+            },
+        ),
+        (  # inside a container, whose own group is at the root
+            "4:memory:/docker/abc\n1:cpu:/docker/abc\n",
+            {
+                "memory/memory.limit_in_bytes": f"{100 * MIB}\n",
+                "memory/memory.usage_in_bytes": f"{50 * MIB}\n",
+                "cpu/cpu.cfs_quota_us": "250000\n",
+                "cpu/cpu.cfs_period_us": "100000\n",
+            },
+        ),
+    ],
+    ids=["version 2", "version 1", "container"],
+)
+def test_limits_of_control_groups(monkeypatch, tmp_path, cgroup, files):
+    grouped(monkeypatch, tmp_path, cgroup, files)
+    assert machine.free_memory() == 50 * MIB
+    assert machine.available_cores() == 3
+
+
+def test_control_groups_without_limits(monkeypatch, tmp_path):
+    grouped(monkeypatch, tmp_path, "0::/\nnonsense\n", {"memory.max": "max", "cpu.max": "max 100000", "odd": ""})
+    assert machine._memory_groups() == ()
+    assert machine.available_cores() == 64
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_the_limit_on_the_address_space_is_seen():
+    program = """
+import resource, numpy as np, pycupc
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+from pycupc import machine
+assert machine.free_memory() < 6 << 30, machine.free_memory()
+pycupc.pc(np.broadcast_to(np.random.default_rng(0).standard_normal((3, 1)), (3, 40_000)) + np.eye(3, 40_000), m_max=0)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert "EngineError: 40,000 variables need about 12.8 GB on engine 'cpu' and" in done.stderr
 
 
 def test_systems_that_do_not_provide_the_numbers(monkeypatch):

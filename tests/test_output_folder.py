@@ -11,6 +11,7 @@ import pytest
 
 from pycupc.cli import folder
 from pycupc.cli.folder import FolderError, FolderExists, OutputFolder
+from pycupc.whole_file import whole_file
 
 NAMES = ("manifest.json", "edges.csv", "result.npz")
 
@@ -206,3 +207,15 @@ def test_folders_that_only_look_like_ours_are_left_alone(tmp_path):
     with OutputFolder(tmp_path / "out"):
         pass
     assert contents(tmp_path) == [".out-abcdefgh.part", ".out-abcdefgh.part/thesis.tex"]
+
+
+@pytest.mark.parametrize("name", ["a" * 250, "é" * 125])
+def test_a_name_of_the_greatest_length(tmp_path, name):
+    with OutputFolder(tmp_path / name) as results:
+        (results.new / "edges.csv").write_text("1")
+        results.finish()
+    assert (tmp_path / name / "edges.csv").read_text() == "1"
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+    with whole_file(tmp_path / name / name) as file:
+        file.write(b"2")
+    assert (tmp_path / name / name).read_bytes() == b"2"

@@ -9,13 +9,14 @@ command.py, messages.py, interrupts.py
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
 import pycupc
 from pycupc.cli import compare, doctor, estimate, plot, run, stability
-from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE
+from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, discard_output
 from pycupc.cli.folder import FolderError
 from pycupc.cli.interrupts import interrupting
 from pycupc.version import __version__
@@ -30,7 +31,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
     pycupc plot data-pycupc --around NAME   a picture of the neighbourhood of a variable
     pycupc stability data.csv               how often each edge is found on resamples of the rows
-    pycupc estimate data.csv                number of tests and memory needed, level by level
+    pycupc estimate data.csv                tests, memory and time of a run, before it
     pycupc compare A B                      how two results differ, and at which test they first differ
     pycupc doctor                           which engines work on this machine, and why the others do not
 """
@@ -56,6 +57,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. `argv` has no program name and is ``sys.argv[1:]`` by default."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started the command (2>&-), or no console on Windows
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
     parser = build_parser()
     try:
         args = parser.parse_args(argv)
@@ -71,11 +75,13 @@ def _run_command(args: argparse.Namespace) -> int:
     """Run a command; errors of the user or of the machine become a message and an exit code, bugs keep a traceback."""
     try:
         with interrupting():
-            return int(args.main(args))
+            code = int(args.main(args))
+            sys.stdout.flush()
+            return code
     except KeyboardInterrupt as interrupt:
         return _fail(INTERRUPTED, str(interrupt) or "interrupted; nothing was written")
     except BrokenPipeError:  # the program that reads this output has ended, for example `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return OK
     except MemoryError as error:
         detail = f": {error}" if str(error) else ""
@@ -84,7 +90,15 @@ def _run_command(args: argparse.Namespace) -> int:
         return _fail(DEVICE, str(error))
     except FolderError as error:
         return _fail(USAGE, str(error))
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return _fail(DATA, str(error))
+        try:
+            sys.stdout.flush()
+        except OSError:  # it is the output that found no room, and would not when Python ends either
+            discard_output()
+        return _fail(DEVICE, str(error))
+    except ValueError as error:
         return _fail(DATA, str(error))
 
 

@@ -12,10 +12,13 @@ from pycupc.discrete import DiscreteSuffStat
 from pycupc.discrete.g_square import DiscreteTest
 from pycupc.progress import level_bar
 
+#: Seconds for which the levels after level 1 are tried.
+TRIAL = 2.0
+
 _DESCRIPTION = """\
 Estimate how many tests a run makes and how much memory it needs, level by level: before any test,
 after level 0 and after level 1. These two levels are run, since they are cheap. Numbers marked <=
-are exact upper bounds.
+are exact upper bounds. The levels after them are tried for two seconds, which tells how long a run takes.
 """
 
 
@@ -25,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         commands,
         "estimate",
         main,
-        summary="number of tests and memory needed, level by level",
+        summary="tests, memory and time of a run, before it",
         description=_DESCRIPTION,
         usage="pycupc estimate DATA [options]\n       pycupc estimate --example [options]",
     )
@@ -66,6 +69,7 @@ def main(args: argparse.Namespace) -> int:
                 fixed=masks.get("fixedEdges"),
                 last=args.levels - 1,
                 progress=bar,
+                trial=TRIAL if args.levels == 2 else 0,
             )
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)
     return OK

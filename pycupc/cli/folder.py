@@ -22,6 +22,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from pycupc.whole_file import unfinished_prefix
+
 MANIFEST = "manifest.json"
 #: Seconds after which a folder without a lock is regarded as abandoned by its run.
 _UNLOCKED = 60
@@ -71,7 +73,8 @@ class OutputFolder:
             parent.mkdir(parents=True, exist_ok=True)
             _clean_up(self.target)
             self._check()
-            self._work = Path(tempfile.mkdtemp(prefix=f".{self.target.name}-", suffix=".part", dir=parent))
+            prefix = unfinished_prefix(self.target.name)
+            self._work = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=parent))
             self._lock = _locked(self._work / "lock", create=True)
             self.new = self._work / "new"
             self.new.mkdir()
@@ -188,7 +191,7 @@ def _remove(work: Path, target: Path) -> None:
 
 def _clean_up(target: Path) -> None:
     """Delete the folders that killed runs with this target have left."""
-    for work in target.parent.glob(f".{glob.escape(target.name)}-????????.part"):
+    for work in target.parent.glob(f"{glob.escape(unfinished_prefix(target.name))}????????.part"):
         with contextlib.suppress(OSError):  # of another user
             entries = {entry.name for entry in work.iterdir()}
             if not entries and time.time() - work.stat().st_mtime > _UNLOCKED:

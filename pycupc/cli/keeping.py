@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pycupc.cli.command import DEVICE, OK
+from pycupc.cli.command import DEVICE, OK, discard_output
 from pycupc.cli.files import escape_formulas
 from pycupc.cli.folder import FolderError, OutputFolder, elsewhere
 from pycupc.cli.manifest import Run, Written, write_manifest
@@ -61,8 +61,14 @@ def report(kept: Kept, summary: str | None) -> int:
     if kept.failure is not None:
         print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
     if summary is not None:
-        print(summary)
-        print(f"\nResults are in {place}")
-        for name, reason in kept.written.left_out.items():
-            print(f"without {name} ({reason})")
+        left_out = [f"without {name} ({reason})" for name, reason in kept.written.left_out.items()]
+        try:
+            print(summary, f"\nResults are in {place}", *left_out, sep="\n", flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output()
+            reason = error.strerror or error
+            print(f"pycupc: the results are in {place}; their summary cannot be printed ({reason})", file=sys.stderr)
+            return DEVICE
     return OK if kept.failure is None else DEVICE

@@ -22,8 +22,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
-#: Bytes per entry of neighbour lists, in an engine whose graph is in main memory.
-ENTRY_BYTES = 30
+#: Bytes per ordered pair of neighbours, measured, of an engine whose graph is in main memory: while level 0 collects
+#: them, while a later level tests them, and more for each one that this level keeps.
+FOUND_BYTES, TESTED_BYTES, KEPT_BYTES = 10, 60, 40
 
 
 class EngineError(RuntimeError):
@@ -201,7 +202,10 @@ class Engine(ABC):
 
     @abstractmethod
     def memory(self, p: int) -> tuple[int, int]:
-        """Bytes that a run with p variables needs at its start, and bytes free, where the engine keeps its state."""
+        """Bytes that a run needs for C and for each of p^2 pairs, and bytes free, where the engine keeps its state.
+
+        What depends on the edges left is checked during the run.
+        """
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free
         """Release what the engine holds; it may be started again."""

@@ -22,10 +22,10 @@ import threading
 from functools import cache
 
 import numpy as np
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from pycupc.compiled import OPTIONS, announced, call_address, can_cache, compiled, copied_part
+from pycupc.compiled import announced, call_address, compiled, compiled_callback, copied_part
 from pycupc.gaussian.exact import exact_correlation
 from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
 
@@ -99,9 +99,8 @@ def careful_address() -> int:
 def _compiled_careful():
     double, index = types.CPointer(types.float64), types.CPointer(types.int64)
     signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
-    options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
     with announced("compiling for ill-conditioned tests, once per machine"):
-        return cfunc(signature, cache=can_cache(), **options)(_careful)
+        return compiled_callback(_careful, signature)
 
 
 def _careful(C, p, nodes, size, A, width):

@@ -104,6 +104,11 @@ class SuffStat:
         self._checked = self._constant_named = False
 
     @property
+    def has_C(self) -> bool:
+        """Whether `C` has been given or computed, so that it takes no more memory."""
+        return self._C is not None
+
+    @property
     def C(self) -> Floats:
         """The correlations, float64 (p, p)."""
         if self._C is None:

@@ -9,7 +9,8 @@ from pycupc.compiled import announced
 from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
 from pycupc.engines.base import (
-    ENTRY_BYTES,
+    KEPT_BYTES,
+    TESTED_BYTES,
     Engine,
     EngineError,
     Floats,
@@ -63,8 +64,7 @@ class CpuEngine(Engine):
         return matrix.inspect(C, self.threads)
 
     def memory(self, p: int) -> tuple[int, int]:
-        # the neighbour lists, twice while a level is taken over; half of all pairs left is a lot
-        return ENTRY_BYTES * p * p, free_memory()
+        return 8 * p * p, free_memory()
 
     def start(
         self,
@@ -191,6 +191,7 @@ class CpuEngine(Engine):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
+        self._check_size(level, degrees, len(stays))
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(
             level=level,
@@ -213,23 +214,27 @@ class CpuEngine(Engine):
         at_most, edges = subsets.level_tests(degrees, degrees, level), len(findings.rank) // 2
         return threads.Progress(lambda tests: hook(level, tests, at_most, edges - int((findings.rank >= 0).sum())))
 
-    def _check_size(self, level: int, degree: NDArray[np.int64]) -> None:
-        """Refuse a level whose work space does not fit, before it starts."""
-        worst, d = int(degree.argmax()), int(degree.max(initial=0))
-        need, free = max(level - 1, 0) * d * (d + 8) * 8 * self.threads, free_memory()
-        if need > free:
+    def _check_size(self, level: int, degrees: NDArray[np.int64], kept: int = 0) -> None:
+        """Refuse a level that does not fit memory: before it starts, and when the entries that it keeps are known."""
+        d, entries = int(degrees.max(initial=0)), int(degrees.sum())
+        need = (TESTED_BYTES + 4 * level) * entries + KEPT_BYTES * kept
+        if not kept:
+            need += max(level - 1, 0) * d * (d + 8) * 8 * self.threads
+            self._free = free_memory()
+        if need > self._free:
             raise EngineError(
                 Message(
-                    "level {level} needs {need:.1f} GB of work space for {threads} threads (variable {worst} has {d} "
-                    "neighbours) and {free:.1f} GB are free; use fewer threads (numCores), take a smaller alpha, or "
-                    "set {m_max} to {below} or less",
+                    "level {level} needs {need:.1f} GB for {edges:,} edges and the work space of {threads} threads "
+                    "(variable {worst} has {d} neighbours) and {free:.1f} GB are free; use fewer threads (numCores), "
+                    "take a smaller alpha, or set {m_max} to {below} or less",
                     level=level,
                     below=level - 1,
                     need=need / 1e9,
-                    free=free / 1e9,
+                    free=self._free / 1e9,
+                    edges=entries // 2,
                     d=d,
                     threads=self.threads,
-                    worst=Variable(worst),
+                    worst=Variable(int(degrees.argmax())),
                     m_max=Argument("m_max"),
                 )
             )

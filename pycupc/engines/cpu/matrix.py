@@ -6,16 +6,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from pycupc.engines.base import Floats, Mask
+from pycupc.engines.base import FOUND_BYTES, EngineError, Floats, Mask
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.machine import free_memory
 
 #: Rows and columns of a tile of the inspection: a tile and its mirror image fit the cache together.
 TILE = 256
 #: Entries of C in a block of level 0.
 BLOCK = 1 << 16
+
+#: Bytes for whose sake the free memory is not looked up, which takes time.
+SURELY_FREE = 1 << 30
 
 #: A pair that differs by more is asymmetric; an entry beyond +-1 by more is not a correlation.
 TOLERANCE = 1e-8
@@ -77,12 +81,21 @@ def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tu
 
 
 def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
-    """The edges whose correlation is beyond the cutoff, and the fixed edges."""
+    """The edges whose correlation is beyond the cutoff, and the fixed edges.
+
+    Raises
+    ------
+    EngineError
+        There are so many that they do not fit memory.
+    """
     p = len(C)
+    room = p * p if FOUND_BYTES * p * p < SURELY_FREE else free_memory() // FOUND_BYTES
     step = max(1, BLOCK // p)
     bounds = list(pairwise([*range(0, p, step), p]))
     degree = np.zeros(p, dtype=np.int64)
     found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # neighbours, row after row of a block
+
+    n_found = 0
 
     def find(block: int) -> Task:
         low, high = bounds[block]
@@ -96,6 +109,13 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
             left[np.arange(high - low), np.arange(low, high)] = False
             degree[low:high] = np.count_nonzero(left, axis=1)
             found[block] = np.flatnonzero(left).astype(np.int32) % p
+            nonlocal n_found
+            n_found += len(found[block])
+            if n_found > room:
+                raise EngineError(
+                    f"level 0 leaves more than {n_found // 2:,} edges among {p:,} variables, which do not fit into the "
+                    f"{room * FOUND_BYTES / 1e9:.1f} GB that are free; take a smaller alpha or fewer variables"
+                )
             return 0
 
         return sweep

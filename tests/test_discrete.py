@@ -15,6 +15,7 @@ from test_properties import true_cpdag
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
+from pycupc.discrete.contingency import SingleTests, prepare
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 
@@ -83,20 +84,24 @@ def test_without_a_note_the_right_answer_is_pcalgs(path):
 
 # -- engines, threads, labels -----------------------------------------------------------------------------------------
 
+#: (adaptDF, df, quirks): what changes the degrees of freedom, as far as it goes together.
+RULES = [(False, "pcalg", False), (False, "pcalg", True), (True, "pcalg", False), (True, "pcalg", True)]
+RULES += [(False, "observed", False)]
+
 sizes = {
     "seed": st.integers(0, 2**32 - 1),
     "p": st.integers(3, 8),
     "n": st.sampled_from([10, 60, 300, 1000]),
     "alpha": st.sampled_from([0.001, 0.05, 0.3, 0.7]),
-    "adaptDF": st.booleans(),
-    "quirks": st.booleans(),
+    "rule": st.sampled_from(RULES),
 }
 
 
 @COMMON
 @given(**sizes)
-def test_cpu_equals_reference(seed, p, n, alpha, adaptDF, quirks):
-    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+def test_cpu_equals_reference(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF, df=df)
     fits = [pycupc.skeleton(suff, disCItest, alpha, engine=engine, quirks=quirks) for engine in ("cpu", "reference")]
     assert_same(*fits)
     np.testing.assert_allclose(fits[0].pMax, fits[1].pMax, rtol=1e-8, atol=1e-300)
@@ -104,13 +109,16 @@ def test_cpu_equals_reference(seed, p, n, alpha, adaptDF, quirks):
 
 @COMMON
 @given(**sizes)
-def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, alpha, adaptDF, quirks):
+def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
     codes, levels = draw(seed, p, n)
     rng = np.random.default_rng(seed)
     order = rng.permutation(p)
     renamed = np.column_stack([rng.permutation(levels[j])[codes[:, j]] for j in order])
-    one = pycupc.skeleton(DiscreteSuffStat(codes, levels, adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
-    other = pycupc.skeleton(DiscreteSuffStat(renamed, levels[order], adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
+    one = pycupc.skeleton(DiscreteSuffStat(codes, levels, adaptDF=adaptDF, df=df), disCItest, alpha, quirks=quirks)
+    other = pycupc.skeleton(
+        DiscreteSuffStat(renamed, levels[order], adaptDF=adaptDF, df=df), disCItest, alpha, quirks=quirks
+    )
     np.testing.assert_array_equal(one.skeleton[np.ix_(order, order)], other.skeleton)
     np.testing.assert_array_equal(one.sparse_graph.degrees()[order], other.sparse_graph.degrees())
 
@@ -131,8 +139,9 @@ def test_threads_do_not_matter(monkeypatch):
 
 @COMMON
 @given(**sizes)
-def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha, adaptDF, quirks):
-    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF, df=df)
     fit = pycupc.skeleton(suff, disCItest, alpha, engine="cpu", quirks=quirks)
     for (x, y), S in fit.sepset.cells().items():
         assert disCItest(x, y, S, suff, quirks=quirks) >= alpha
@@ -183,14 +192,14 @@ def test_the_population_of_a_network_gives_its_true_cpdag(seed):
 # -- one test ---------------------------------------------------------------------------------------------------------
 
 
-def literal(x, y, S, dm, nlev, adaptDF):
-    """Degrees of freedom, G^2 and p-value from a table counted cell by cell."""
+def literal(x, y, S, dm, nlev, adaptDF, few=10):
+    """Degrees of freedom, G^2 and p-value from a table counted cell by cell; `few`: observations per df it needs."""
     n, tables = len(dm), {}
     for row in dm.tolist():
         tables.setdefault(tuple(row[s] for s in S), np.zeros((nlev[x], nlev[y])))[row[x], row[y]] += 1
     sets = int(np.prod([nlev[s] for s in S], dtype=int))
     df = (nlev[x] - 1) * (nlev[y] - 1) * sets
-    if n < 10 * df:
+    if n < few * df:
         return df, 0.0, 1.0
     g2 = 0.0
     for table in tables.values():
@@ -214,6 +223,37 @@ def test_single_test_at_any_level(seed, adaptDF):
     assert gSquareDis(x, y, S, codes, levels, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
     if (levels == 2).all():
         assert gSquareBin(x, y, S, codes, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_observed_degrees_of_freedom(seed):
+    """Against a count by table, with levels and configurations that never occur; one test, and on the cpu engine."""
+    codes, levels = draw(seed, 9, [12, 50, 400, 5000][seed % 4], most=2 + seed % 3)
+    levels = levels + (seed % 5 == 0)
+    rng = np.random.default_rng(seed)
+    x, y, *others = rng.permutation(9).tolist()
+    S = others[: seed % 8]
+    g2, strata, df = literal(x, y, S, codes, levels.tolist(), False, few=0)[1], {}, 0
+    for row in codes.tolist():
+        strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+    for rows in strata.values():
+        seen_x, seen_y = map(set, zip(*rows, strict=True))
+        df += (len(seen_x) - 1) * (len(seen_y) - 1)
+    expected = 1.0 if df == 0 or len(codes) < 5 * df else float(chi2.sf(g2, df))
+    suff = DiscreteSuffStat(codes, levels, df="observed")
+    assert disCItest(x, y, S, suff) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    single = SingleTests(prepare(suff, 0.01, quirks=False)).p_value(x, y, sorted(S), None)
+    assert single == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+def test_observed_degrees_of_freedom_find_edges_that_rare_levels_hide():
+    rng = np.random.default_rng(1)
+    n, common = 600, rng.choice(6, size=600, p=[0.8, 0.1, 0.04, 0.03, 0.02, 0.01])
+    x = (common + (rng.random(n) < 0.15)) % 6
+    y = np.where(rng.random(n) < 0.6, x, rng.integers(0, 6, n))
+    table, levels = np.column_stack([common, x, y]), [6, 6, 6]
+    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels, adaptDF=False)) == 1
+    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels, df="observed")) < 1e-20
 
 
 def test_the_two_faults_of_pcalg():
@@ -301,6 +341,8 @@ BAD = [
     ({"dm": GOOD["dm"]}, ValueError, "suffStat lacks 'adaptDF'"),
     ({"adaptDF": False}, ValueError, "suffStat lacks 'dm'"),
     ({**GOOD, "adaptDF": "yes"}, TypeError, "adaptDF must be True or False, got 'yes'"),
+    ({**GOOD, "df": "seen"}, ValueError, "df must be 'pcalg' or 'observed', got 'seen'"),
+    ({**GOOD, "df": "observed", "adaptDF": True}, ValueError, "choose one of adaptDF=True and df='observed'"),
     ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes of at least 0; negative codes in column 0, column 1"),
     (
         {**GOOD, "dm": GOOD["dm"] + 0.5},
@@ -333,6 +375,8 @@ def test_bad_tables():
         DiscreteSuffStat.from_data(np.array([["m", 1.5, 2.5], ["f", 2.5, 3.0]], dtype=object), ["sex", "w", "h"])
     with pytest.raises(ValueError, match="levels 0 and 1"):
         pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)
+    with pytest.raises(ValueError, match="quirks=True reproduces pcalg, which has no df='observed'"):
+        pycupc.pc({**GOOD, "df": "observed"}, disCItest, alpha=0.05, quirks=True)
     with pytest.raises(ValueError, match="quirks=True"):
         pycupc.pc({"C": np.eye(3), "n": 10}, alpha=0.05, quirks=True)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import re
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +19,7 @@ from test_properties import true_cpdag
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.discrete.contingency import SingleTests, prepare
+from pycupc.results.evidence_table import sepset_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 
@@ -247,12 +251,8 @@ def test_observed_degrees_of_freedom(seed):
 
 
 def test_observed_degrees_of_freedom_find_edges_that_rare_levels_hide():
-    rng = np.random.default_rng(1)
-    n, common = 600, rng.choice(6, size=600, p=[0.8, 0.1, 0.04, 0.03, 0.02, 0.01])
-    x = (common + (rng.random(n) < 0.15)) % 6
-    y = np.where(rng.random(n) < 0.6, x, rng.integers(0, 6, n))
-    table, levels = np.column_stack([common, x, y]), [6, 6, 6]
-    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels, adaptDF=False)) == 1
+    table, levels = rare_levels()
+    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels)) == 1
     assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels, df="observed")) < 1e-20
 
 
@@ -389,3 +389,86 @@ def test_without_the_test_of_discrete_data_the_error_names_it():
     pd = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match="DiscreteSuffStat.from_data"):
         pycupc.pc(pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "v"]}), alpha=0.01)
+
+
+# -- removed pairs that were not tested -------------------------------------------------------------------------------
+
+
+def rare_levels(n=600):
+    """a, b and c have rare levels and depend on one another; d and e have too many levels for a test."""
+    rng = np.random.default_rng(1)
+    a = rng.choice(6, size=n, p=[0.8, 0.1, 0.04, 0.03, 0.02, 0.01])
+    b = (a + (rng.random(n) < 0.15)) % 6
+    c = np.where(rng.random(n) < 0.6, b, rng.integers(0, 6, n))
+    many = rng.integers(0, 12, (n, 2))
+    return np.column_stack([a, b, c, many]), [6, 6, 6, 12, 12]
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_a_pair_that_was_not_tested_says_so(engine, tmp_path):
+    codes, levels = rare_levels()
+    suff = DiscreteSuffStat(codes, levels, labels=list("abcde"))
+    fit = pycupc.pc(suff, disCItest, alpha=0.01, engine=engine)
+    for found in (fit, _saved(fit, tmp_path / "fit.npz"), pickle.loads(pickle.dumps(fit))):
+        assert found.untested.x.tolist() == [0, 0, 1, 3]
+        assert found.untested.y.tolist() == [1, 2, 2, 4]
+        assert found.untested.level.tolist() == [1, 1, 1, 0]
+        assert found.untested.needed.tolist() == [1500, 1500, 1500, 1210]
+        why = found.why("d", "e")
+        assert (why.status, why.p, why.n, why.needed) == ("removed", 1.0, 600, 1210)
+        text = (
+            "d and e: no edge, not enough data: the test without conditioning needs 1,210 observations, there are 600"
+        )
+        assert text in str(why)
+        assert "the test given {b} needs 1,500 observations, there are 600 (level 1" in str(found.why("a", "c"))
+        assert "independent" not in str(why)
+        tested = found.why("a", "d")
+        assert (tested.status, tested.needed) == ("removed", None)
+        assert "independent without conditioning" in str(tested)
+        assert "4 of 10 removed pairs were not tested: not enough data" in found.summary()
+        columns = sepset_columns(found)
+        assert columns["note"].tolist() == ["not enough data: 1,500 observations needed, 600 there"] * 3
+
+
+def _saved(fit, path):
+    fit.save(path)
+    return pycupc.PcAlgo.load(path)
+
+
+@COMMON
+@given(**sizes)
+def test_the_untested_pairs_are_those_whose_test_was_not_made(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    codes, levels = draw(seed, p, n)
+    suff = DiscreteSuffStat(codes, levels, adaptDF=adaptDF, df=df)
+    fit = pycupc.skeleton(suff, disCItest, alpha, engine="cpu", quirks=quirks)
+    expected = {}
+    for (x, y), S in fit.sepset.cells().items():
+        if df == "pcalg":
+            needed = 10 * (levels[x] - 1) * (levels[y] - 1) * int(np.prod(levels[list(S)]))
+        else:
+            strata: dict = {}
+            for row in codes.tolist():
+                strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+            seen = [[len(set(column)) for column in zip(*rows, strict=True)] for rows in strata.values()]
+            needed = 5 * sum((r - 1) * (c - 1) for r, c in seen)
+        if needed > n:
+            expected[min(x, y), max(x, y)] = needed
+            assert fit.pMax[x, y] == 1
+    low, high = np.minimum(fit.untested.x, fit.untested.y), np.maximum(fit.untested.x, fit.untested.y)
+    found = zip(zip(low.tolist(), high.tolist(), strict=True), fit.untested.needed.tolist(), strict=True)
+    assert dict(found) == expected
+
+
+def test_every_pair_of_continuous_data_was_tested():
+    fit = pycupc.pc(np.random.default_rng(0).standard_normal((30, 4)), alpha=0.01)
+    assert not len(fit.untested.x)
+    assert "not tested" not in fit.summary()
+
+
+def test_the_explorer_says_which_pairs_were_not_tested(tmp_path):
+    codes, levels = rare_levels()
+    fit = pycupc.pc(DiscreteSuffStat(codes, levels, labels=list("abcde")), disCItest, alpha=0.01)
+    page = fit.explore(tmp_path / "graph.html", show=False).read_text()
+    data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert data["untested"] == [[0, 1, 1500], [0, 2, 1500], [1, 2, 1500], [3, 4, 1210]]

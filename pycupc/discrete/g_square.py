@@ -126,6 +126,20 @@ def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks:
     return float(chdtrc(df, max(g_square(tables), 0.0)))
 
 
+def observations_needed(suff: DiscreteSuffStat, x: Codes, y: Codes, S: Codes) -> NDArray[np.int64]:
+    """How many observations each test of x and y given a row of S needs to be made, int64 (m,); x, y (m,), S (m, l)."""
+    levels = suff.nlev
+    if suff.df == "pcalg":
+        df = (levels[x] - 1.0) * (levels[y] - 1.0) * levels[S].astype(np.float64).prod(axis=1)
+        return np.asarray(np.minimum(OBSERVATIONS_PER_DF * df, 2.0**53), dtype=np.int64)
+    if S.shape[1] == 0:
+        seen = np.array([len(np.unique(column)) for column in suff.codes]) - 1
+        return np.asarray(OBSERVATIONS_PER_OBSERVED_DF * seen[x] * seen[y], dtype=np.int64)
+    tests = zip(x.tolist(), y.tolist(), S.tolist(), strict=True)
+    df = [observed_df(_tables(suff.codes, i, j, members, levels)) for i, j, members in tests]
+    return OBSERVATIONS_PER_OBSERVED_DF * np.array(df, dtype=np.int64)
+
+
 def observed_df(tables: NDArray[np.float64]) -> int:
     """Degrees of freedom of a table per configuration, in which rows and columns without observations do not count."""
     rows, columns = ((tables.sum(axis=axis) > 0).sum(axis=1) for axis in (2, 1))

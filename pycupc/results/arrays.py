@@ -16,6 +16,8 @@ With ``p_values="evidence"``, for files, everything from which p-values and expl
     removed_r                         r of the tests that found the stored cells, in their order          float64
     C                                 correlations: upper triangle, row by row                            float64
 
+    untested                          x, y, level and needed of `UntestedPairs`, one after the other      int32
+
 or, if the p-values were recorded rather than computed,
 
     removed_r, pMax                   the same; all p-values: upper triangle, row by row                  float64
@@ -137,6 +139,11 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
     return Removals([(x, y, level, None)], r_of)
+
+
+def untested_from_arrays(arrays: Arrays) -> NDArray[np.int64]:
+    """The attributes of `UntestedPairs`, int64 (4, k), as far as the arrays hold them."""
+    return np.asarray(arrays.get("untested", ()), dtype=np.int64).reshape(4, -1)
 
 
 def p_values_from_arrays(

@@ -60,6 +60,10 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     _check_range(arrays, "removed_r", n_removed, -1.0, 1.0)
     _check_range(arrays, "edge_p", len(edges), -math.inf, 1.0)
     _check_range(arrays, "C", p * (p + 1) // 2, -1 - 1e-6, 1 + 1e-6)
+    if "untested" in arrays:
+        table = indices(arrays, "untested")
+        require(len(table) % 4 == 0, "untested", len(table))
+        require(int(table[: len(table) // 2].max(initial=0)) < p, "untested", "outside of the range")
     _check_range(arrays, "pMax", p * (p + 1) // 2, -math.inf, 1 + 1e-6)
 
 

@@ -19,6 +19,7 @@ from test_properties import true_cpdag
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.discrete.contingency import SingleTests, prepare
+from pycupc.results.checks import check_arrays
 from pycupc.results.evidence_table import sepset_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
@@ -428,6 +429,16 @@ def test_a_pair_that_was_not_tested_says_so(engine, tmp_path):
         assert "4 of 10 removed pairs were not tested: not enough data" in found.summary()
         columns = sepset_columns(found)
         assert columns["note"].tolist() == ["not enough data: 1,500 observations needed, 600 there"] * 3
+
+
+@pytest.mark.parametrize(
+    "table", [[0.0, 1.0, 1.0], [0.0, 9.0, 1.0, 50.0], [0.0, np.nan, 1.0, 50.0], [-1.0, 1.0, 0.0, 9.0]]
+)
+def test_a_damaged_list_of_untested_pairs_is_refused(table):
+    fit = pycupc.pc(DiscreteSuffStat(*rare_levels()), disCItest, alpha=0.01)
+    check_arrays(arrays := fit.to_arrays(), 5)
+    with pytest.raises(ValueError, match="untested"):
+        check_arrays({**arrays, "untested": np.array(table)}, 5)
 
 
 def _saved(fit, path):

@@ -16,7 +16,7 @@ With ``p_values="evidence"``, for files, everything from which p-values and expl
     removed_r                         r of the tests that found the stored cells, in their order          float64
     C                                 correlations: upper triangle, row by row                            float64
 
-    untested                          x, y, level and needed of `UntestedPairs`, one after the other      int32
+    untested                          x, y, level and needed of `UntestedPairs`, one after the other      float64
 
 or, if the p-values were recorded rather than computed,
 

@@ -255,7 +255,7 @@ class PcAlgo(NamedGraph):
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
             if len(self.untested.x):
-                out["untested"] = np.concatenate(self.untested)
+                out["untested"] = np.concatenate(self.untested).astype(np.float64)
         return out
 
     @classmethod

@@ -298,18 +298,19 @@ class SingleTests:
 
     def pairs(self, x: Ints, y: Ints) -> Floats:
         """p-values of the pairs x[i], y[i] given nothing."""
-        return self._run(x, y, np.empty((len(x), 0), np.int64))[1]
+        return self.run(x, y, np.empty((len(x), 0), np.int64))[1]
 
     def p_value(self, x: int, y: int, S: Sequence[int], _: object) -> float:
         """p-value of one test, on that side of alpha where its decision is."""
         of_x, of_y = np.array([x]), np.array([y])
-        (independent,), (p,) = self._run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
+        (independent,), (p,) = self.run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
         alpha = self._data.alpha
         return float(max(p, alpha) if independent else min(p, math.nextafter(alpha, -1.0)))
 
-    def _run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Floats]:
+    def run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether x[i] and y[i] are independent given sets[i], and the p-values."""
         size = sets.shape[1]
         work = self._work.setdefault(size, work_space(self._data, size))
         independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets, work, independent, p)
+        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets.astype(np.int64), work, independent, p)
         return independent, p

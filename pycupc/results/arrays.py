@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
+from pycupc.results.untested import UntestedPairs
 from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import Ints, SparseGraph
 
@@ -139,6 +140,11 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
     return Removals([(x, y, level, None)], r_of)
+
+
+def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:
+    """The array of the removed pairs that were not tested, if there are any."""
+    return {"untested": np.concatenate(untested).astype(np.float64)} if len(untested.x) else {}
 
 
 def untested_from_arrays(arrays: Arrays) -> NDArray[np.int64]:

@@ -157,11 +157,8 @@ class PcAlgo(NamedGraph):
             lines.append(
                 f"{made:,} of {sum(self.n_edgetests):,} tests were made; {bounds:,} bounds answered the others"
             )
-        if few := len(self.untested.x):
-            removed = self.p * (self.p - 1) // 2 - len(self.sparse_graph) - len(self.found_sepset.gaps())
-            lines.append(
-                f"{few:,} of {removed:,} removed pairs were not tested: not enough data; see why() and untested"
-            )
+        removed = self.p * (self.p - 1) // 2 - len(self.sparse_graph) - len(self.found_sepset.gaps())
+        lines += self.untested.sentences(removed)
         lines += [f"{key.replace('_', ' ')}: {value}" for key, value in self.notes.items()]
         if self.engine:
             lines.append(f"engine: {self.engine}")
@@ -254,8 +251,7 @@ class PcAlgo(NamedGraph):
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
-            if len(self.untested.x):
-                out["untested"] = np.concatenate(self.untested).astype(np.float64)
+            out |= flat.untested_arrays(self.untested)
         return out
 
     @classmethod

@@ -47,6 +47,11 @@ class UntestedPairs(NamedTuple):
         at = look_up(pair_keys(self.x, self.y, _MANY), np.atleast_1d(pair_keys(x, y, _MANY)))
         return np.where(at < 0, 0, np.append(self.needed, 0)[at]).astype(np.int64)
 
+    def sentences(self, removed: int) -> list[str]:
+        """How many of the `removed` pairs were not tested: one sentence, or none if all were."""
+        text = f"{len(self.x):,} of {removed:,} removed pairs were not tested: not enough data; see why() and untested"
+        return [text] if len(self.x) else []
+
 
 def no_untested_pairs() -> UntestedPairs:
     """Where every removed pair was tested."""

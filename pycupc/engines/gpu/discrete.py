@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Callable
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +44,7 @@ BENCH_BYTES = 30 * THREADS + 256
 TICKETS = 5
 #: Most bytes for bit planes, and for tables that do not fit shared memory.
 PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
-
-#: Counts in the largest table that the device takes where the degrees of freedom are those observed: every table of
-#: level 0 fits.
+#: Counts in the largest table on the device if the degrees of freedom are those observed; all of level 0 must fit.
 OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
 PACK = ("discrete/data", "pack_codes")
@@ -246,7 +243,7 @@ class ContingencyTests:
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
         x, y, sets = dev.transfers.download(*pieces)
         dev.wait()
-        independent, p_value = self._on_host(x, y, sets)
+        independent, p_value = self.on_host(x, y, sets)
         outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
         dev.transfers.upload(independent.view(np.uint8), outcome)
         dev.transfers.upload(p_value, value)
@@ -255,24 +252,11 @@ class ContingencyTests:
         dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()
 
-    def _on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
+    def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
         """Whether x and y are independent given their sets, and the p-values."""
-        from pycupc.discrete import contingency  # loads Numba, which most runs do without
+        from pycupc.discrete.contingency import SingleTests  # loads Numba, which most runs do without
 
-        x, y, sets = (v.astype(np.int64) for v in tests)
-        independent, p_value = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-        run: Any = contingency.run_tests
-        run(self._codes.data, x, y, sets, contingency.work_space(self._codes.data, sets.shape[1]), independent, p_value)
-        return independent, p_value
-
-    def with_p_of_host(self, found: LevelResult, wait: Callable[[], None]) -> LevelResult:
-        """The result with the p-values of the tests whose tables had no room on the device."""
-        if not self._codes.data.observed:
-            return found
-        wait()
-        r, missing = found.r.copy(), np.isnan(found.r)
-        r[missing] = self._on_host(found.x[missing], found.y[missing], found.S[missing])[1]
-        return dataclasses.replace(found, r=r)
+        return SingleTests(self._codes.data).run(*tests)
 
 
 class DiscreteGraph(DeviceGraph):
@@ -336,7 +320,12 @@ class DiscreteGraph(DeviceGraph):
     def result(self, running: Running, c: Counters) -> LevelResult:
         """As `DeviceGraph.result`."""
         found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
-        return self.tests.with_p_of_host(found, self.wait) if self._n_doubtful else found
+        if self._n_doubtful:
+            self.wait()
+            r, of_host = found.r.copy(), np.isnan(found.r)  # the tests whose tables had no room on the device
+            r[of_host] = self.tests.on_host(found.x[of_host], found.y[of_host], found.S[of_host])[1]
+            found = dataclasses.replace(found, r=r)
+        return found
 
 
 def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:

@@ -137,8 +137,6 @@ class DiscreteSuffStat(Mapping[str, Any]):
             Columns of a file that seem to hold measurements; and constant columns, which get two levels: every test of
             them has the p-value 1, so that they have no edges.
         """
-        codes, categories, columns = code_table(data)
-        out = cls(codes, [len(c) for c in categories], adaptDF=adaptDF, df=df, labels=labels or columns)
         if isinstance(data, (str, os.PathLike)):
             table = read_categories(os.fsdecode(data), ReadOptions(**options))
             table.warn_of_measurements()
@@ -147,7 +145,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
             data = chosen_columns(data, **options)
         codes, categories, labels = code_table(data, labels)
         levels = _two_for_constants(np.array([len(c) for c in categories]), _names(labels, len(categories)))
-        out = cls(codes, levels, adaptDF=adaptDF, labels=labels)
+        out = cls(codes, levels, adaptDF=adaptDF, df=df, labels=labels)
         out.categories = categories
         return out
 

@@ -160,9 +160,8 @@ class ContingencyTests:
     def _room(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, Room]:
         """Number of blocks of a persistent grid, and where they count."""
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
-        # With observed degrees of freedom any table may be tested: the host tests those that do not fit.
         cells = 6 * self._codes.n // 10 + 8
-        if self._codes.data.observed:
+        if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
             cells = OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + OBSERVED_CELLS
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
         wide = cells > TUNING.cells
@@ -236,10 +235,9 @@ class ContingencyTests:
 
     def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
         """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter what they find."""
-        if count == 0:
-            return
         found = self._list
-        assert found is not None
+        if count == 0 or found is None:
+            return
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
         x, y, sets = dev.transfers.download(*pieces)
         dev.wait()
@@ -320,12 +318,12 @@ class DiscreteGraph(DeviceGraph):
     def result(self, running: Running, c: Counters) -> LevelResult:
         """As `DeviceGraph.result`."""
         found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
-        if self._n_doubtful:
-            self.wait()
-            r, of_host = found.r.copy(), np.isnan(found.r)  # the tests whose tables had no room on the device
-            r[of_host] = self.tests.on_host(found.x[of_host], found.y[of_host], found.S[of_host])[1]
-            found = dataclasses.replace(found, r=r)
-        return found
+        if not self._n_doubtful:
+            return found
+        self.wait()
+        r, of_host = found.r.copy(), np.isnan(found.r)  # the tests whose tables had no room on the device
+        r[of_host] = self.tests.on_host(*(values[of_host] for values in (found.x, found.y, found.S)))[1]
+        return dataclasses.replace(found, r=r)
 
 
 def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:

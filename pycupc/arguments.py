@@ -186,6 +186,8 @@ def _discrete_test(variables: Variables) -> DiscreteTest | None:
     suff_stat = as_discrete_suff_stat(variables.suffStat)
     if test is binCItest:
         suff_stat.check_binary()
+    if quirks and suff_stat.df == "observed":
+        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
     return DiscreteTest(suff_stat, test is binCItest, bool(quirks))
 
 

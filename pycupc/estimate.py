@@ -38,7 +38,8 @@ SET_BYTES = 28
 #: Why a counted test may take no time, by kind of test.
 NOT_MADE = {
     "gaussian": "pruning may answer most of\nthem without making them",
-    "discrete": "those with fewer than ten\nobservations per degree of freedom are counted, and not made",
+    "discrete": "those with fewer than ten (--df observed: five)\n"
+    "observations per degree of freedom are counted, and not made",
 }
 
 

@@ -4,6 +4,7 @@ start         gives an engine the problem; `how` are the keyword arguments of `E
 cutoff        largest |r| that is independent at a level; NaN if the test does not compare r with a cutoff
 triple_test   the test of the conservative and the majority rule
 p_values      of a run that left the edges of `graph`: `z` as of `Engine.edges`, `removals` with the engine's r
+untested      the removed pairs whose test was not made for lack of observations
 note          after a run: how pcalg's answer may differ; empty if it cannot
 has_r         whether the r of `LevelResult` are partial correlations
 computes_C    whether `start` computes correlations
@@ -27,6 +28,7 @@ from pycupc.gaussian.suffstat import SuffStat
 from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
 from pycupc.results.discrete_evidence import DiscretePValues
 from pycupc.results.evidence import GaussianPValues, PValues, RecordedPValues, Removals
+from pycupc.results.untested import UntestedPairs, no_untested_pairs, untested_pairs
 from pycupc.sepset import SepSets
 from pycupc.sparse_graph import SparseGraph
 
@@ -57,6 +59,9 @@ class Gaussian:
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         return ""
+
+    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+        return no_untested_pairs()
 
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
         largest = LargestP(z, engine.unfinished_z())
@@ -127,6 +132,9 @@ class Discrete:
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
         return DiscretePValues(graph, removals, sepset.gaps(), -z, self._single_tests().pairs)
 
+    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+        return untested_pairs(self.test.suff_stat, sepset, p_values)
+
     def note(self, n_edgetests: Sequence[int]) -> str:
         return self.test.note(n_edgetests)
 
@@ -151,6 +159,9 @@ class Custom(CallableTest):
     def p_values(self, engine: Engine, graph: SparseGraph, z: Any, removals: Removals, sepset: SepSets) -> PValues:
         assert isinstance(engine, ReferenceEngine)  # the only one that runs such a test
         return RecordedPValues(engine.largest_p_values())
+
+    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+        return untested_pairs(self.discrete.suff_stat, sepset, p_values) if self.discrete else no_untested_pairs()
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         return "" if self.discrete is None else self.discrete.note(n_edgetests)

@@ -209,11 +209,12 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
     noncolliders = problem.engine.noncolliders() if orient and results else None
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps, noncolliders)
     note = problem.test.note([s.n_tests for s in summaries])
+    p_values = problem.test.p_values(problem.engine, graph, z, found, sepset)
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
         sepset=sepset,
-        p_values=problem.test.p_values(problem.engine, graph, z, found, sepset),
+        p_values=p_values,
         n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
         max_ord=len(summaries) - 1,
         call=problem.call,
@@ -222,6 +223,7 @@ def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[Lev
         engine=problem.engine_note,
         levels=tuple(summaries),
         removals=removals,
+        find_untested=partial(problem.test.untested, sepset, p_values),
         notes={"quirks": note} if note else {},
     )
 

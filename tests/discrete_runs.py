@@ -22,8 +22,11 @@ class Problem:
     most: int
 
 
-def random_problem(seed: int, *, small: bool = False, n: int | None = None) -> Problem:
-    """Codes that depend on up to three earlier variables each; levels 2 to 5, in every fourth problem some up to 40."""
+def random_problem(seed: int, *, small: bool = False, n: int | None = None, observed: bool = False) -> Problem:
+    """Codes that depend on up to three earlier variables each; levels 2 to 5, in every fourth problem some up to 40.
+
+    `observed`: the degrees of freedom are those observed, instead of pcalg's by turns with adaptDF and quirks.
+    """
     rng = np.random.default_rng(seed)
     p = int(rng.integers(3, 9 if small else 41))
     n = n or int(rng.choice([20, 100, 101, 500, 1300] if small else [20, 100, 515, 1000, 5000, 12007, 20000]))
@@ -50,9 +53,10 @@ def random_problem(seed: int, *, small: bool = False, n: int | None = None) -> P
         fixed = rng.random((p, p)) < 0.1
         fixed |= fixed.T
         np.fill_diagonal(fixed, False)
-    suff = DiscreteSuffStat(codes.T, levels, adaptDF=bool(seed % 2))
+    df = "observed" if observed else "pcalg"
+    suff = DiscreteSuffStat(codes.T, levels, adaptDF=not observed and bool(seed % 2), df=df)
     alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2]))
-    return Problem(prepare(suff, alpha, quirks=bool(seed // 2 % 2)), gaps, fixed, 20)
+    return Problem(prepare(suff, alpha, quirks=not observed and bool(seed // 2 % 2)), gaps, fixed, 20)
 
 
 def compare(engine: Engine, problem: Problem) -> list[int]:

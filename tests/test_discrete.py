@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import re
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +18,9 @@ from test_properties import true_cpdag
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
+from pycupc.discrete.contingency import SingleTests, prepare
+from pycupc.results.checks import check_arrays
+from pycupc.results.evidence_table import sepset_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 
@@ -83,20 +89,24 @@ def test_without_a_note_the_right_answer_is_pcalgs(path):
 
 # -- engines, threads, labels -----------------------------------------------------------------------------------------
 
+#: (adaptDF, df, quirks): what changes the degrees of freedom, as far as it goes together.
+RULES = [(False, "pcalg", False), (False, "pcalg", True), (True, "pcalg", False), (True, "pcalg", True)]
+RULES += [(False, "observed", False)]
+
 sizes = {
     "seed": st.integers(0, 2**32 - 1),
     "p": st.integers(3, 8),
     "n": st.sampled_from([10, 60, 300, 1000]),
     "alpha": st.sampled_from([0.001, 0.05, 0.3, 0.7]),
-    "adaptDF": st.booleans(),
-    "quirks": st.booleans(),
+    "rule": st.sampled_from(RULES),
 }
 
 
 @COMMON
 @given(**sizes)
-def test_cpu_equals_reference(seed, p, n, alpha, adaptDF, quirks):
-    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+def test_cpu_equals_reference(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF, df=df)
     fits = [pycupc.skeleton(suff, disCItest, alpha, engine=engine, quirks=quirks) for engine in ("cpu", "reference")]
     assert_same(*fits)
     np.testing.assert_allclose(fits[0].pMax, fits[1].pMax, rtol=1e-8, atol=1e-300)
@@ -104,13 +114,16 @@ def test_cpu_equals_reference(seed, p, n, alpha, adaptDF, quirks):
 
 @COMMON
 @given(**sizes)
-def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, alpha, adaptDF, quirks):
+def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
     codes, levels = draw(seed, p, n)
     rng = np.random.default_rng(seed)
     order = rng.permutation(p)
     renamed = np.column_stack([rng.permutation(levels[j])[codes[:, j]] for j in order])
-    one = pycupc.skeleton(DiscreteSuffStat(codes, levels, adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
-    other = pycupc.skeleton(DiscreteSuffStat(renamed, levels[order], adaptDF=adaptDF), disCItest, alpha, quirks=quirks)
+    one = pycupc.skeleton(DiscreteSuffStat(codes, levels, adaptDF=adaptDF, df=df), disCItest, alpha, quirks=quirks)
+    other = pycupc.skeleton(
+        DiscreteSuffStat(renamed, levels[order], adaptDF=adaptDF, df=df), disCItest, alpha, quirks=quirks
+    )
     np.testing.assert_array_equal(one.skeleton[np.ix_(order, order)], other.skeleton)
     np.testing.assert_array_equal(one.sparse_graph.degrees()[order], other.sparse_graph.degrees())
 
@@ -131,8 +144,9 @@ def test_threads_do_not_matter(monkeypatch):
 
 @COMMON
 @given(**sizes)
-def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha, adaptDF, quirks):
-    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF)
+def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    suff = DiscreteSuffStat(*draw(seed, p, n), adaptDF=adaptDF, df=df)
     fit = pycupc.skeleton(suff, disCItest, alpha, engine="cpu", quirks=quirks)
     for (x, y), S in fit.sepset.cells().items():
         assert disCItest(x, y, S, suff, quirks=quirks) >= alpha
@@ -183,14 +197,14 @@ def test_the_population_of_a_network_gives_its_true_cpdag(seed):
 # -- one test ---------------------------------------------------------------------------------------------------------
 
 
-def literal(x, y, S, dm, nlev, adaptDF):
-    """Degrees of freedom, G^2 and p-value from a table counted cell by cell."""
+def literal(x, y, S, dm, nlev, adaptDF, few=10):
+    """Degrees of freedom, G^2 and p-value from a table counted cell by cell; `few`: observations per df it needs."""
     n, tables = len(dm), {}
     for row in dm.tolist():
         tables.setdefault(tuple(row[s] for s in S), np.zeros((nlev[x], nlev[y])))[row[x], row[y]] += 1
     sets = int(np.prod([nlev[s] for s in S], dtype=int))
     df = (nlev[x] - 1) * (nlev[y] - 1) * sets
-    if n < 10 * df:
+    if n < few * df:
         return df, 0.0, 1.0
     g2 = 0.0
     for table in tables.values():
@@ -214,6 +228,33 @@ def test_single_test_at_any_level(seed, adaptDF):
     assert gSquareDis(x, y, S, codes, levels, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
     if (levels == 2).all():
         assert gSquareBin(x, y, S, codes, adaptDF) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_observed_degrees_of_freedom(seed):
+    """Against a count by table, with levels and configurations that never occur; one test, and on the cpu engine."""
+    codes, levels = draw(seed, 9, [12, 50, 400, 5000][seed % 4], most=2 + seed % 3)
+    levels = levels + (seed % 5 == 0)
+    rng = np.random.default_rng(seed)
+    x, y, *others = rng.permutation(9).tolist()
+    S = others[: seed % 8]
+    g2, strata, df = literal(x, y, S, codes, levels.tolist(), False, few=0)[1], {}, 0
+    for row in codes.tolist():
+        strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+    for rows in strata.values():
+        seen_x, seen_y = map(set, zip(*rows, strict=True))
+        df += (len(seen_x) - 1) * (len(seen_y) - 1)
+    expected = 1.0 if df == 0 or len(codes) < 5 * df else float(chi2.sf(g2, df))
+    suff = DiscreteSuffStat(codes, levels, df="observed")
+    assert disCItest(x, y, S, suff) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    single = SingleTests(prepare(suff, 0.01, quirks=False)).p_value(x, y, sorted(S), None)
+    assert single == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+def test_observed_degrees_of_freedom_find_edges_that_rare_levels_hide():
+    table, levels = rare_levels()
+    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels)) == 1
+    assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels, df="observed")) < 1e-20
 
 
 def test_the_two_faults_of_pcalg():
@@ -301,6 +342,8 @@ BAD = [
     ({"dm": GOOD["dm"]}, ValueError, "suffStat lacks 'adaptDF'"),
     ({"adaptDF": False}, ValueError, "suffStat lacks 'dm'"),
     ({**GOOD, "adaptDF": "yes"}, TypeError, "adaptDF must be True or False, got 'yes'"),
+    ({**GOOD, "df": "seen"}, ValueError, "df must be 'pcalg' or 'observed', got 'seen'"),
+    ({**GOOD, "df": "observed", "adaptDF": True}, ValueError, "choose one of adaptDF=True and df='observed'"),
     ({**GOOD, "dm": GOOD["dm"] - 1}, ValueError, "codes of at least 0; negative codes in column 0, column 1"),
     (
         {**GOOD, "dm": GOOD["dm"] + 0.5},
@@ -333,6 +376,8 @@ def test_bad_tables():
         DiscreteSuffStat.from_data(np.array([["m", 1.5, 2.5], ["f", 2.5, 3.0]], dtype=object), ["sex", "w", "h"])
     with pytest.raises(ValueError, match="levels 0 and 1"):
         pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)
+    with pytest.raises(ValueError, match="quirks=True reproduces pcalg, which has no df='observed'"):
+        pycupc.pc({**GOOD, "df": "observed"}, disCItest, alpha=0.05, quirks=True)
     with pytest.raises(ValueError, match="quirks=True"):
         pycupc.pc({"C": np.eye(3), "n": 10}, alpha=0.05, quirks=True)
 
@@ -345,3 +390,96 @@ def test_without_the_test_of_discrete_data_the_error_names_it():
     pd = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match="DiscreteSuffStat.from_data"):
         pycupc.pc(pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "v"]}), alpha=0.01)
+
+
+# -- removed pairs that were not tested -------------------------------------------------------------------------------
+
+
+def rare_levels(n=600):
+    """a, b and c have rare levels and depend on one another; d and e have too many levels for a test."""
+    rng = np.random.default_rng(1)
+    a = rng.choice(6, size=n, p=[0.8, 0.1, 0.04, 0.03, 0.02, 0.01])
+    b = (a + (rng.random(n) < 0.15)) % 6
+    c = np.where(rng.random(n) < 0.6, b, rng.integers(0, 6, n))
+    many = rng.integers(0, 12, (n, 2))
+    return np.column_stack([a, b, c, many]), [6, 6, 6, 12, 12]
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_a_pair_that_was_not_tested_says_so(engine, tmp_path):
+    codes, levels = rare_levels()
+    suff = DiscreteSuffStat(codes, levels, labels=list("abcde"))
+    fit = pycupc.pc(suff, disCItest, alpha=0.01, engine=engine)
+    for found in (fit, _saved(fit, tmp_path / "fit.npz"), pickle.loads(pickle.dumps(fit))):
+        assert found.untested.x.tolist() == [0, 0, 1, 3]
+        assert found.untested.y.tolist() == [1, 2, 2, 4]
+        assert found.untested.level.tolist() == [1, 1, 1, 0]
+        assert found.untested.needed.tolist() == [1500, 1500, 1500, 1210]
+        why = found.why("d", "e")
+        assert (why.status, why.p, why.n, why.needed) == ("removed", 1.0, 600, 1210)
+        text = (
+            "d and e: no edge, not enough data: the test without conditioning needs 1,210 observations, there are 600"
+        )
+        assert text in str(why)
+        assert "the test given {b} needs 1,500 observations, there are 600 (level 1" in str(found.why("a", "c"))
+        assert "independent" not in str(why)
+        tested = found.why("a", "d")
+        assert (tested.status, tested.needed) == ("removed", None)
+        assert "independent without conditioning" in str(tested)
+        assert "4 of 10 removed pairs were not tested: not enough data" in found.summary()
+        columns = sepset_columns(found)
+        assert columns["note"].tolist() == ["not enough data: 1,500 observations needed, 600 there"] * 3
+
+
+@pytest.mark.parametrize(
+    "table", [[0.0, 1.0, 1.0], [0.0, 9.0, 1.0, 50.0], [0.0, np.nan, 1.0, 50.0], [-1.0, 1.0, 0.0, 9.0]]
+)
+def test_a_damaged_list_of_untested_pairs_is_refused(table):
+    fit = pycupc.pc(DiscreteSuffStat(*rare_levels()), disCItest, alpha=0.01)
+    check_arrays(arrays := fit.to_arrays(), 5)
+    with pytest.raises(ValueError, match="untested"):
+        check_arrays({**arrays, "untested": np.array(table)}, 5)
+
+
+def _saved(fit, path):
+    fit.save(path)
+    return pycupc.PcAlgo.load(path)
+
+
+@COMMON
+@given(**sizes)
+def test_the_untested_pairs_are_those_whose_test_was_not_made(seed, p, n, alpha, rule):
+    adaptDF, df, quirks = rule
+    codes, levels = draw(seed, p, n)
+    suff = DiscreteSuffStat(codes, levels, adaptDF=adaptDF, df=df)
+    fit = pycupc.skeleton(suff, disCItest, alpha, engine="cpu", quirks=quirks)
+    expected = {}
+    for (x, y), S in fit.sepset.cells().items():
+        if df == "pcalg":
+            needed = 10 * (levels[x] - 1) * (levels[y] - 1) * int(np.prod(levels[list(S)]))
+        else:
+            strata: dict = {}
+            for row in codes.tolist():
+                strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+            seen = [[len(set(column)) for column in zip(*rows, strict=True)] for rows in strata.values()]
+            needed = 5 * sum((r - 1) * (c - 1) for r, c in seen)
+        if needed > n:
+            expected[min(x, y), max(x, y)] = needed
+            assert fit.pMax[x, y] == 1
+    low, high = np.minimum(fit.untested.x, fit.untested.y), np.maximum(fit.untested.x, fit.untested.y)
+    found = zip(zip(low.tolist(), high.tolist(), strict=True), fit.untested.needed.tolist(), strict=True)
+    assert dict(found) == expected
+
+
+def test_every_pair_of_continuous_data_was_tested():
+    fit = pycupc.pc(np.random.default_rng(0).standard_normal((30, 4)), alpha=0.01)
+    assert not len(fit.untested.x)
+    assert "not tested" not in fit.summary()
+
+
+def test_the_explorer_says_which_pairs_were_not_tested(tmp_path):
+    codes, levels = rare_levels()
+    fit = pycupc.pc(DiscreteSuffStat(codes, levels, labels=list("abcde")), disCItest, alpha=0.01)
+    page = fit.explore(tmp_path / "graph.html", show=False).read_text()
+    data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert data["untested"] == [[0, 1, 1500], [0, 2, 1500], [1, 2, 1500], [3, 4, 1210]]

@@ -9,8 +9,10 @@ import browser
 import explored_graphs
 import numpy as np
 import pytest
+from test_discrete import rare_levels
 
 import pycupc
+from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.explorer import write_page
 from pycupc.results import explored
 
@@ -193,6 +195,23 @@ def test_a_pair_removed_without_conditioning(page, fit):
     assert facts["level"] == "0"
     assert float(facts["correlation r"]) == pytest.approx(why.r, rel=1e-3)
     assert float(facts["p-value"]) == pytest.approx(why.p, rel=1e-2)
+
+
+def test_a_pair_that_was_not_tested_says_so(chromium, tmp_path):
+    codes, levels = rare_levels()
+    fit = pycupc.pc(DiscreteSuffStat(codes, levels, labels=list("abcde")), disCItest, alpha=0.01)
+    chromium.open(fit.explore(tmp_path / "graph.html", show=False))
+    few = "not enough data: 1,500 observations needed, 600 there"
+    chromium.script("selectPair(2, 0); update()")
+    assert f"Removed at level 1 without a test given {{b}}: {few}." in chromium.text("#details")
+    chromium.script("selectPair(4, 3); update()")
+    text = "Removed at level 0 without a test: not enough data: 1,210 observations needed, 600 there."
+    assert text in chromium.text("#details")
+    chromium.script("selectPair(0, 3); update()")
+    assert "independent without conditioning" in chromium.text("#details")
+    chromium.click("#list-removed")
+    assert chromium.text("#body").count(few) == 3
+    assert chromium.complaints() == []
 
 
 def test_filters(page, fit):

@@ -46,9 +46,20 @@ def test_a_device_with_too_little_shared_memory_is_refused(library):
         compare(engine, random_problem(0, small=True))
 
 
+@pytest.mark.parametrize("observed", [False, True], ids=["pcalg", "observed"])
 @pytest.mark.parametrize("seed", range(12))
-def test_engine_agrees_with_cpu(library, seed):
-    compare(HostEngine(library), random_problem(seed, small=True))
+def test_engine_agrees_with_cpu(library, seed, observed):
+    compare(HostEngine(library), random_problem(seed, small=True, observed=observed))
+
+
+@pytest.mark.parametrize("room", [0, 70, 300])
+def test_tables_without_room_are_made_on_the_host(library, monkeypatch, room):
+    """Where the degrees of freedom are those observed, a table may be larger than any memory."""
+    monkeypatch.setattr(discrete, "OBSERVED_CELLS", room)
+    monkeypatch.setattr(discrete, "OBSERVED_CELLS_PER_OBSERVATION", 0)
+    engine = HostEngine(library)
+    for seed in (200, 201, 204, 206):
+        compare(engine, random_problem(seed, small=True, observed=True))
 
 
 @pytest.mark.parametrize(

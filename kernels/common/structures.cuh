@@ -168,6 +168,7 @@ struct Codes {
     int words;                  // 32-bit words per plane, a multiple of 16
     int cutoffs;                // a test with this many degrees of freedom, or more, is doubtful
     int adapt, quirks;          // flags, as in Data
+    int observed;
 };
 
 // Where a block of the discrete tests counts.
@@ -179,8 +180,8 @@ struct Room {
     int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
 };
 
-// Discrete tests whose outcome rounding could change; contingency_pairs, contingency_sets. The host makes them as the
-// engine "cpu" does. Those beyond `room` are only counted.
+// Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs, contingency_sets.
+// The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
 struct Doubtful {
     u64* count;  // [1] doubtful tests met
     i64* pair;   // [room] number e of the pair; at level 0 its cell x p + y

@@ -13,11 +13,11 @@ struct Bench {
     u64 of_margin;            // the same sum over the counts of the configurations alone; sum_tables
     int y[SLICE], at[SLICE];  // targets; their positions in adj(x); collect
     int first[SLICE + 1];     // levels of all targets before this one; collect
-    int empty[SLICE];         // empty cells of each target's table; sum_tables
+    int empty[SLICE];         // empty cells of each target's table, or its observed degrees of freedom; sum_tables
     int live[SLICE];          // positions of the item's targets, if there are at most SLICE; find_live
     unsigned partial[WARPS];
     int size, kx;     // members of S; levels of x
-    i64 q;            // configurations of S, or n + 1 if there are more than n
+    i64 q;            // configurations of S, or most + 1 if there are more than most, see begin_set
     int V;            // kx q, where a test is made
     int counted;      // where the configurations alone have been counted: 0 nowhere, 1 shared memory, 2 global memory
     int masked;       // 1: `mask` holds the masks of all observations
@@ -48,9 +48,10 @@ DEVICE Bench& lay_out(uint4* memory, const Room& room, const int level) {
 // Prepares the bench for the x and S in b.variable. Ends with a barrier.
 DEVICE void begin_set(Bench& b, const Codes& d) {
     if (threadIdx.x == 0) {
+        const i64 most = d.observed ? 0x7fffffff : d.n;
         i64 q = 1;
-        for (int t = 1; t <= b.size && q <= d.n; ++t) q *= d.levels[b.variable[t]];
-        b.q = q > d.n ? d.n + 1 : q;
+        for (int t = 1; t <= b.size && q <= most; ++t) q *= d.levels[b.variable[t]];
+        b.q = q > most ? most + 1 : q;
         b.kx = d.levels[b.variable[0]];
         b.V = (int)(b.q * b.kx < 0x7fffffff ? b.q * b.kx : 0x7fffffff);
         b.counted = b.masked = b.alive = 0;

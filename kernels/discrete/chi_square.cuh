@@ -16,6 +16,7 @@ using std::sqrt;
 
 constexpr int LARGEST_SET_OF_DISCITEST = 4;  // as in pycupc/discrete/g_square.py
 constexpr int OBSERVATIONS_PER_DF = 10;
+constexpr int OBSERVATIONS_PER_OBSERVED_DF = 5;
 
 constexpr double LEAST_TERM = 1e-14;  // smaller terms of the series, relative to its sum, are left out
 
@@ -54,15 +55,18 @@ HD bool tail_is_within(const double g2, const i64 df, const double p) {
     return exponent < -746.0 || exp(exponent) * (1.0 + 1e-6) <= p;
 }
 
-// Whether there are enough observations for a test of variables with kx and ky levels given a set of this size with q
-// configurations, where q is n + 1 if there are more than n.
+// Whether to count the table of variables with kx and ky levels given a set of this size with q configurations, where q
+// is n + 1 if there are more than n: there are enough observations, or only the table tells whether there are.
 HD bool is_tested(const Codes& d, const int kx, const int ky, const int size, const i64 q) {
+    if (d.observed) return true;
     if (d.quirks && size > LARGEST_SET_OF_DISCITEST) return false;
     return d.n >= OBSERVATIONS_PER_DF * ((i64)(kx - 1) * (ky - 1) * q);
 }
 
-// Degrees of freedom, lowered by the number of empty cells if d.adapt asks for it.
+// Degrees of freedom, lowered by the number of empty cells if d.adapt asks for it; 0 if there are too few observations.
+// `empty`: the number of empty cells, or the observed degrees of freedom if d.observed.
 HD i64 degrees_of_freedom(const Codes& d, const int kx, const int ky, const int size, const i64 q, i64 empty) {
+    if (d.observed) return d.n >= OBSERVATIONS_PER_OBSERVED_DF * empty ? empty : 0;
     const i64 df = (i64)(kx - 1) * (ky - 1) * q;
     if (!d.adapt || size == 0) return df;
     if (d.quirks) empty += 4 * ((1LL << size) - q);
@@ -71,6 +75,7 @@ HD i64 degrees_of_freedom(const Codes& d, const int kx, const int ky, const int 
 
 // What G^2 says, or DOUBTFUL where rounding could decide.
 HD Outcome outcome_of(const Codes& d, const double g2, const i64 df) {
+    if (df == 0) return INDEPENDENT;
     if (df >= d.cutoffs || !(fabs(g2 - d.cutoff[df]) > d.band)) return DOUBTFUL;
     return g2 < d.cutoff[df] ? INDEPENDENT : DEPENDENT;
 }

@@ -10,11 +10,19 @@
 // Bit planes are taken up to so many planes in all masks together: a number per set, and one per target; see LOG.md.
 constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
+// Whether the table of a target with ky levels has room in memory. If not, which only happens where the degrees of
+// freedom are those observed, the host makes the test.
+DEVICE bool has_room(const Bench& b, const Codes& d, const Room& room, const int ky) {
+    return !d.observed || (i64)b.V * (1 + ky) <= room.wide_cells;
+}
+
 // Adds up f over the cells of a table with ky rows, less f over the sums of cells that differ in x alone: the share of
 // thread r of `threads`, which takes every `threads`-th pair of a level j of y and a configuration k of S. Adds the
-// number of empty cells to `empty`.
-DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* table, const int ky, const int r,
-                     const int threads, int& empty) {
+// number of empty cells to `empty`; or the observed degrees of freedom, that is the sum over k of (rx - 1) (ry - 1) with
+// rx and ry levels of x and y that occur, as (rx - 1) for each level of y that occurs, less (rx - 1) once.
+// margin: counts of the configurations alone.
+DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* margin, const unsigned* table, const int ky,
+                     const int r, const int threads, int& empty) {
     const int q = (int)b.q, kx = b.kx;
     u64 sum = 0;
     int j = r / q, k = r - j * q;
@@ -24,10 +32,15 @@ DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* table, cons
         for (int i = 0; i < kx; ++i) {
             const unsigned m = cell[(i64)i * q];
             of_y += m;
-            empty += m == 0;
+            empty += !d.observed && m == 0;
             sum += (u64)d.f[m];
         }
         sum -= (u64)d.f[of_y];
+        if (d.observed) {
+            int rx = 0;
+            for (int i = 0; i < kx; ++i) rx += margin[k + (i64)i * q] != 0;
+            empty += max(rx - 1, 0) * ((of_y != 0) - (j == 0));
+        }
         k += threads;
         if (k >= q) {
             const int more = k / q;
@@ -54,7 +67,7 @@ DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const in
         const bool of_margin = margin && u == tables - 1;
         const int t = t0 + u, row = of_margin ? 0 : u < tables ? 1 + b.first[t] - b.first[t0] : 0;
         const int ky = u >= tables ? 0 : of_margin ? 1 : b.first[t + 1] - b.first[t];
-        sum = sum_table(b, d, table + (i64)row * b.V, ky, r, threads, empty);
+        sum = sum_table(b, d, table, table + (i64)row * b.V, ky, r, threads, empty);
         for (int o = min(threads, 32) / 2; o; o >>= 1) {
             sum += __shfl_xor_sync(FULL, sum, o);
             empty += __shfl_xor_sync(FULL, empty, o);
@@ -68,7 +81,7 @@ DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const in
 }
 
 // Tests the T collected targets, all of which have enough observations, as many at a time as have room. One thread
-// calls report(t, sum, empty) for each target; sum is G^2 / 2 in units of d.unit. Ends with a barrier.
+// calls report(t, sum, empty) for each target; `empty` is that of sum_table, and sum is G^2 / 2 in units of d.unit. Ends with a barrier.
 template <typename Report>
 DEVICE void test_targets(Bench& b, const Codes& d, const Room& room, const int T, const Report& report) {
     const i64 V = b.V;

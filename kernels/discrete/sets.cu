@@ -92,10 +92,11 @@ DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int 
 }
 
 // Collects the targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all
-// neighbours if `all`; returns how many there are. A target with too few observations for a test is separated at once.
-// members: positions of the set. Whole block.
-DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& range, const i64 e0,
-                      const int candidates, const bool all, const int a0, const int* members, const u64 number) {
+// neighbours if `all`; returns how many there are. A target with too few observations for a test is separated at once,
+// and one whose table has no room is put on the list. members: positions of the set. Whole block.
+DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const Room& room, const Doubtful& list,
+                      const SetRange& range, const i64 e0, const int candidates, const bool all, const int a0,
+                      const int* members, const u64 number) {
     const int i = a0 + threadIdx.x, x = b.variable[0];
     const int a = i >= candidates ? 0 : all ? i : b.live[i];
     const int y = g.column[e0 + a], ky = d.levels[y];
@@ -104,6 +105,10 @@ DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const SetRange& 
     for (int t = 0; t < b.size; ++t) in = in && members[t] != a;
     if (in && !is_tested(d, b.kx, ky, b.size, b.q)) {
         separate(g, range.open, e0 + a, x, y, number);
+        in = false;
+    }
+    if (in && !has_room(b, d, room, ky)) {
+        put_aside(list, e0 + a, number, y, b);
         in = false;
     }
     return collect(b, in, y, a, ky);
@@ -143,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             __syncthreads();
             begin_set(b, d);
             for (int a0 = 0; a0 < candidates; a0 += SLICE) {
-                const int T = targets_of(b, g, d, range, e0, candidates, live < 0, a0, members, number);
+                const int T = targets_of(b, g, d, room, list, range, e0, candidates, live < 0, a0, members, number);
                 test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
                     const int y = b.y[t];
                     const i64 e = e0 + b.at[t];
@@ -182,7 +187,7 @@ extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const
 //   Launch  any grid, block THREADS, dynamic shared memory as contingency_sets
 //   Reads   g.start, g.column, d, lv.binom, records.start, records.rank, Found::x, ::y
 //   Writes  Found::S, Found::r (G^2), df, lv.counters->tests
-//   df      [m] int64, degrees of freedom; 0: no test was made
+//   df      [m] int64, degrees of freedom; 0: no test was made; -1: the host made it
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
     extern __shared__ uint4 records_memory[];
@@ -201,7 +206,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         begin_set(b, d);
         const int ky = d.levels[y];
-        const int T = collect(b, threadIdx.x == 0 && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
+        const bool room_for = has_room(b, d, room, ky);
+        if (threadIdx.x == 0 && !room_for) df[i] = -1;
+        const int T = collect(b, threadIdx.x == 0 && room_for && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
         test_targets(b, d, room, T, [&](const int, const i64 sum, const int empty) {
             found.r[i] = 2.0 * d.unit * (double)sum;
             df[i] = degrees_of_freedom(d, b.kx, ky, l, b.q, empty);
@@ -215,12 +222,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 //   Work    one thread per record
 //   Launch  any grid, block 64
 //   df      [m] int64, read only
-//   Writes  Found::r, *host (page-locked memory of the host)
+//   Writes  Found::r (NaN where the host made the test), *host (page-locked memory of the host)
 extern "C" __global__ void p_values(const Graph g, const Level lv, const Records records, const i64* __restrict__ df,
                                     Counters* host) {
     const i64 total = records.start[g.p];
     const Found found(records.found, total);
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x)
-        found.r[i] = df[i] ? upper_tail(found.r[i], df[i]) : 1.0;
+        found.r[i] = df[i] > 0 ? upper_tail(found.r[i], df[i]) : df[i] == 0 ? 1.0 : from_bits(0x7ff8000000000000ULL);
     if (last_block(&lv.counters->finished)) report(lv.counters, host);
 }

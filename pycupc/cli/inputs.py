@@ -19,6 +19,7 @@ from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_t
 from pycupc.data.remedies import on_the_command_line
 from pycupc.data.text_layout import is_formula
 from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.discrete.suffstat import DegreesOfFreedom
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.estimate import labels_of
 from pycupc.gaussian.suffstat import SuffStat
@@ -107,6 +108,11 @@ def add_test_arguments(
         help="gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
         "table, and reported)",
     )
+    freedom = (
+        "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
+        "occur, which finds more edges where tables are sparse (default: pcalg)"
+    )
+    add("--df", choices=get_args(DegreesOfFreedom), default="pcalg", help=freedom)
     add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
     add("--quirks", action="store_true", help="discrete: reproduce two faults of pcalg's disCItest")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
@@ -157,6 +163,8 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("give either DATA or --example; DATA stands before --drop and --only")
     if args.correlation is not None and args.test == "discrete":
         args.parser.error("--correlation goes with the Gaussian test only")
+    if args.df == "observed" and (args.adapt_df or args.quirks):
+        args.parser.error("--df observed does not go with --adapt-df or --quirks")
     if args.correlation is not None and (
         args.only or args.drop or args.drop_non_numeric or args.missing != "error" or args.example
     ):
@@ -225,7 +233,7 @@ def _try_categories(path: Path, options: ReadOptions) -> CategoryTable | None:
 def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
     table.warn_of_measurements()
     try:
-        return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df)
+        return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df, df=args.df)
     except (TypeError, ValueError) as error:
         raise DataError(f"{table.facts['path']}: {error}") from error
 
@@ -234,8 +242,8 @@ def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) ->
     """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
     if isinstance(suff_stat, DiscreteSuffStat):
         return {"indepTest": disCItest, "quirks": args.quirks}
-    if args.adapt_df or args.quirks:
-        raise DataError("--adapt-df and --quirks go with --test discrete; the data are numbers")
+    if args.adapt_df or args.quirks or args.df != "pcalg":
+        raise DataError("--df, --adapt-df and --quirks go with --test discrete; the data are numbers")
     return {}
 
 

@@ -4,6 +4,7 @@
     coding.py       from a table of categories, strings, booleans or numbers to such a table
     g_square.py     pcalg's disCItest, binCItest, gSquareDis and gSquareBin, one test at a time and literally
     contingency.py  the same tests in compiled code, as the engines and the orientation make them
+    strata.py       the tables of contingency.py where the degrees of freedom are those observed
     chi_square.py   the exact sum behind G^2, its p-value, and the significance level as a cutoff on G^2
 
 What pcalg does, and where its two faults lie, is in tests/CONTRACT.md, section 12.

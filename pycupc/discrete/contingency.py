@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from pycupc.compiled import compiled, part
 from pycupc.discrete.chi_square import cutoffs, entropy, upper_tail
-from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF
+from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, OBSERVATIONS_PER_OBSERVED_DF
+from pycupc.discrete.strata import divide_strata, start_strata, statistic_of_strata
 from pycupc.discrete.suffstat import DiscreteSuffStat
 
 Ints = NDArray[np.int32]
@@ -43,6 +44,8 @@ class Data(NamedTuple):
         Lower the degrees of freedom by the number of empty cells.
     quirks : bool
         Answer as pcalg does, with its faults.
+    observed : bool
+        The degrees of freedom are those observed.
     """
 
     codes: NDArray[np.uint8]
@@ -54,35 +57,53 @@ class Data(NamedTuple):
     alpha: float
     adapt: bool
     quirks: bool
+    observed: bool
 
 
 class Counting(NamedTuple):
     """Work space of a thread.
 
     configuration : int32 (l + 1, n)
-        Of each observation: row t of x and the first t members of S.
+        Of each observation: row t of x and the first t members of S. If the degrees of freedom are those observed: row
+        t has the observations, stratum after stratum of the first t members of S.
     counts : int32 (COPIES, most cells)
     of_y : int64 (256,)
+    begin : int32 (l + 1, most strata + 1)
+        Position of the first observation of each stratum in row t of `configuration`, and behind them that of the end.
+    strata : int64 (l + 1,)
+        How many there are in row t.
     """
 
     configuration: Ints
     counts: Ints
     of_y: NDArray[np.int64]
+    begin: Ints
+    strata: NDArray[np.int64]
 
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
     """Prepare the data of a run."""
     of = entropy(suff.n)
-    cutoff = cutoffs(alpha, suff.n // OBSERVATIONS_PER_DF)
-    return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), suff.adaptDF, bool(quirks))
+    observed = suff.df == "observed"
+    cutoff = cutoffs(alpha, suff.n // (OBSERVATIONS_PER_OBSERVED_DF if observed else OBSERVATIONS_PER_DF))
+    flags = (suff.adaptDF, bool(quirks), observed)
+    return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), *flags)
 
 
 def work_space(data: Data, level: int) -> Counting:
     """Arrays for the tests of sets of `level` variables."""
     n = data.codes.shape[1]
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
-    cells = 4 * n // OBSERVATIONS_PER_DF + 4
-    return Counting(np.empty((level + 1, n), np.int32), np.empty((COPIES, cells), np.int32), np.empty(256, np.int64))
+    cells, strata = 4 * n // OBSERVATIONS_PER_DF + 4, 0
+    if data.observed:  # a table per stratum, of which each has at least two observations
+        cells, strata = int(data.levels.max()) ** 2, max(n // 2, 1)
+    return Counting(
+        np.empty((level + 1, n), np.int32),
+        np.empty((1 if data.observed else COPIES, cells), np.int32),
+        np.empty(256, np.int64),
+        np.empty((level + 1, strata + 1), np.int32),
+        np.empty(level + 1, np.int64),
+    )
 
 
 @part
@@ -98,7 +119,12 @@ def configurations(levels, S, size, most):
 
 @part
 def is_tested(data, x, y, size, q):
-    """Whether there are enough observations for a test, given q configurations of a set of this size."""
+    """Whether to count the table: there are enough observations, given q configurations of a set of this size.
+
+    Whether there are enough for degrees of freedom that are those observed, only the table tells.
+    """
+    if data.observed:
+        return True
     df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
     made = not (data.quirks and size > LARGEST_SET_OF_DISCITEST)
     return made and data.codes.shape[1] >= OBSERVATIONS_PER_DF * df
@@ -106,14 +132,20 @@ def is_tested(data, x, y, size, q):
 
 @part
 def start_configuration(data, x, counting):
-    """Row 0 of the configurations: the codes of x."""
+    """Row 0 of the configurations: the codes of x; or row 0 of the strata."""
+    if data.observed:
+        start_strata(counting, data.codes.shape[1])
+        return
     for s in range(data.codes.shape[1]):
         counting.configuration[0, s] = data.codes[x, s]
 
 
 @part
 def extend_configuration(data, z, t, counting):
-    """Row t + 1 of the configurations: z as well."""
+    """Row t + 1 of the configurations, or of the strata: z as well."""
+    if data.observed:
+        divide_strata(data, z, t, counting)
+        return
     k = np.int32(data.levels[z])
     for s in range(data.codes.shape[1]):
         counting.configuration[t + 1, s] = counting.configuration[t, s] * k + data.codes[z, s]
@@ -203,15 +235,26 @@ def degrees_of_freedom(data, x, y, size, q, empty):
 
 @part
 def run_test(data, x, y, size, q, counting):
-    """Test x and y given the set whose configurations are there: (independent, doubtful, G^2, degrees of freedom)."""
-    count_table(data, y, size, data.levels[x] * q * data.levels[y], counting)
-    total, empty = statistic(data, x, y, q, counting)
-    df = degrees_of_freedom(data, x, y, size, q, empty)
+    """Test x and y given the set whose configurations are there: (independent, doubtful, G^2, degrees of freedom).
+
+    A test without enough observations has G^2 = 0, of which the p-value is 1.
+    """
+    if data.observed:
+        total, df, _ = statistic_of_strata(data, x, y, size, False, counting)
+        if df == 0 or data.codes.shape[1] < OBSERVATIONS_PER_OBSERVED_DF * df:
+            return True, False, 0.0, 1
+    else:
+        count_table(data, y, size, data.levels[x] * q * data.levels[y], counting)
+        total, empty = statistic(data, x, y, q, counting)
+        df = degrees_of_freedom(data, x, y, size, q, empty)
     g2 = 2.0 * data.unit * total
     sure = df < len(data.cutoff) and abs(g2 - data.cutoff[df]) > data.band
     if sure and g2 >= SMALL:
         return g2 < data.cutoff[df], False, g2, df
-    in_floats = statistic_in_floats(data, x, y, q, counting)
+    if data.observed:
+        in_floats = statistic_of_strata(data, x, y, size, True, counting)[2]
+    else:
+        in_floats = statistic_in_floats(data, x, y, q, counting)
     if sure:
         return g2 < data.cutoff[df], False, in_floats, df
     return upper_tail(in_floats, df) >= data.alpha, True, in_floats, df
@@ -255,18 +298,19 @@ class SingleTests:
 
     def pairs(self, x: Ints, y: Ints) -> Floats:
         """p-values of the pairs x[i], y[i] given nothing."""
-        return self._run(x, y, np.empty((len(x), 0), np.int64))[1]
+        return self.run(x, y, np.empty((len(x), 0), np.int64))[1]
 
     def p_value(self, x: int, y: int, S: Sequence[int], _: object) -> float:
         """p-value of one test, on that side of alpha where its decision is."""
         of_x, of_y = np.array([x]), np.array([y])
-        (independent,), (p,) = self._run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
+        (independent,), (p,) = self.run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
         alpha = self._data.alpha
         return float(max(p, alpha) if independent else min(p, math.nextafter(alpha, -1.0)))
 
-    def _run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Floats]:
+    def run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether x[i] and y[i] are independent given sets[i], and the p-values."""
         size = sets.shape[1]
         work = self._work.setdefault(size, work_space(self._data, size))
         independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets, work, independent, p)
+        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets.astype(np.int64), work, independent, p)
         return independent, p

@@ -19,6 +19,8 @@ Codes = NDArray[np.integer[Any]]
 
 #: A test needs this many observations per degree of freedom, or it counts as independence.
 OBSERVATIONS_PER_DF = 10
+#: The same where the degrees of freedom are those observed (tests/CONTRACT.md, section 12).
+OBSERVATIONS_PER_OBSERVED_DF = 5
 #: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls all variables independent.
 LARGEST_SET_OF_DISCITEST = 4
 
@@ -102,9 +104,14 @@ def _binary(suff: DiscreteSuffStat) -> DiscreteSuffStat:
 
 
 def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
-    """p-value of x and y given S, by pcalg's formulas (tests/CONTRACT.md, section 12)."""
+    """p-value of x and y given S, by the literal formulas of tests/CONTRACT.md, section 12."""
     from scipy.special import chdtrc
 
+    if suff.df == "observed":
+        tables = _tables(suff.codes, x, y, S, suff.nlev)
+        df = observed_df(tables)
+        few = df == 0 or suff.n < OBSERVATIONS_PER_OBSERVED_DF * df
+        return 1.0 if few else float(chdtrc(df, max(g_square(tables), 0.0)))
     levels = suff.nlev
     kx, ky, n_sets = int(levels[x]), int(levels[y]), prod(int(levels[s]) for s in S)
     df = (kx - 1) * (ky - 1) * n_sets
@@ -117,6 +124,26 @@ def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks:
             empty += 4 * (2 ** len(S) - n_sets)
         df = max(df - empty, 1)
     return float(chdtrc(df, max(g_square(tables), 0.0)))
+
+
+def observations_needed(suff: DiscreteSuffStat, x: Codes, y: Codes, S: Codes) -> NDArray[np.int64]:
+    """How many observations each test of x and y given a row of S needs to be made, int64 (m,); x, y (m,), S (m, l)."""
+    levels = suff.nlev
+    if suff.df == "pcalg":
+        df = (levels[x] - 1.0) * (levels[y] - 1.0) * levels[S].astype(np.float64).prod(axis=1)
+        return np.asarray(np.minimum(OBSERVATIONS_PER_DF * df, 2.0**53), dtype=np.int64)
+    if S.shape[1] == 0:
+        seen = np.array([len(np.unique(column)) for column in suff.codes]) - 1
+        return np.asarray(OBSERVATIONS_PER_OBSERVED_DF * seen[x] * seen[y], dtype=np.int64)
+    tests = zip(x.tolist(), y.tolist(), S.tolist(), strict=True)
+    df = [observed_df(_tables(suff.codes, i, j, members, levels)) for i, j, members in tests]
+    return OBSERVATIONS_PER_OBSERVED_DF * np.array(df, dtype=np.int64)
+
+
+def observed_df(tables: NDArray[np.float64]) -> int:
+    """Degrees of freedom of a table per configuration, in which rows and columns without observations do not count."""
+    rows, columns = ((tables.sum(axis=axis) > 0).sum(axis=1) for axis in (2, 1))
+    return int(((rows - 1) * (columns - 1)).sum())
 
 
 def _tables(codes: Codes, x: int, y: int, S: Sequence[int], levels: NDArray[np.int64]) -> NDArray[np.float64]:

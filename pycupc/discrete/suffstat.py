@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from pycupc.discrete.coding import code_table, values_of
 from pycupc.message import Message, Words
 
 _CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")
+
+#: How the degrees of freedom of a test are counted (tests/CONTRACT.md, section 12).
+DegreesOfFreedom = Literal["pcalg", "observed"]
 
 
 class DiscreteSuffStat(Mapping[str, Any]):
@@ -32,6 +35,12 @@ class DiscreteSuffStat(Mapping[str, Any]):
         a constant column, which a warning names.
     adaptDF : bool
         Given a conditioning set, lower the degrees of freedom by the number of empty cells, but not below 1.
+    df : {"pcalg", "observed"}, default "pcalg"
+        The degrees of freedom of a test of x and y given S. "pcalg": (levels of x - 1) (levels of y - 1) for each
+        configuration of S, whether or not it occurs; a test needs 10 observations for each, or it counts as
+        independence. "observed": for each configuration that occurs, (levels of x in it - 1) (levels of y in it - 1);
+        a test needs 5 observations for each. It finds more of the edges of sparse tables (see Notes), and excludes
+        ``adaptDF=True`` and ``quirks=True``.
     labels : sequence of str, optional
         Names of the variables; by default the column names of a DataFrame.
 
@@ -41,6 +50,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
         The codes by variable.
     nlev : int64 (p,)
     adaptDF : bool
+    df : str
     labels : tuple of str, or None
     categories : tuple of tuples, or None
         What each code stands for, after `from_data`.
@@ -49,11 +59,15 @@ class DiscreteSuffStat(Mapping[str, Any]):
     ------
     TypeError, ValueError
         Missing values, values that are not whole numbers, negative codes, an nlev below 2, more than 255 levels, codes
-        beyond nlev; the message names the columns.
+        beyond nlev; the message names the columns. `df` is neither of the two, or is
+        "observed" together with adaptDF=True.
 
     Notes
     -----
     It is a mapping with the keys "dm", "nlev" and "adaptDF", as pcalg's tests expect one.
+
+    Take df="pcalg" for pcalg's answer. Take df="observed" if the answer need not be pcalg's and configurations of two
+    or three variables leave many tables empty: tests/CONTRACT.md, section 12, has figures.
     """
 
     def __init__(
@@ -61,11 +75,16 @@ class DiscreteSuffStat(Mapping[str, Any]):
         dm: Any,
         nlev: Sequence[int] | NDArray[Any] | None = None,
         *,
-        adaptDF: bool,
+        adaptDF: bool = False,
+        df: DegreesOfFreedom = "pcalg",
         labels: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(adaptDF, bool | np.bool_):
             raise TypeError(f"adaptDF must be True or False, got {adaptDF!r}")
+        if df not in get_args(DegreesOfFreedom):
+            raise ValueError(f"df must be 'pcalg' or 'observed', got {df!r}")
+        if df == "observed" and adaptDF:
+            raise ValueError("choose one of adaptDF=True and df='observed', which both change the degrees of freedom")
         values, columns = values_of(dm, "dm")
         labels = columns if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, values.shape[1])
@@ -73,12 +92,18 @@ class DiscreteSuffStat(Mapping[str, Any]):
         codes = _whole_numbers(values, names)
         self.nlev = _levels(codes, nlev, names)
         self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T, dtype=np.uint8)
-        self.adaptDF = bool(adaptDF)
+        self.adaptDF, self.df = bool(adaptDF), df
         self.categories: tuple[tuple[Any, ...], ...] | None = None
 
     @classmethod
     def from_data(
-        cls, data: Any, labels: Sequence[str] | None = None, *, adaptDF: bool = False, **options: Any
+        cls,
+        data: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        adaptDF: bool = False,
+        df: DegreesOfFreedom = "pcalg",
+        **options: Any,
     ) -> DiscreteSuffStat:
         """Code a table of categories: the different values of each column, sorted, become 0, 1, ....
 
@@ -90,6 +115,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         adaptDF : bool, default False
+        df : {"pcalg", "observed"}, default "pcalg"
         **options
             How to read a file, as for `pycupc.data.read_data`. Of these, `only` and `drop` (sequences of names) choose
             the columns of a DataFrame, too.
@@ -119,7 +145,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
             data = chosen_columns(data, **options)
         codes, categories, labels = code_table(data, labels)
         levels = _two_for_constants(np.array([len(c) for c in categories]), _names(labels, len(categories)))
-        out = cls(codes, levels, adaptDF=adaptDF, labels=labels)
+        out = cls(codes, levels, adaptDF=adaptDF, df=df, labels=labels)
         out.categories = categories
         return out
 
@@ -162,7 +188,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         levels = f"{self.nlev.min()} to {self.nlev.max()} levels"
-        return f"DiscreteSuffStat(p={self.p}, n={self.n}, {levels}, adaptDF={self.adaptDF})"
+        return f"DiscreteSuffStat(p={self.p}, n={self.n}, {levels}, adaptDF={self.adaptDF}, df={self.df!r})"
 
 
 def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuffStat:
@@ -186,7 +212,8 @@ def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuff
     if missing:
         what = {"dm": "'dm' (codes, n rows and p columns)", "adaptDF": "'adaptDF' (True or False)"}
         raise ValueError(f"{name} lacks {' and '.join(what[key] for key in missing)}")
-    return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), adaptDF=suffStat["adaptDF"])
+    options = {"adaptDF": suffStat["adaptDF"], "df": suffStat.get("df", "pcalg")}
+    return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), **options)
 
 
 def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int64]:

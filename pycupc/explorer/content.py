@@ -81,6 +81,8 @@ class Content:
     stability : float (m,) or None
         A frequency from 0 to 1 that the caller gave.
     removed : RemovedPairs
+    untested : int (k, 3)
+        Removed pairs whose separating test was not made, and the observations that it would have needed.
     gaps : int (k, 2)
         Pairs that fixedGaps excludes.
     correlations : float (p (p - 1) / 2,) or None
@@ -110,6 +112,7 @@ class Content:
     reasons: Sequence[Sequence[Sequence[str | int]]]
     stability: Floats | None
     removed: RemovedPairs
+    untested: NDArray[np.int64]
     gaps: Ints
     correlations: Floats | None
     cutoffs: Sequence[float | None]

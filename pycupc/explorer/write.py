@@ -156,6 +156,7 @@ def _data(content: Content) -> dict[str, Any]:
             "complete_from": removed.complete_from,
             "note": f"listed: {listed}" if len(removed.x) else "",
         },
+        "untested": content.untested.tolist(),
         "gaps": _packed(content.gaps.ravel()),
         "correlations": _single(content.correlations),
         "cutoffs": list(content.cutoffs),

@@ -16,6 +16,8 @@ With ``p_values="evidence"``, for files, everything from which p-values and expl
     removed_r                         r of the tests that found the stored cells, in their order          float64
     C                                 correlations: upper triangle, row by row                            float64
 
+    untested                          x, y, level and needed of `UntestedPairs`, one after the other      float64
+
 or, if the p-values were recorded rather than computed,
 
     removed_r, pMax                   the same; all p-values: upper triangle, row by row                  float64
@@ -36,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
+from pycupc.results.untested import UntestedPairs
 from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import Ints, SparseGraph
 
@@ -137,6 +140,16 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
     return Removals([(x, y, level, None)], r_of)
+
+
+def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:
+    """The array of the removed pairs that were not tested, if there are any."""
+    return {"untested": np.concatenate(untested).astype(np.float64)} if len(untested.x) else {}
+
+
+def untested_from_arrays(arrays: Arrays) -> NDArray[np.int64]:
+    """The attributes of `UntestedPairs`, int64 (4, k), as far as the arrays hold them."""
+    return np.asarray(arrays.get("untested", ()), dtype=np.int64).reshape(4, -1)
 
 
 def p_values_from_arrays(

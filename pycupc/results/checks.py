@@ -60,6 +60,11 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     _check_range(arrays, "removed_r", n_removed, -1.0, 1.0)
     _check_range(arrays, "edge_p", len(edges), -math.inf, 1.0)
     _check_range(arrays, "C", p * (p + 1) // 2, -1 - 1e-6, 1 + 1e-6)
+    if "untested" in arrays:
+        table = arrays["untested"]
+        require(table.dtype.kind == "f" and table.ndim == 1 and len(table) % 4 == 0, "untested", table.shape)
+        limits = np.repeat([p, p, p, 2.0**53], len(table) // 4)
+        require(bool(((table >= 0) & (table < limits)).all()), "untested", "outside of the range")
     _check_range(arrays, "pMax", p * (p + 1) // 2, -math.inf, 1 + 1e-6)
 
 

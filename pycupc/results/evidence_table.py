@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
-    "correlation), z, p, margin = cutoff - |r| (for discrete data p alone); the sets are those of the tests, before "
-    "--conservative or --maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty "
-    "set, or is a fixed gap"
+    "correlation), z, p, margin = cutoff - |r| (for discrete data p, and a note: 'not enough data' where the test was "
+    "not made); the sets are those of the tests, before --conservative or --maj-rule changed any. A pair that is "
+    "neither here nor in edges.csv was separated by the empty set, or is a fixed gap"
 )
 
 
@@ -36,7 +36,10 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
     columns = {"x": names[x], "y": names[y], "level": length, "set": np.array(sets, dtype=object)}
     if not isinstance(fit.p_values, GaussianPValues):
         p = [fit.p_values.at(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        return {**columns, "p": np.array(p, dtype=np.float64)}
+        needed = fit.untested.needed_by(x, y).tolist()
+        note = [f"not enough data: {k:,} observations needed, {fit.n:,} there" if k else "" for k in needed]
+        columns["p"] = np.array(p, dtype=np.float64)
+        return {**columns, "note": np.array(note, dtype=object)} if any(needed) else columns
     if fit.n is None or fit.alpha is None:
         raise ValueError("the table of separating sets needs n and alpha")
     removals = fit.removals

@@ -19,6 +19,7 @@ from pycupc.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_
 from pycupc.gaussian import fisher_z
 from pycupc.plotting import Variables, describe, positions
 from pycupc.results.kept import KeptEdges, TestedResult
+from pycupc.results.untested import UntestedPairs
 from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
@@ -33,6 +34,9 @@ class ExploredResult(TestedResult, Protocol):
 
     def cpdag_note(self) -> str:
         """Why the result is not a CPDAG; "" if it is one."""
+
+    @property
+    def untested(self) -> UntestedPairs: ...
 
 
 class InlinePage:
@@ -133,6 +137,7 @@ def content(
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
+        untested=_untested(fit, place),
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
         cutoffs=[_cutoff(fit, level) for level in range(levels)],
@@ -254,6 +259,12 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
         p = np.array([fit.p_values.at(i, j) for i, j in zip(x.tolist(), y.tolist(), strict=True)])
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
     return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from), named
+
+
+def _untested(fit: ExploredResult, place: Integers) -> Integers:
+    """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
+    found = np.column_stack([place[fit.untested.x], place[fit.untested.y], fit.untested.needed])
+    return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
 
 
 def _strongest(here: Integers, r: NDArray[np.float64], room: int) -> Integers:

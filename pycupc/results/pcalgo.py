@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pycupc.results import explored, npz
 from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.named_graph import NamedGraph
+from pycupc.results.untested import UntestedPairs, no_untested_pairs
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.sepset import SepSets
 from pycupc.sparse_graph import read_only
@@ -58,6 +59,8 @@ class PcAlgo(NamedGraph):
     levels : tuple of LevelSummary
     removals : Removals
         The edges removed at level 1 and above, with the r of the separating test; empty for a result from R.
+    find_untested : callable
+        Returns `untested`; called when it is first accessed.
     trace : mapping of (int, int) to tuple
         What set the arrowhead at the second of the two variables.
     notes : dict
@@ -74,6 +77,7 @@ class PcAlgo(NamedGraph):
     engine: str = ""
     levels: tuple[LevelSummary, ...] = ()
     removals: Removals = field(default_factory=Removals)
+    find_untested: Callable[[], UntestedPairs] = no_untested_pairs
     found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
     trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
@@ -99,6 +103,11 @@ class PcAlgo(NamedGraph):
         -inf if never tested.
         """
         return read_only(self.p_values.dense().view())
+
+    @cached_property
+    def untested(self) -> UntestedPairs:
+        """The removed pairs whose separating test was not made, because there were too few observations (discrete)."""
+        return self.find_untested()
 
     @property
     def zMin(self) -> Floats:
@@ -148,6 +157,8 @@ class PcAlgo(NamedGraph):
             lines.append(
                 f"{made:,} of {sum(self.n_edgetests):,} tests were made; {bounds:,} bounds answered the others"
             )
+        removed = self.p * (self.p - 1) // 2 - len(self.sparse_graph) - len(self.found_sepset.gaps())
+        lines += self.untested.sentences(removed)
         lines += [f"{key.replace('_', ' ')}: {value}" for key, value in self.notes.items()]
         if self.engine:
             lines.append(f"engine: {self.engine}")
@@ -241,6 +252,7 @@ class PcAlgo(NamedGraph):
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
+            out |= flat.untested_arrays(self.untested)
         return out
 
     @classmethod
@@ -266,6 +278,7 @@ class PcAlgo(NamedGraph):
             n_edgetests=flat.counts_from_arrays(arrays, facts.get("levels", ())),
             max_ord=int(max_ord),
             removals=removals,
+            find_untested=partial(UntestedPairs.by_pair, flat.untested_from_arrays(arrays)),
             **facts,
         )
 

@@ -39,6 +39,9 @@ class Why:
         What set the arrowhead of a kept edge: ("collider", x, y, z) or ("R1", ...), in labels; None if undirected.
     n_tests : int or None
         How many tests a kept edge survived, as pcalg counts them.
+    n, needed : float and int, or None
+        Of a removed edge whose separating test was not made, because there were too few observations (discrete data):
+        how many there were, and how many it needs.
     """
 
     x: str
@@ -54,6 +57,8 @@ class Why:
     margin: float | None = None
     arrow: tuple[str, ...] | None = None
     n_tests: int | None = None
+    n: float | None = None
+    needed: int | None = None
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
@@ -65,6 +70,11 @@ class Why:
             tests = "all its" if self.n_tests is None else f"its {self.n_tests:,}"
             given = "" if self.S is None else f", {self._given_text()}"
             return f"{pair}: edge; the largest p-value of {tests} tests is {self.p:.3g}{given}{self._arrow_text()}"
+        if self.needed is not None:
+            return (
+                f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
+                f"there are {self.n:,} (level {self.level}, side {self.side}; p counts as 1)"
+            )
         text = f"{pair}: no edge, independent {self._given_text()} (level {self.level}, side {self.side}"
         if self.p is not None and not math.isnan(self.p):
             text += f", p = {self.p:.3g}"
@@ -122,6 +132,8 @@ def _removed(fit: PcAlgo, i: int, j: int, S: tuple[int, ...]) -> Why:
     """For a removed pair, in the order of its separating test, given S."""
     name = fit.labels.__getitem__
     why = Why(name(i), name(j), "removed", len(S), "A" if i < j else "B", tuple(map(name, S)))
+    if needed := int(fit.untested.needed_by(i, j)[0]):
+        return replace(why, p=fit.p_values.at(i, j), n=fit.n, needed=needed)
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:
         return replace(why, p=fit.p_values.at(i, j))

@@ -28,6 +28,7 @@ def test_random_problems(block):
     engine = GpuEngine()
     for seed in range(block, PROBLEMS, 10):
         compare(engine, random_problem(seed))
+        compare(engine, random_problem(seed, observed=True))
 
 
 @pytest.mark.parametrize(

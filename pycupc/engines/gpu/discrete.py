@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, LevelResult, Mask
+from pycupc.engines.base import EngineError, Floats, LevelResult, Mask
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.device import Device, check_room
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
@@ -44,6 +44,8 @@ BENCH_BYTES = 30 * THREADS + 256
 TICKETS = 5
 #: Most bytes for bit planes, and for tables that do not fit shared memory.
 PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
+#: Counts in the largest table on the device if the degrees of freedom are those observed; all of level 0 must fit.
+OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
 PACK = ("discrete/data", "pack_codes")
 PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
@@ -122,6 +124,7 @@ class DeviceCodes:
             len(data.cutoff),
             data.adapt,
             data.quirks,
+            data.observed,
         )
         codes = self._upload(dev, data.codes)
         plane = self._plane if self.by_planes else None
@@ -158,6 +161,8 @@ class ContingencyTests:
         """Number of blocks of a persistent grid, and where they count."""
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
+        if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
+            cells = OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + OBSERVED_CELLS
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
         wide = cells > TUNING.cells
         if wide:
@@ -230,21 +235,13 @@ class ContingencyTests:
 
     def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
         """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter what they find."""
-        if count == 0:
-            return
-        from pycupc.discrete import contingency  # loads Numba, which most runs do without
-
         found = self._list
-        assert found is not None
+        if count == 0 or found is None:
+            return
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
         x, y, sets = dev.transfers.download(*pieces)
         dev.wait()
-        independent, p_value = np.empty(count, dtype=np.bool_), np.empty(count)
-        data = self._codes.data
-        work = contingency.work_space(data, level)
-        x, y, sets = (v.astype(np.int64) for v in (x, y, sets))
-        run: Any = contingency.run_tests
-        run(data, x, y, sets, work, independent, p_value)
+        independent, p_value = self.on_host(x, y, sets)
         outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
         dev.transfers.upload(independent.view(np.uint8), outcome)
         dev.transfers.upload(p_value, value)
@@ -252,6 +249,12 @@ class ContingencyTests:
         args = (graph, found, i64(count), *((ctypes.c_void_p(graph.C),) if level == 0 else ()), *last)
         dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()
+
+    def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
+        """Whether x and y are independent given their sets, and the p-values."""
+        from pycupc.discrete.contingency import SingleTests  # loads Numba, which most runs do without
+
+        return SingleTests(self._codes.data).run(*tests)
 
 
 class DiscreteGraph(DeviceGraph):
@@ -314,7 +317,13 @@ class DiscreteGraph(DeviceGraph):
 
     def result(self, running: Running, c: Counters) -> LevelResult:
         """As `DeviceGraph.result`."""
-        return dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
+        found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
+        if not self._n_doubtful:
+            return found
+        self.wait()
+        r, of_host = found.r.copy(), np.isnan(found.r)  # the tests whose tables had no room on the device
+        r[of_host] = self.tests.on_host(*(values[of_host] for values in (found.x, found.y, found.S)))[1]
+        return dataclasses.replace(found, r=r)
 
 
 def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:

@@ -125,7 +125,7 @@ class Codes(ctypes.Structure):
         ("band", c_double),
         ("n", c_longlong),
         ("pitch", c_longlong),
-        *((name, c_int) for name in ("words", "cutoffs", "adapt", "quirks")),
+        *((name, c_int) for name in ("words", "cutoffs", "adapt", "quirks", "observed")),
     ]
 
 

@@ -35,6 +35,7 @@ const graph = (() => {
     shares: Object.entries(e.shares).map(([mark, packed]) => [mark, unpack(packed)]), // of the resamples, in a consensus
     degree: unpack(data.degree), // in the whole result, of which this page may hold a part
     removed: { x: unpack(r.x), y: unpack(r.y), level: unpack(r.level), r: unpack(r.r), p: unpack(r.p), members: unpack(r.members) },
+    untested: new Map(data.untested.map(([a, b, needed]) => [pairKey(a, b), needed])), // observations that were needed
     gaps: new Set(),
     correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
   };
@@ -138,6 +139,12 @@ function reasonText([rule, ...v]) {
   return `Set by ${rule} of ${v.map(name).join(", ")}.`;
 }
 
+/** Why the removed pair was not tested; "" if it was. */
+function fewText(a, b) {
+  const needed = graph.untested.get(pairKey(a, b));
+  return needed ? `not enough data: ${needed.toLocaleString("en")} observations needed, ${data.n.toLocaleString("en")} there` : "";
+}
+
 /** The evidence for or against the edge between a and b: {title, status, text, facts: [[name, value]], nodes}. */
 function why(a, b) {
   const k = graph.edgeOf.get(pairKey(a, b));
@@ -167,18 +174,19 @@ function whyLevelZero(a, b, r) {
     facts.push(["largest |r| judged independent", number(cutoff, 4)]);
     if (r !== null) facts.push(["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r)))]);
   }
-  return { title: `${name(a)} and ${name(b)}`, status: "no edge", text: "Removed at level 0: independent without conditioning on anything.", facts, nodes: [] };
+  const few = fewText(a, b), text = few ? `Removed at level 0 without a test: ${few}.` : "Removed at level 0: independent without conditioning on anything.";
+  return { title: `${name(a)} and ${name(b)}`, status: "no edge", text, facts, nodes: [] };
 }
 
 function whyRemoved(k) {
   const { x, y, level, r } = graph.removed;
-  const members = removals.set(k), p = removedP(k), cutoff = data.cutoffs[level[k]];
+  const few = fewText(x[k], y[k]), members = removals.set(k), p = removedP(k), cutoff = data.cutoffs[level[k]];
   const facts = [["level", String(level[k])], ["separating set", setText(members)], ["side", x[k] < y[k] ? `A: neighbours of ${name(x[k])}` : `B: neighbours of ${name(x[k])}`]];
   if (r) facts.push(["partial correlation r", number(r[k], 4)]);
-  facts.push(["p-value", pText(p)]);
+  facts.push(["p-value", few || pText(p)]);
   if (r && cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)], ["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r[k])))]);
   return { title: `${name(x[k])} and ${name(y[k])}`, status: "no edge", facts, nodes: Array.from(members).filter((v) => v < graph.nodes),
-    text: `Removed at level ${level[k]}: independent given ${setText(members)}.` };
+    text: few ? `Removed at level ${level[k]} without a test given ${setText(members)}: ${few}.` : `Removed at level ${level[k]}: independent given ${setText(members)}.` };
 }
 
 /** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */

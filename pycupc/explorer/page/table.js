@@ -23,6 +23,7 @@ const REMOVED_COLUMNS = [
   ["separating set", (k) => setText(removals.set(k))],
   ...(graph.removed.r ? [["r", (k) => graph.removed.r[k], (r) => number(r)]] : []),
   ["p", removedP, pText],
+  ...(graph.untested.size ? [["note", (k) => fewText(graph.removed.x[k], graph.removed.y[k])]] : []),
 ];
 
 function columns() { return table.removed ? REMOVED_COLUMNS : EDGE_COLUMNS; }

@@ -138,8 +138,11 @@ refuse_consensus <- function(fit, name) {
   }
 }
 
+# Is pcalg installed? Loading it draws a random number.
+has_pcalg <- function() keep_seed(requireNamespace("pcalg", quietly = TRUE))
+
 need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as a plain list") {
-  if (!requireNamespace("pcalg", quietly = TRUE)) {
+  if (!has_pcalg()) {
     stop(caller, " returns an object of the package pcalg, which is not installed: ",
       "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
       "Without pcalg, ", instead, ".", call. = FALSE)
@@ -158,7 +161,7 @@ built_in_test <- function(indepTest) {
     stop("`indepTest` must be a function(x, y, S, suffStat), or one of ", quoted(built_in_tests), "; got ",
       describe(indepTest), call. = FALSE)
   }
-  if (requireNamespace("pcalg", quietly = TRUE)) {
+  if (has_pcalg()) {
     for (name in built_in_tests) {
       if (identical(indepTest, getExportedValue("pcalg", name))) {
         return(name)

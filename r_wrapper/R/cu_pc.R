@@ -5,6 +5,7 @@
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
 #   sitrep.R     what is installed and what is missing     install.R  makes the Python side
+#   why.R        why an edge is there, all edges
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
@@ -84,13 +85,13 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call() # before any argument is touched
-  labels <- check_labels(labels, p)
+  labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
   skel.method <- match.arg(skel.method)
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   check_method(skel.method, "pcalg::pc()")
   sepset <- match.arg(sepset)
-  threads <- if (!missing(numCores)) check_cores(numCores)
+  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
   need_pcalg("cu_pc()")
   say_sparse(sepset, length(labels))
 
@@ -104,7 +105,9 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   }
   if (u2pd == "retry") draw_as_retry(plain)
   # pcalg's last resort before a random graph makes one without weights.
-  as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
+  fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
+  if (!is.null(plain$found)) remember(fit, plain$found)
+  fit
 }
 
 #' The skeleton of the PC algorithm: `pcalg::skeleton()` computed by pycupc
@@ -128,11 +131,11 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
                         verbose = FALSE, engine = "auto", progress = interactive(),
                         sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call()
-  labels <- check_labels(labels, p)
+  labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
   check_method(method, "pcalg::skeleton()")
   sepset <- match.arg(sepset)
-  threads <- if (!missing(numCores)) check_cores(numCores)
+  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
   need_pcalg("cu_skeleton()")
   say_sparse(sepset, length(labels))
 

@@ -68,8 +68,8 @@ library_path_outside_r <- function() {
 
 undo_install <- paste0("reticulate::virtualenv_remove(\"", environment_name, "\")")
 
-missing_release <- paste("If pip found no release of pycupc on PyPI, give `source`: the path of a checkout of pycupc, of",
-  "a wheel or of a source distribution. ")
+missing_release <- paste("If pip found no release of pycupc on PyPI, give `source`: the path of a checkout of pycupc,",
+  "of a wheel or of a source distribution. ")
 
 # What pip installs for the argument `source`; NULL: the newest release.
 check_source <- function(source) {

@@ -35,7 +35,7 @@
 #' @param fraction Share of the rows in a resample of scheme `"subsample"`.
 #' @param labels Names of the variables; by default the column names, or else 1, 2, ...
 #' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
-#' @param numCores Number of CPU threads; all of them by default.
+#' @param numCores Number of CPU threads; without it as many as [cu_pc()] takes.
 #' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
@@ -138,8 +138,8 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
 column_names <- function(x, name = "x") {
   table <- if (is.list(x) && !is.data.frame(x)) x$dm else x
   if (is.null(table)) {
-    stop("`", name, "` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, which a ",
-      "correlation matrix does not have; got ", describe(x), call. = FALSE)
+    stop("`", name, "` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, ",
+      "which a correlation matrix does not have; got ", describe(x), call. = FALSE)
   }
   if (length(dim(table)) != 2L || ncol(table) < 2L) {
     stop("`", name, "` must be a matrix or data frame with a row for each observation and 2 columns or more; got ",
@@ -187,8 +187,8 @@ coded <- function(x, name = "x") {
   if (length(incomplete)) stop("`", name, "` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
   nlev <- vapply(columns, nlevels, 1L)
   if (any(nlev < 2L)) {
-    stop("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]), " has one",
-      call. = FALSE)
+    stop("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
+      " has one", call. = FALSE)
   }
   list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }

@@ -1,7 +1,7 @@
 #' Why two variables are, or are not, joined by an edge
 #'
-#' Names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow: the collider
-#' or the rule that set it.
+#' Names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow: the
+#' collider or the rule that set it.
 #'
 #' The object does not hold the reasons of its arrows. They are found by orienting the skeleton again, and are missing
 #' where that does not give the graph of the object: with `u2pd = "rand"`, and after the conservative or the majority
@@ -53,6 +53,8 @@ print.cu_why <- function(x, ...) {
 
 #' The edges of a result as a data frame
 #'
+#' Lists the edges with their types, their largest p-values and the reasons of their arrows.
+#'
 #' @param x A result of [cu_pc()], [cu_skeleton()], [pcalg::pc()] or [pcalg::skeleton()], or of [cu_consensus()].
 #' @param row.names,optional Not used.
 #' @param suffStat,alpha As of [cu_why()]: needed only for what set the arrows after the conservative or the majority
@@ -88,7 +90,9 @@ explain <- function(fit, suffStat, alpha, ...) {
   known <- length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset"))
   options <- c(send_fit(job, "a_", fit, remembered(fit)), list(alpha = alpha, known = known, ...))
   if (!is.null(suffStat)) {
-    if (is_table(suffStat)) suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
+    if (is_table(suffStat)) {
+      suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
+    }
     gauss <- check_gauss(suffStat, length(options$a_labels))
     options$n <- gauss$n
     send(job, "C", gauss$C)

@@ -72,7 +72,7 @@ print.cu_why <- function(x, ...) {
 #'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(10, 0.3))
 #'   as.data.frame(cu_pc(X, alpha = 0.05))
 #' }
-#' @exportS3Method
+#' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
   labels <- graph::nodes(x@graph)

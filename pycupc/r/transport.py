@@ -177,6 +177,8 @@ class Job:
             note = str(fit.notes.get("quirks", ""))
             reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
+            reply["no_cpdag"] = self._what == "pc" and not fit.is_cpdag
+            reply["cycle"] = list(fit.cycle() or ()) if reply["no_cpdag"] else []
             reply["tries"] = int(fit.notes.get("orientations_tried", 0))
             if options["pMax"] and fit.p_values.deferred:
                 fit.p_values.of_edges(fit.sparse_graph)  # may take long: here, where R notices Ctrl-C

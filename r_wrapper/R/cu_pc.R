@@ -28,6 +28,10 @@
 #' With `fixedEdges`, a test given two or more variables may meet a NaN: `cu_pc()` counts it as independent, where pcalg
 #' stops with "infinite or missing values in 'x'".
 #'
+#' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
+#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. A message says so;
+#' pcalg's object is the same, without a word. `u2pd = "retry"` gives a graph that a DAG extends.
+#'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
 #'

@@ -84,7 +84,10 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   on.exit(reporter$close(), add = TRUE)
   reply <- drive(job, options, reporter, checked_test(indepTest, suffStat))
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  receive(job, reply, labels, pMax, expand)
+  answer <- receive(job, reply, labels, pMax, expand)
+  # A random graph is drawn later, from a DAG.
+  if (reply$no_cpdag && !endsWith(reply$orientation, "random")) say_no_cpdag(answer, unlist(reply$cycle) + 1L)
+  answer
 }
 
 # The checked arguments that all algorithms have; NULL as `test` for a user's own.

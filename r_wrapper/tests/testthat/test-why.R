@@ -63,6 +63,9 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_equal(kept$p, edges$pMax[k], tolerance = 1e-9)
   expect_lt(kept$margin, 0)
   expect_output(print(kept), "^[a-h] and [a-h]: edge; the largest p-value of its .* its arrow was set by .*")
+  without <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], pMax = FALSE)
+  expect_equal(cu_why(without, edges$from[k], edges$to[k], S)$p, kept$p, tolerance = 1e-9)
+  expect_match(cu_why(without, edges$from[k], edges$to[k])$text, "tests is not known")
   m <- methods::as(fit@graph, "matrix")
   at <- which(m == 0 & t(m) == 0 & upper.tri(m), arr.ind = TRUE)[1, ]
   removed <- cu_why(fit, at[[1]], at[[2]], S)

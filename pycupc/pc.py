@@ -52,12 +52,9 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
 
     Parameters
     ----------
-    suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, engine, engine_options,
-    progress, quirks
+    suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
+    engine_options, progress, quirks
         See `skeleton`.
-    verbose : bool, default False
-        See `skeleton`; then also a line for each collider and each arrow that a rule set, with the reason, and with
-        `conservative` or `maj_rule` a line for each unshielded triple.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
         a CPDAG (`PcAlgo.is_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton; "retry" first tries other

@@ -163,7 +163,7 @@ test_that("names in another order than the labels give a message", {
   ask <- function(labels, ...) cu_plain("skeleton", S, alpha = 0.05, labels = labels, ...)
   expect_silent(ask(letters[1:8]))
   expect_silent(ask(LETTERS[1:8]))
-  expect_message(ask(letters[8:1]), "names of `suffStat\\$C` in another order.*variable 1 is called \"h\".*called \"a\"")
+  expect_message(ask(letters[8:1]), "names of `suffStat\\$C` in another order.*is called \"h\".*called \"a\"")
   gaps <- matrix(FALSE, 8, 8, dimnames = list(letters[8:1], letters[8:1]))
   expect_message(ask(letters[1:8], fixedGaps = gaps), "names of `fixedGaps` in another order")
   expect_message(ask(letters[1:8], fixedEdges = gaps), "names of `fixedEdges` in another order")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
@@ -210,10 +211,23 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
             raise ValueError(f"p must be at least 2, got {p}")
     elif labels is None and suff_stat is None:
         raise ValueError("either labels or p must be given with a custom indepTest")
+    if suff_stat is not None and suff_stat.labels is not None and labels is not None:
+        _warn_of_order(list(labels), list(suff_stat.labels))
     number = suff_stat.p if suff_stat is not None else p
     if labels is None:
         return default_labels(number or 0)
     return check_labels(labels, len(labels) if number is None else number)
+
+
+def _warn_of_order(labels: list[str], names: list[str]) -> None:
+    """Warn if the labels are the names of the data in another order."""
+    if labels != names and sorted(map(str, labels)) == sorted(names):
+        k = next(k for k, name in enumerate(names) if labels[k] != name)
+        warnings.warn(
+            f"labels are the names of suffStat in another order: variable {k} is called {labels[k]!r}, though suffStat "
+            f"calls it {names[k]!r}; leave labels out, or give them in the order of the columns",
+            stacklevel=2,
+        )
 
 
 def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from pycupc.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.reference import IndepTest
+from pycupc.log import logger
 from pycupc.orientation import U2pd, check_triples, orient
+from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.progress import progress_hook, skeleton_found
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import find_skeleton, level_log, skeleton
@@ -116,15 +118,25 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         skeleton_found(fit.sparse_graph)
         ambiguous = None
         if conservative or maj_rule:
-            fit, ambiguous = _checked_triples(fit, problem, maj_rule)
-        return _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
+            fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
+        fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
+        if verbose:
+            _log(lines_of_arrows(fit.trace, fit.labels))
+        return fit
 
 
-def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
+def _log(lines: Iterable[str]) -> None:
+    for line in lines:
+        logger.info("%s", line)
+
+
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
     check = check_triples(
         fit.sparse_graph, fit.sepset, problem.test.triple_test(problem.options.numCores), maj_rule=maj_rule
     )
+    if verbose:
+        _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
     changed = fit.sepset.changed(check.cells)
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided

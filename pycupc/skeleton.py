@@ -94,7 +94,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     numCores : int, optional
         Number of threads of the cpu engine; by default one per available core. The answer does not depend on it.
     verbose : bool, default False
-        Log a line per level on the logger ``pycupc``, and print it to stderr if logging is not configured.
+        Log a line per level on the logger ``pycupc``, and print it to stderr if logging is not configured. `pc` then
+        also logs each collider and each arrow that a rule set, with the reason, and each triple that the conservative
+        or the majority rule decides.
     engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine, default "auto"
         "auto" takes the GPU if one works and the problem is large enough to benefit, else the CPU; "schur" is another
         name for "gpu".

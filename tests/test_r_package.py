@@ -187,6 +187,48 @@ def test_sitrep_names_what_is_there(fresh_session: str, name: str) -> None:
     assert re.search(rf"^{name} +\S", fresh_session, re.MULTILINE), fresh_session
 
 
+def test_a_pyproject_file_is_not_taken_for_one_of_poetry(r_library: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    code = f"setwd('{tmp_path}'); Sys.unsetenv('RETICULATE_PYTHON'); invisible(pycupc::cu_available()); warnings()"
+    done = run_r("-e", code, R_LIBS=libraries(r_library))
+    assert done.returncode == 0, done.stdout
+    assert "Poetry" not in done.stdout
+
+
+def test_the_state_of_the_generator_stays_as_it_was(r_library: Path) -> None:
+    code = """
+    drawn <- function() exists(".Random.seed", globalenv(), inherits = FALSE)
+    local({ # in one expression, because reticulate flushes Python's output after each, by Rcpp
+      stopifnot(!drawn())
+      cu_available()
+      cu_sitrep()
+      small()
+      stopifnot(!drawn())
+      own <- function(x, y, S, suffStat) if (suffStat) runif(1) else 0.5
+      cu_plain("pc", FALSE, own, alpha = 0.05, p = 3)
+      stopifnot(!drawn())
+      cu_plain("pc", TRUE, own, alpha = 0.05, p = 3)
+      stopifnot(drawn())
+      set.seed(1)
+      before <- .Random.seed
+      small()
+      stopifnot(identical(before, .Random.seed))
+      cat("the same")
+    })
+    """
+    done = run_r("-e", SMALL + code, R_LIBS=libraries(r_library))
+    assert done.stdout.endswith("the same"), done.stdout
+
+
+def test_without_a_source_the_release_is_installed_or_its_absence_explained(r_library: Path, tmp_path: Path) -> None:
+    settings = {"R_LIBS": libraries(r_library), "WORKON_HOME": str(tmp_path), "PIP_NO_INDEX": "1"}
+    done = run_r("-e", 'pycupc::cu_install(gpu = "none")', **settings)
+    if "no Python environment could be made" in done.stdout:
+        pytest.skip("reticulate cannot make a virtual environment here")
+    assert "pip could not install pycupc (see above). If pip found no release" in done.stdout, done.stdout
+    assert "give `source`: the path of a checkout of pycupc, of a wheel or of a source distribution." in done.stdout
+
+
 @pytest.fixture(scope="module")
 def bare_session(r_library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A Python without any package; output of an R process that uses it: without pycupc, then with it."""

@@ -35,14 +35,14 @@ from pycupc.log import lines_to
 from pycupc.machine import gpu_works, version_of
 from pycupc.pc import pc
 from pycupc.r.background import Background
+from pycupc.r.explained import explain, result_from
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.r.users_test import UsersTest
-from pycupc.results.arrays import ANSWER, only_stored_cells, sepset_arrays
+from pycupc.results.arrays import sepset_arrays
 from pycupc.results.evidence import PValues
 from pycupc.results.p_matrix import Filling
-from pycupc.results.pcalgo import PcAlgo
 from pycupc.skeleton import skeleton
 from pycupc.stability import stability
 from pycupc.stability.checkpoint import seed_in
@@ -51,12 +51,7 @@ from pycupc.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 9
-
-#: Names in `pycupc.results.arrays`: arrays of the sets as the tests found them, and arrays of the final sets.
-_FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
-    f"found_{name}": name for name in ("gap_x", "gap_y")
-}
+PROTOCOL = 10
 
 
 class Job:
@@ -64,8 +59,8 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "compare", "stability", "ask"}
-        "ask": a question about a result of "stability".
+    what : {"pc", "skeleton", "compare", "explain", "stability", "ask"}
+        "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
     """
 
     def __init__(self, what: str) -> None:
@@ -132,13 +127,14 @@ class Job:
         Parameters
         ----------
         options : dict
-            For "compare" see `_compare`, for "ask" see `_answer_question`. Otherwise the arguments of `pycupc.pc`,
-            `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`: whether p-values are wanted; `test`:
-            "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests; of discrete data `nlev` and
-            `adaptDF`; `progress`: whether to send progress events; for `stability` also `seed`, None if the user gave
-            none, and `drawn`, the seed to use in that case.
+            For "compare" see `_compare`, for "explain" `pycupc.r.explained.explain`, for "ask" `_answer_question`.
+            Otherwise the arguments of `pycupc.pc`, `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`:
+            whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests;
+            of discrete data `nlev` and `adaptDF`; `progress`: whether to send progress events; for `stability` also
+            `seed`, None if the user gave none, and `drawn`, the seed to use in that case.
         """
-        others = {"compare": self._compare, "stability": self._stability, "ask": self._answer_question}
+        others = {"compare": self._compare, "explain": self._explain}
+        others |= {"stability": self._stability, "ask": self._answer_question}
         compute = others.get(self._what, self._run)
         self._background.start(lambda: {"kind": "reply"} | compute(options))
 
@@ -181,6 +177,8 @@ class Job:
             note = str(fit.notes.get("quirks", ""))
             reply["quirks"] = note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE")
             reply["orientation"] = str(fit.notes.get("orientation", ""))
+            reply["no_cpdag"] = self._what == "pc" and not fit.is_cpdag
+            reply["cycle"] = list(fit.cycle() or ()) if reply["no_cpdag"] else []
             reply["tries"] = int(fit.notes.get("orientations_tried", 0))
             if options["pMax"] and fit.p_values.deferred:
                 fit.p_values.of_edges(fit.sparse_graph)  # may take long: here, where R notices Ctrl-C
@@ -206,6 +204,7 @@ class Job:
             "labels": labels,
             "fixedGaps": self._mask("fixedGaps", len(labels)),
             "fixedEdges": self._mask("fixedEdges", len(labels)),
+            "verbose": options.get("verbose", False),
             "progress": self._progress_hook() if options["progress"] else None,
         }
         if self._what != "skeleton":
@@ -214,7 +213,7 @@ class Job:
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
-        if self._what == "stability" and options["test"] == "gaussCItest":
+        if "x" in self._in:  # the observations
             return {"suffStat": np.frombuffer(self._in["x"], dtype=np.float64).reshape(len(labels), -1).T}
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": self._correlations(len(labels)), "n": options["n"]}}
@@ -284,8 +283,8 @@ class Job:
     def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compare the results given as "a_..." and "b_..."; returns plain values and never raises an Exception."""
         with failures_in_reply(options["a_labels"]) as reply:
-            a, b = self._result("a_", options), self._result("b_", options)
-            data = {"C": self._correlations(a.p), "n": options["n"]} if "C" in self._in else None
+            a, b = result_from(self._in, options, "a_"), result_from(self._in, options, "b_")
+            data = self._gaussian_data(options, a.p)
             found = compare(a, b, suffStat=data, alpha=options["alpha"], names=options["names"])
             reply |= {"equal": found.equal, "parts": found.parts, "text": found.text}
             rows = found.differences
@@ -298,22 +297,17 @@ class Job:
             self._out |= {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
         return reply
 
-    def _result(self, side: str, options: dict[str, Any]) -> PcAlgo:
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in (*ANSWER, "pMax"):
-            type_ = np.float64 if name in ("n_edgetests", "pMax") else np.int32
-            arrays[name] = np.frombuffer(self._in.get(side + name, b""), dtype=type_)
-        labels = options[side + "labels"]
-        if options[side + "every_cell"]:
-            arrays = only_stored_cells(arrays, len(labels))
-        if options[side + "found"]:
-            found = dict(arrays)
-            for name in _FOUND.values():
-                found[name] = np.frombuffer(self._in.get(f"{side}found_{name}", b""), dtype=np.int32)
-            if options[side + "found_every_cell"]:
-                found = only_stored_cells(found, len(labels))
-            arrays |= {name: found[as_found] for name, as_found in _FOUND.items()}
-        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]))
+    def _explain(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Answer a question about the edges of the result given as "a_..."; never raises an Exception."""
+        with failures_in_reply(options["a_labels"]) as reply:
+            data = self._gaussian_data(options, len(options["a_labels"]))
+            values, self._out = explain(self._in, options, data)
+            reply |= values
+        return reply
+
+    def _gaussian_data(self, options: dict[str, Any], p: int) -> dict[str, Any] | None:
+        """The data of a result, where R gave them."""
+        return {"C": self._correlations(p), "n": options["n"]} if "C" in self._in else None
 
 
 def _is_symmetric(matrix: NDArray[np.int64], tile: int = 256) -> bool:

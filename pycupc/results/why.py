@@ -69,7 +69,8 @@ class Why:
         if self.status == "kept":
             tests = "all its" if self.n_tests is None else f"its {self.n_tests:,}"
             given = "" if self.S is None else f", {self._given_text()}"
-            return f"{pair}: edge; the largest p-value of {tests} tests is {self.p:.3g}{given}{self._arrow_text()}"
+            p = "not known" if self.p is None or math.isnan(self.p) else f"{self.p:.3g}"
+            return f"{pair}: edge; the largest p-value of {tests} tests is {p}{given}{self._arrow_text()}"
         if self.needed is not None:
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
@@ -124,7 +125,8 @@ def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) 
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why
     for S, r in kept.weakest_tests(np.array([i]), np.array([j])):
-        why = replace(why, **_test(fit, S, r, fit.n, fit.alpha))
+        known = p if p == p else float(fisher_z.p_value(r, fit.n, len(S)))  # R may hold no p-values
+        why = replace(why, p=known, **_test(fit, S, r, fit.n, fit.alpha))
     return why
 
 

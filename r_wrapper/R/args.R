@@ -1,7 +1,8 @@
 # Checks of the arguments. Where pcalg has the check, the message is pcalg's.
 
-check_labels <- function(labels, p) {
+check_labels <- function(labels, p, suffStat, indepTest) {
   if (missing(labels)) {
+    if (missing(p) && is_table(suffStat, indepTest)) return(check_labels(column_names(suffStat, "suffStat")))
     if (missing(p)) stop("need to specify 'labels' or 'p'", call. = FALSE)
     stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1, p >= 2)
     return(as.character(seq_len(p)))
@@ -44,6 +45,44 @@ check_method <- function(method, instead) {
 check_cores <- function(numCores) {
   stopifnot((is.integer(numCores) || is.numeric(numCores)) && numCores > 0)
   as.integer(check_number(numCores, "numCores", "a whole number of at least 1", function(x) x >= 1 && x < 2^31))
+}
+
+# The number of threads of a call without `numCores`; NULL: Python takes the cores that this process may use.
+default_cores <- function() {
+  if (in_worker()) return(1L)
+  wanted <- suppressWarnings(as.integer(c(getOption("mc.cores"), Sys.getenv(c("OMP_NUM_THREADS", "OMP_THREAD_LIMIT")))))
+  wanted <- wanted[!is.na(wanted) & wanted > 0L]
+  if (length(wanted)) wanted[[1]]
+}
+
+# Is this process one of several that work in parallel: forked by package parallel, or a worker of its clusters (also
+# of those that parallelly makes for future)?
+in_worker <- function() {
+  if (any(grepl("workRSOCK|slaveRSOCK", commandArgs()))) return(TRUE)
+  is_child <- if (isNamespaceLoaded("parallel")) get0("isChild", asNamespace("parallel")) # there is none on Windows
+  !is.null(is_child) && is_child()
+}
+
+# Are these observations, a row for each, in place of the list that a test of pcalg takes?
+is_table <- function(suffStat, indepTest) {
+  !missing(suffStat) && length(dim(suffStat)) == 2L && (missing(indepTest) || !is.null(built_in_test(indepTest)))
+}
+
+# Says if names are those of `labels` in another order: as in pcalg, only positions count.
+say_orders <- function(labels, suffStat, test, fixedGaps, fixedEdges, name = "suffStat") {
+  named <- list(fixedGaps = fixedGaps, fixedEdges = fixedEdges)
+  if (!is.null(test)) {
+    data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$dm` = suffStat$dm)
+    named <- c(named, stats::setNames(data, paste0(name, names(data))))
+  }
+  for (name in names(named)) {
+    names <- colnames(named[[name]])
+    if (length(names) == length(labels) && setequal(names, labels) && !all(names == labels)) {
+      at <- which(names != labels)[[1]]
+      message("`labels` are the column names of `", name, "` in another order. As in pcalg, positions count: variable ",
+        at, " is called ", quoted(labels[at]), ", though its column is called ", quoted(names[at]))
+    }
+  }
 }
 
 # `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`,
@@ -112,6 +151,22 @@ check_flag <- function(x, name) {
   as.logical(x)
 }
 
+# The table of observations of cu_pc(), as cu_stability() takes it.
+check_table <- function(suffStat, p, test) {
+  if (ncol(suffStat) != p) {
+    stop("`suffStat` must have ", p, " columns to match `labels` or `p`; got ", describe(suffStat), call. = FALSE)
+  }
+  if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
+  if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
+  x <- check_observations(suffStat, "suffStat")
+  incomplete <- which(colSums(!is.finite(x)) > 0)
+  if (length(incomplete)) {
+    stop("`suffStat` must be complete and finite for gaussCItest; it is not in ",
+      quoted(column_names(suffStat)[incomplete]), call. = FALSE)
+  }
+  list(x = x)
+}
+
 # A value in a few words, for an error message.
 describe <- function(x) {
   if (is.null(x)) {
@@ -138,8 +193,11 @@ refuse_consensus <- function(fit, name) {
   }
 }
 
+# Is pcalg installed? Loading it draws a random number.
+has_pcalg <- function() keep_seed(requireNamespace("pcalg", quietly = TRUE))
+
 need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as a plain list") {
-  if (!requireNamespace("pcalg", quietly = TRUE)) {
+  if (!has_pcalg()) {
     stop(caller, " returns an object of the package pcalg, which is not installed: ",
       "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
       "Without pcalg, ", instead, ".", call. = FALSE)
@@ -158,7 +216,7 @@ built_in_test <- function(indepTest) {
     stop("`indepTest` must be a function(x, y, S, suffStat), or one of ", quoted(built_in_tests), "; got ",
       describe(indepTest), call. = FALSE)
   }
-  if (requireNamespace("pcalg", quietly = TRUE)) {
+  if (has_pcalg()) {
     for (name in built_in_tests) {
       if (identical(indepTest, getExportedValue("pcalg", name))) {
         return(name)

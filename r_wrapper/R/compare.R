@@ -55,7 +55,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   job <- open_job("compare")
   on.exit(close_job(job))
   options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
-  found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, attr, "cu_found")
+  found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
   for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
   if (!is.null(suffStat) && gaussian) {
     gauss <- check_gauss(suffStat, length(options$a_labels))
@@ -101,7 +101,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (!skeleton && uses_rule(args)) {
     args <- args[!names(args) %in% c("conservative", "maj.rule", "solve.confl", "u2pd", "skel.method")]
     args$method <- sub("pcalg-", "", method, fixed = TRUE)
-    attr(fit, "cu_found") <- sepset_cells(do.call(pcalg::skeleton, args)@sepset)
+    remember(fit, sepset_cells(do.call(pcalg::skeleton, args)@sepset))
   }
   fit
 }
@@ -111,8 +111,22 @@ uses_rule <- function(args) {
   any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
 }
 
-# A pcAlgo of pcalg's own does not hold the sets that its tests found.
-only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(attr(fit, "cu_found"))
+# Were sets changed by a rule, of which it is not remembered how the tests found them?
+only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(remembered(fit))
+
+# The sets as the tests found them, of the last 16 results in which a rule changed some. They are kept here, because the
+# object, which is to be identical to pcalg's, has no place for them.
+remember <- function(fit, found) {
+  state$found <- utils::head(c(list(list(of = found_by(fit), found = found)), state$found), 16L)
+}
+
+remembered <- function(fit) {
+  known <- Find(function(known) identical(known$of, found_by(fit)), state$found)
+  known$found
+}
+
+# What tells one result from another.
+found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 
 # Sends a pcAlgo as flat arrays with indices from 0, and returns the options that describe it.
 # `found`: its sets as the tests found them, if they are known to differ.

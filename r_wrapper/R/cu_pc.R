@@ -5,13 +5,15 @@
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
 #   sitrep.R     what is installed and what is missing     install.R  makes the Python side
+#   why.R        why an edge is there, all edges
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
 #' Takes the arguments of [pcalg::pc()], in its order and with its defaults, and returns the object that
 #' `pcalg::pc(skel.method = "stable")` returns: the same skeleton, separating sets, numbers of tests, p-values and
-#' CPDAG.
+#' CPDAG. For discrete data with `adaptDF = TRUE` that needs `quirks = TRUE`: without it, the answer differs from
+#' pcalg's for about half of all graphs, because a fault of pcalg's test is not reproduced.
 #'
 #' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`. pcalg's C++ code for it finds the same
 #' graph on well-conditioned data but stores different separating sets and counts different tests. `"original"` is
@@ -26,17 +28,40 @@
 #' With `fixedEdges`, a test given two or more variables may meet a NaN: `cu_pc()` counts it as independent, where pcalg
 #' stops with "infinite or missing values in 'x'".
 #'
+#' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
+#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. A message says so;
+#' pcalg's object is the same, without a word. `u2pd = "retry"` gives a graph that a DAG extends.
+#'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
 #'
+#' @section Parallel use:
+#' A call uses several cores by itself. In a process that is one of several workers, forked by package parallel (also
+#' through doParallel, or `future::plan("multicore")`) or of a cluster of [parallel::makeCluster()] or
+#' `future::plan("multisession")`, it uses one, unless `numCores` says otherwise. Each worker of a cluster starts a
+#' Python of its own, which takes some seconds and about 230 MB; forked workers share the one of the session that has
+#' called `cu_pc()` before. A process that has used a GPU cannot share that with forked ones: use `engine = "cpu"` or a
+#' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
+#'
+#' @section Memory:
+#' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
+#' for 10,000 variables, and the separating sets come on top. The computation takes about as much as one of them.
+#' `sepset = "sparse"` and `pMax = FALSE` leave out two of these. A call on 2,810 variables took 1.1 GB at most, and its
+#' object 0.3 GB.
+#'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
 #'   number (an effective sample size). For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the
-#'   number of levels of each variable, and `adaptDF`. For another `indepTest`, whatever that function expects.
+#'   number of levels of each variable, and `adaptDF`. Instead of such a list, the observations themselves: a matrix or
+#'   data frame with a row for each, whose correlations the engine computes, or which holds categories. For another
+#'   `indepTest`, whatever that function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
 #'   string), which the engines compute themselves. Any other function `indepTest(x, y, S, suffStat)` is called once per
-#'   test: the answer is the same, at the speed of R.
-#' @param alpha Significance level of each test.
-#' @param labels Names of the variables (character). Give either `labels` or `p`.
+#'   test: the answer is the same, at the speed of R. It may be left out, and is then `gaussCItest`, if `suffStat` holds
+#'   observations.
+#' @param alpha Significance level of each test. It may be left out, and is then 0.01, if `suffStat` holds observations.
+#' @param labels Names of the variables (character). Give either `labels` or `p`, or neither if `suffStat` holds
+#'   observations, whose column names are then used. A message says so if `labels` are the column names of `C` or of
+#'   another matrix in another order: positions count, as in pcalg.
 #' @param p Number of variables, if `labels` is not given.
 #' @param fixedGaps Logical symmetric matrix; TRUE removes the edge before any test.
 #' @param fixedEdges Logical symmetric matrix; TRUE keeps the edge without a test.
@@ -48,8 +73,12 @@
 #' @param skel.method `"stable"` or `"stable.fast"`; see Details.
 #' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #' @param solve.confl Should conflicting orientations give bidirected edges?
-#' @param numCores Number of CPU threads; all of them by default. (In pcalg only `"stable.fast"` uses more than one.)
-#' @param verbose Print a line per level?
+#' @param numCores Number of CPU threads. If it is not given: one in a process that is itself a worker (see below), else
+#'   `getOption("mc.cores")`, else the environment variable `OMP_NUM_THREADS` or `OMP_THREAD_LIMIT`, else all cores that
+#'   this process may use. (In pcalg only `"stable.fast"` uses more than one.)
+#' @param verbose Print a line per level, and for `cu_pc()` a line for each collider and each arrow that a rule set,
+#'   with the reason, and with `conservative` or `maj.rule` a line for each unshielded triple? pcalg prints a line per
+#'   test.
 #' @param engine `"auto"`, the GPU where it works and pays off; `"gpu"` or `"cpu"`; `"reference"`, a slow one for
 #'   checks; `"cupc-e"` or `"cupc-s"`, the published GPU algorithms.
 #' @param progress Show a text progress bar? By default only in interactive sessions.
@@ -59,12 +88,14 @@
 #'   once per session.
 #' @param quirks Should the two faults of [pcalg::disCItest()] be reproduced? It calls all variables independent given 5
 #'   or more others, and with `adaptDF` it raises the degrees of freedom given variables with more than two levels. By
-#'   default the test is computed correctly, and a warning says where pcalg's answer may differ.
+#'   default the test is computed correctly, and a warning says where pcalg's answer may differ; with `adaptDF = TRUE`
+#'   it differs for about half of all graphs. With `TRUE` the answer is pcalg's.
 #' @param pMax Should the slot `pMax`, the largest p-value of each pair, be computed? On dense problems with thousands
 #'   of variables that can take longer than everything else, since most tests have been answered without being made.
 #'   With `FALSE` the slot is a 1 x 1 matrix of NA.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
-#' @seealso [cu_skeleton()]; [cu_compare()] to check the answer against pcalg; [cu_sitrep()] if something is missing.
+#' @seealso [cu_skeleton()]; [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
+#'   the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
 #'   Journal of Machine Learning Research 15, 3741-3782.
 #'
@@ -76,6 +107,7 @@
 #'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(10, 0.3))
 #'   fit <- cu_pc(list(C = cor(X), n = 500), pcalg::gaussCItest, alpha = 0.05, p = 10)
 #'   print(fit)
+#'   as.data.frame(cu_pc(X, alpha = 0.05)) # from the observations: the same edges
 #' }
 #' @export
 cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
@@ -84,13 +116,13 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call() # before any argument is touched
-  labels <- check_labels(labels, p)
+  labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
   skel.method <- match.arg(skel.method)
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   check_method(skel.method, "pcalg::pc()")
   sepset <- match.arg(sepset)
-  threads <- if (!missing(numCores)) check_cores(numCores)
+  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
   need_pcalg("cu_pc()")
   say_sparse(sepset, length(labels))
 
@@ -104,7 +136,9 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   }
   if (u2pd == "retry") draw_as_retry(plain)
   # pcalg's last resort before a random graph makes one without weights.
-  as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
+  fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
+  if (!is.null(plain$found)) remember(fit, plain$found)
+  fit
 }
 
 #' The skeleton of the PC algorithm: `pcalg::skeleton()` computed by pycupc
@@ -128,11 +162,11 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
                         verbose = FALSE, engine = "auto", progress = interactive(),
                         sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
   cl <- match.call()
-  labels <- check_labels(labels, p)
+  labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
   check_method(method, "pcalg::skeleton()")
   sepset <- match.arg(sepset)
-  threads <- if (!missing(numCores)) check_cores(numCores)
+  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
   need_pcalg("cu_skeleton()")
   say_sparse(sepset, length(labels))
 

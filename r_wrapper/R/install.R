@@ -13,13 +13,15 @@ environment_name <- "r-pycupc"
 #' Python 3.10 or later must be installed, with its module venv (Debian, Ubuntu: `apt install python3-venv`). Calling
 #' `cu_install()` again installs another version into the same environment.
 #'
-#' @param source Where to take pycupc from: a checkout, a wheel (`.whl`), or anything else that `pip install` accepts.
-#'   If `cu_pc.R` was read with [source()], the default is its checkout.
+#' @param source Where to take pycupc from: a checkout, a wheel (`.whl`), a source distribution (`.tar.gz`), or anything
+#'   else that `pip install` accepts. By default the newest release on PyPI; if `cu_pc.R` was read with [source()], its
+#'   checkout.
 #' @param gpu `"auto"` looks for an NVIDIA driver; `"none"` installs the CPU engine only; `"gpu"` and `"gpu13"` install
 #'   what a driver for CUDA 12 or for CUDA 13 needs.
 #' @return Invisibly, the path of the environment's Python.
 #' @examples
 #' \dontrun{
+#' cu_install() # the newest release
 #' cu_install("~/pycupc") # a checkout
 #' }
 #' @seealso [cu_sitrep()]
@@ -31,7 +33,8 @@ cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "
   }
   if (gpu == "auto") gpu <- gpu_extra(driver_report())
   what <- paste0(check_source(source), if (gpu != "none") paste0("[", gpu, "]"))
-  path <- tryCatch(reticulate::virtualenv_create(environment_name, packages = FALSE), error = function(e) {
+  create <- function() without_poetry(reticulate::virtualenv_create(environment_name, packages = FALSE))
+  path <- tryCatch(create(), error = function(e) {
     stop("no Python environment could be made: ", conditionMessage(e),
       " pycupc needs Python 3.10 or later with its module venv (Debian, Ubuntu: apt install python3-venv)",
       call. = FALSE)
@@ -40,8 +43,8 @@ cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "
   outside <- if (.Platform$OS.type == "unix") paste0("LD_LIBRARY_PATH=", shQuote(library_path_outside_r()))
   status <- system2(python, c("-m", "pip", "install", "--upgrade", shQuote(what)), env = as.character(outside))
   if (status != 0) {
-    stop("pip could not install ", what, " (see above). The environment is ", path, "; ", undo_install, " removes it",
-      call. = FALSE)
+    stop("pip could not install ", what, " (see above). ", if (is.null(source)) missing_release, "The environment is ",
+      path, "; ", undo_install, " removes it", call. = FALSE)
   }
   message("pycupc is installed in ", path, ", which cu_pc() uses from now on. To undo: ", undo_install)
   other <- python_in_use()
@@ -65,12 +68,18 @@ library_path_outside_r <- function() {
 
 undo_install <- paste0("reticulate::virtualenv_remove(\"", environment_name, "\")")
 
+missing_release <- paste("If pip found no release of pycupc on PyPI, give `source`: the path of a checkout of pycupc,",
+  "of a wheel or of a source distribution. ")
+
+# What pip installs for the argument `source`; NULL: the newest release.
 check_source <- function(source) {
+  if (is.null(source)) return("pycupc")
   if (!is.character(source) || length(source) != 1L || is.na(source)) {
-    stop("`source` must be the path of a checkout of pycupc or of a wheel; got ", describe(source), call. = FALSE)
+    stop("`source` must be the path of a checkout of pycupc, of a wheel or of a source distribution; got ",
+      describe(source), call. = FALSE)
   }
   if (!file.exists(source)) {
-    if (grepl("[/\\\\]|\\.whl$", source) && !grepl("://", source, fixed = TRUE)) {
+    if (grepl("[/\\\\]|\\.(whl|tar\\.gz)$", source) && !grepl("://", source, fixed = TRUE)) {
       stop("`source`: there is no ", source, call. = FALSE)
     }
     return(source)

@@ -31,7 +31,6 @@ as_pcalgo <- function(plain, call, weight, sepset = "list") {
     },
     zMin = matrix(NA, 1, 1)
   )
-  attr(fit, "cu_found") <- plain$found # for cu_compare()
   if (sparse) {
     attr(fit, "cu_sepset") <- c(plain$sepset, list(adjacent = adjacent_cells(plain)))
   }

@@ -1,11 +1,11 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 9L
+protocol <- 10L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
 # vectors (FALSE for tests); `unfinished`, vectors of computations that did not stop; `said_sparse`, `said_compiling`,
-# once it was said.
+# once it was said; `found`, see remember().
 state <- new.env(parent = emptyenv())
 state$share_memory <- TRUE
 
@@ -17,7 +17,27 @@ python_side <- function() {
   state$module
 }
 
-start_python <- function() {
+# Evaluates `code`, which calls reticulate, and so Rcpp, which makes `.Random.seed` where R has none: it is removed,
+# so that future does not warn of random numbers.
+keep_seed <- function(code) {
+  if (!exists(".Random.seed", globalenv(), inherits = FALSE)) {
+    on.exit(suppressWarnings(rm(".Random.seed", envir = globalenv())))
+  }
+  code
+}
+
+# That of base R around calls of Python, which must not change the state of R's generator either.
+suspendInterrupts <- function(code) keep_seed(base::suspendInterrupts(code))
+
+# Evaluates `code`, in which reticulate looks for a Python, without its warning about Poetry: reticulate 1.28 takes any
+# pyproject.toml, also that of a checkout of pycupc, for one of Poetry.
+without_poetry <- function(code) {
+  withCallingHandlers(keep_seed(code), warning = function(w) {
+    if (grepl("appears to use Poetry", conditionMessage(w), fixed = TRUE)) invokeRestart("muffleWarning")
+  })
+}
+
+start_python <- function() without_poetry({
   if (!requireNamespace("reticulate", quietly = TRUE)) {
     stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
   }
@@ -34,7 +54,7 @@ start_python <- function() {
       ") are of different versions; install both from the same release", call. = FALSE)
   }
   module
-}
+})
 
 # What reticulate says, or else what the script says by which it asks the Python that was named for its configuration.
 why_not_started <- function(started) {

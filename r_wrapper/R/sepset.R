@@ -3,7 +3,7 @@
 #' Looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and [cu_plain()] return.
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
-#' @param x,y Two variables, by position.
+#' @param x,y Two variables, by position or by name.
 #' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is
 #'   independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its set in
 #'   the cell `[[x]][[y]]` or in `[[y]][[x]]`.
@@ -18,12 +18,10 @@
 cu_sepset <- function(fit, x, y) {
   if (!is.list(fit)) refuse_consensus(fit, "fit")
   s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
-  p <- if (is.null(s)) length(fit@sepset) else s$p
-  for (v in c(x, y)) {
-    if (!is.numeric(v) || !(v %in% seq_len(p))) {
-      stop("`x` and `y` must be positions from 1 to ", p, "; got ", describe(v), call. = FALSE)
-    }
-  }
+  labels <- if (is.list(fit)) fit$labels else graph::nodes(fit@graph)
+  p <- length(labels)
+  x <- position(x, labels)
+  y <- position(y, labels)
   if (is.null(s)) {
     return(fit@sepset[[x]][[y]])
   }
@@ -35,6 +33,16 @@ cu_sepset <- function(fit, x, y) {
   adjacent <- if (is.list(fit)) adjacent_cells(fit) else s$adjacent
   other <- any(s$x == y & s$y == x) || any(s$gap_x == x & s$gap_y == y) || ((y - 1) * p + x) %in% adjacent
   if (x < y && !other) integer(0)
+}
+
+# The position of a variable, which is given by position or by name.
+position <- function(v, labels) {
+  at <- if (is.character(v)) match(v, labels) else if (is.numeric(v)) match(v, seq_along(labels))
+  if (length(at) != 1L || is.na(at)) {
+    stop("`x` and `y` must be names of variables or positions from 1 to ", length(labels), "; got ", describe(v),
+      call. = FALSE)
+  }
+  at
 }
 
 #' The separating sets of a sparse result as pcalg's list of lists

@@ -28,7 +28,7 @@ cu_sitrep <- function() {
     lines <- c(lines, if (is.character(python)) {
       line("Python", paste("not usable:", python))
     } else {
-      facts <- python$situation()
+      facts <- keep_seed(python$situation())
       mapply(line, names(facts), unlist(facts))
     })
   }
@@ -38,11 +38,11 @@ cu_sitrep <- function() {
 }
 
 # The folder that cu_install() has made, NULL if it has made none.
-installed_path <- function() {
+installed_path <- function() keep_seed({
   if (requireNamespace("reticulate", quietly = TRUE) && reticulate::virtualenv_exists(environment_name)) {
     dirname(dirname(reticulate::virtualenv_python(environment_name)))
   }
-}
+})
 
 installed_lines <- function(line) {
   path <- installed_path()

@@ -35,7 +35,7 @@
 #' @param fraction Share of the rows in a resample of scheme `"subsample"`.
 #' @param labels Names of the variables; by default the column names, or else 1, 2, ...
 #' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
-#' @param numCores Number of CPU threads; all of them by default.
+#' @param numCores Number of CPU threads; without it as many as [cu_pc()] takes.
 #' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
@@ -91,7 +91,8 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     check_discrete(coded(x), length(labels), test, "x")
   }
   fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
-  threads <- if (!is.null(numCores)) check_cores(numCores)
+  say_orders(labels, x, test, fixedGaps, fixedEdges, "x")
+  threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
   options <- c(
     pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks),
     resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint),
@@ -134,37 +135,37 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
 }
 
 # Names of the variables: of the columns, or 1, 2, ... where they have none.
-column_names <- function(x) {
+column_names <- function(x, name = "x") {
   table <- if (is.list(x) && !is.data.frame(x)) x$dm else x
   if (is.null(table)) {
-    stop("`x` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, which a ",
-      "correlation matrix does not have; got ", describe(x), call. = FALSE)
+    stop("`", name, "` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, ",
+      "which a correlation matrix does not have; got ", describe(x), call. = FALSE)
   }
   if (length(dim(table)) != 2L || ncol(table) < 2L) {
-    stop("`x` must be a matrix or data frame with a row for each observation and 2 columns or more; got ",
+    stop("`", name, "` must be a matrix or data frame with a row for each observation and 2 columns or more; got ",
       describe(table), call. = FALSE)
   }
   if (is.null(colnames(table))) as.character(seq_len(ncol(table))) else colnames(table)
 }
 
 # The observations of gaussCItest as a matrix of doubles.
-check_observations <- function(x) {
+check_observations <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
     stop("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"", call. = FALSE)
   }
   if (is.data.frame(x)) {
     other <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
     if (length(other)) {
-      stop("`x` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
+      stop("`", name, "` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
         "indepTest = \"disCItest\"", call. = FALSE)
     }
   }
   X <- as.matrix(x) # also from package Matrix
   if (!is.numeric(X) && !is.logical(X)) {
-    stop("`x` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X), call. = FALSE)
+    stop("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X), call. = FALSE)
   }
   if (isSymmetric(unname(X))) {
-    stop("`x` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations",
+    stop("`", name, "` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations",
       call. = FALSE)
   }
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
@@ -172,22 +173,22 @@ check_observations <- function(x) {
 }
 
 # Categories as the list that pcalg's discrete tests take; such a list unchanged.
-coded <- function(x) {
+coded <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
     return(x)
   }
   columns <- lapply(as.data.frame(x), function(column) {
     if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
-      stop("`x` must hold categories for a discrete test; for continuous data use gaussCItest", call. = FALSE)
+      stop("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest", call. = FALSE)
     }
     factor(column) # drops the levels that do not occur
   })
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
-  if (length(incomplete)) stop("`x` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
+  if (length(incomplete)) stop("`", name, "` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
   nlev <- vapply(columns, nlevels, 1L)
   if (any(nlev < 2L)) {
-    stop("`x` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]), " has one",
-      call. = FALSE)
+    stop("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
+      " has one", call. = FALSE)
   }
   list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }

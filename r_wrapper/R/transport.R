@@ -53,12 +53,16 @@ drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = N
 # `expand`, the element `sets` as well.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
-                      threads = NULL, verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
+                      threads = default_cores(), verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
                       quirks = FALSE, expand = FALSE) {
   p <- length(labels)
+  tabular <- is_table(suffStat, indepTest)
+  if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
+  if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
   options <- c(
     list(
+      verbose = check_flag(verbose, "verbose"),
       alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
       pMax = check_flag(pMax, "pMax"),
       progress = check_flag(progress, "progress")
@@ -66,18 +70,24 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks)
   )
   fixed <- checked_fixed(fixedGaps, fixedEdges, p)
-  data <- switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
-    check_discrete(suffStat, p, test))
+  data <- if (tabular) check_table(suffStat, p, test) else {
+    switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
+      check_discrete(suffStat, p, test))
+  }
+  say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
 
   job <- open_job(what)
   on.exit(close_job(job))
-  send_all(job, c(data[names(data) %in% c("C", "dm")], fixed))
+  send_all(job, c(data[names(data) %in% c("C", "x", "dm")], fixed))
   reporter <- make_reporter(verbose, progress)
   on.exit(reporter$close(), add = TRUE)
   reply <- drive(job, options, reporter, checked_test(indepTest, suffStat))
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  receive(job, reply, labels, pMax, expand)
+  answer <- receive(job, reply, labels, pMax, expand)
+  # A random graph is drawn later, from a DAG.
+  if (reply$no_cpdag && !endsWith(reply$orientation, "random")) say_no_cpdag(answer, unlist(reply$cycle) + 1L)
+  answer
 }
 
 # The checked arguments that all algorithms have; NULL as `test` for a user's own.
@@ -287,7 +297,7 @@ taken_out <- function(job, name) {
 #' @export
 cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCItest", alpha, labels, p, ...) {
   what <- match.arg(what)
-  labels <- check_labels(labels, p)
+  labels <- check_labels(labels, p, suffStat, indepTest)
   more <- list(...)
   if (identical(more$u2pd, "rand")) {
     stop("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()", call. = FALSE)

@@ -124,3 +124,79 @@ test_that("messages name the value that was given, in R's words", {
   dm <- sapply(as.data.frame(dm), function(column) as.integer(factor(column)) - 1L)
   expect_length(discrete()$labels, 4)
 })
+
+test_that("a table of observations gives the answer of its correlations, with the names of its columns", {
+  skip_if_no_python()
+  set.seed(1)
+  X <- matrix(stats::rnorm(1600), 200, dimnames = list(NULL, letters[1:8]))
+  for (j in 2:8) X[, j] <- X[, j] + 0.6 * X[, j - 1]
+  same <- c("labels", "graph", "sepset", "n.edgetests", "max.ord")
+  expected <- cu_plain("pc", list(C = stats::cor(X), n = 200), alpha = 0.01, labels = letters[1:8])[same]
+  expect_identical(cu_plain("pc", X)[same], expected)
+  expect_identical(cu_plain("pc", as.data.frame(X), alpha = 0.01)[same], expected)
+  expect_identical(cu_plain("pc", unname(X), "gaussCItest", 0.01, letters[1:8])[same], expected)
+  expect_identical(cu_plain("skeleton", unname(X))$labels, as.character(1:8))
+  codes <- as.data.frame(ifelse(X > 0, "yes", "no"))
+  suffStat <- list(dm = (X > 0) + 0, nlev = rep(2, 8), adaptDF = FALSE)
+  expect_identical(cu_plain("pc", codes, "disCItest")[same],
+    cu_plain("pc", suffStat, "disCItest", 0.01, letters[1:8])[same])
+  expect_error(cu_plain("pc", X, p = 7), "`suffStat` must have 7 columns")
+  expect_error(cu_plain("pc", codes), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
+  X[1, 2] <- NA
+  expect_error(cu_plain("pc", X), "`suffStat` must be complete and finite for gaussCItest; it is not in \"b\"")
+  own <- function(x, y, S, suffStat) 1
+  expect_error(cu_plain("pc", X, own, 0.01), "need to specify 'labels' or 'p'") # as pcalg
+  expect_error(cu_plain("pc", list(C = diag(8), n = 9), p = 8), "\"alpha\" is missing") # as pcalg
+})
+
+test_that("a call of pcalg without its arguments is an error, as in pcalg", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  expect_error(cu_pc(small_problem(), alpha = 0.05, p = 8), "\"indepTest\" is missing")
+  expect_error(cu_pc(small_problem(), pcalg::gaussCItest, p = 8), "\"alpha\" is missing")
+})
+
+test_that("names in another order than the labels give a message", {
+  skip_if_no_python()
+  S <- small_problem()
+  dimnames(S$C) <- list(letters[1:8], letters[1:8])
+  ask <- function(labels, ...) cu_plain("skeleton", S, alpha = 0.05, labels = labels, ...)
+  expect_silent(ask(letters[1:8]))
+  expect_silent(ask(LETTERS[1:8]))
+  expect_message(ask(letters[8:1]), "names of `suffStat\\$C` in another order.*is called \"h\".*called \"a\"")
+  gaps <- matrix(FALSE, 8, 8, dimnames = list(letters[8:1], letters[8:1]))
+  expect_message(ask(letters[1:8], fixedGaps = gaps), "names of `fixedGaps` in another order")
+  expect_message(ask(letters[1:8], fixedEdges = gaps), "names of `fixedEdges` in another order")
+  X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
+  expect_message(cu_plain("pc", X, labels = letters[8:1]), "names of `suffStat` in another order")
+  expect_message(cu_stability(X, labels = letters[8:1], n_resamples = 2), "names of `x` in another order")
+})
+
+test_that("without numCores, options and environment decide, and a worker takes one core", {
+  names <- c("OMP_NUM_THREADS", "OMP_THREAD_LIMIT")
+  old <- list(options(mc.cores = NULL), Sys.getenv(names, NA))
+  on.exit({
+    options(old[[1]])
+    Sys.unsetenv(names)
+    if (!all(is.na(old[[2]]))) do.call(Sys.setenv, as.list(stats::setNames(old[[2]], names)[!is.na(old[[2]])]))
+  })
+  Sys.unsetenv(names)
+  expect_null(default_cores())
+  Sys.setenv(OMP_THREAD_LIMIT = "4")
+  expect_identical(default_cores(), 4L)
+  Sys.setenv(OMP_NUM_THREADS = "3,2") # threads of nested levels, which are not looked at
+  expect_identical(default_cores(), 4L)
+  Sys.setenv(OMP_NUM_THREADS = "3")
+  expect_identical(default_cores(), 3L)
+  options(mc.cores = 5)
+  expect_identical(default_cores(), 5L)
+  skip_on_os("windows")
+  cores <- default_cores # without the package, which a worker would have to load from the same library
+  expect_identical(unlist(parallel::mclapply(1:2, function(i) cores(), mc.cores = 2)), c(1L, 1L))
+  code <- environment(default_cores)
+  worker <- parallel::makeCluster(1)
+  on.exit(parallel::stopCluster(worker), add = TRUE)
+  copy <- list2env(list(default_cores = default_cores, in_worker = code$in_worker), parent = baseenv())
+  for (name in ls(copy)) environment(copy[[name]]) <- copy
+  expect_identical(parallel::clusterCall(worker, copy$default_cores), list(1L))
+})

@@ -11,9 +11,10 @@ test_that("the extra fits the driver", {
 
 test_that("a source that cannot be installed is an error that names it", {
   skip_if_not_installed("reticulate")
-  expect_error(cu_install(NULL), "`source` must be the path of a checkout.*got NULL")
+  expect_error(cu_install(3), "`source` must be the path of a checkout.*got 3")
   expect_error(cu_install("/nowhere/pycupc"), "there is no /nowhere/pycupc")
   expect_error(cu_install("pycupc-9.whl"), "there is no pycupc-9.whl")
+  expect_error(cu_install("pycupc-9.tar.gz"), "there is no pycupc-9.tar.gz")
   expect_error(cu_install(tempdir()), "the one with pyproject.toml")
   expect_identical(check_source("pycupc==9"), "pycupc==9")
 })

@@ -12,6 +12,8 @@ test_that("sets of all sizes are laid out in their cells", {
   expect_identical(expand_sepset(plain), expected)
   for (x in 1:4) for (y in 1:4) expect_identical(cu_sepset(plain, x, y), expected[[x]][[y]])
   expect_error(cu_sepset(plain, 5, 1), "positions from 1 to 4; got 5")
+  for (x in 1:4) for (y in 1:4) expect_identical(cu_sepset(plain, letters[x], letters[y]), expected[[x]][[y]])
+  expect_error(cu_sepset(plain, "e", 1), "names of variables or positions from 1 to 4; got \"e\"")
 })
 
 test_that("the sparse object answers as the full one", {

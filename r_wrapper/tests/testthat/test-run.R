@@ -145,3 +145,20 @@ test_that("a pcAlgo without pMax is as with it, but for that slot", {
   expect_identical(dim(skeleton@pMax), c(1L, 1L))
   expect_error(cu_pc(small_problem(), pcalg::gaussCItest, alpha = 0.05, p = 8, pMax = NA), "pMax")
 })
+
+test_that("a graph that is no CPDAG gives a message", {
+  skip_if_no_python()
+  own <- function(independent) function(x, y, S, suffStat) {
+    pair <- paste(sort(c(x, y)), collapse = "")
+    given <- if (pair %in% names(independent)) independent[[pair]]
+    if (!is.null(given) && setequal(S, given)) 1 else 0
+  }
+  # A square: each node is in no separating set, so that four colliders overwrite each other.
+  square <- list("13" = integer(0), "24" = integer(0))
+  ask <- function(...) cu_plain("pc", NULL, own(square), alpha = 0.5, labels = letters[1:4], ...)
+  expect_message(ask(), "The graph is not a CPDAG: ")
+  expect_message(ask(solve.confl = TRUE), "not a CPDAG: it has bidirected edges")
+  expect_silent(cu_plain("skeleton", NULL, own(square), alpha = 0.5, p = 4))
+  expect_silent(cu_plain("pc", NULL, own(list("13" = 2L)), alpha = 0.5, p = 3))
+  expect_message(say_no_cpdag(list(labels = letters, graph = list(mark = 1L)), 2:4), "cycle b --> c --> d --> b")
+})

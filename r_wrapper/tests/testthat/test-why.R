@@ -1,0 +1,94 @@
+# cu_why() and as.data.frame(): why an edge is there or not, and all edges.
+
+named_problem <- function() {
+  S <- small_problem()
+  dimnames(S$C) <- list(letters[1:8], letters[1:8])
+  S
+}
+
+test_that("the object of each variant is identical to pcalg's, p-values and call aside", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  for (variant in variants) {
+    args <- c(list(named_problem(), pcalg::gaussCItest, 0.05, labels = letters[1:8]), variant)
+    fit <- do.call(cu_pc, args)
+    theirs <- do.call(pcalg::pc, args)
+    fit@call <- theirs@call
+    fit@pMax <- theirs@pMax
+    expect_true(identical(fit, theirs))
+  }
+})
+
+test_that("the edges are a data frame, with what set the arrows, for pcalg's object as well", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- named_problem()
+  for (variant in variants) {
+    args <- c(list(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]), variant)
+    fit <- do.call(cu_pc, args)
+    edges <- as.data.frame(fit, suffStat = S)
+    expect_identical(names(edges), c("from", "to", "type", "pMax", "set_by"))
+    m <- methods::as(fit@graph, "matrix")
+    expect_identical(nrow(edges), sum(m != 0 & upper.tri(m) | t(m) != 0 & upper.tri(m)))
+    forward <- m[cbind(edges$from, edges$to)]
+    backward <- m[cbind(edges$to, edges$from)]
+    expect_identical(edges$type, ifelse(forward == 2, "bidirected", ifelse(backward == 0, "directed", "undirected")))
+    expect_identical(edges$pMax, fit@pMax[cbind(match(edges$from, letters), match(edges$to, letters))])
+    expect_identical(nzchar(edges$set_by), edges$type != "undirected")
+    expect_true(all(grepl("^(collider|R[123]) ", edges$set_by[edges$type != "undirected"])))
+    expect_identical(as.data.frame(do.call(pcalg::pc, args), suffStat = S)$set_by, edges$set_by)
+  }
+  expect_gt(sum(edges$type == "directed"), 0)
+  sparse <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], sepset = "sparse", pMax = FALSE)
+  full <- as.data.frame(cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
+  full$pMax <- NA_real_
+  expect_identical(as.data.frame(sparse), full)
+  skeleton <- as.data.frame(cu_skeleton(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
+  expect_identical(unique(skeleton$type), "undirected")
+  empty <- as.data.frame(cu_pc(list(C = diag(3), n = 9), pcalg::gaussCItest, 0.05, p = 3))
+  expect_identical(dim(empty), c(0L, 5L))
+})
+
+test_that("the reason of an edge or of its absence is told, with names or positions", {
+  skip_if_no_pcalg()
+  skip_if_no_python()
+  S <- named_problem()
+  fit <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])
+  edges <- as.data.frame(fit)
+  k <- which(edges$type == "directed")[[1]]
+  kept <- cu_why(fit, edges$from[k], edges$to[k], S)
+  expect_s3_class(kept, "cu_why")
+  expect_identical(kept$status, "kept")
+  expect_identical(paste(kept$arrow, collapse = " "), edges$set_by[k])
+  expect_equal(kept$p, edges$pMax[k], tolerance = 1e-9)
+  expect_lt(kept$margin, 0)
+  expect_output(print(kept), "^[a-h] and [a-h]: edge; the largest p-value of its .* its arrow was set by .*")
+  without <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], pMax = FALSE)
+  expect_equal(cu_why(without, edges$from[k], edges$to[k], S)$p, kept$p, tolerance = 1e-9)
+  expect_match(cu_why(without, edges$from[k], edges$to[k])$text, "tests is not known")
+  m <- methods::as(fit@graph, "matrix")
+  at <- which(m == 0 & t(m) == 0 & upper.tri(m), arr.ind = TRUE)[1, ]
+  removed <- cu_why(fit, at[[1]], at[[2]], S)
+  expect_identical(removed, cu_why(fit, letters[at[1]], letters[at[2]], S))
+  expect_identical(removed$status, "removed")
+  set <- c(cu_sepset(fit, at[[1]], at[[2]]), cu_sepset(fit, at[[2]], at[[1]]))
+  expect_identical(removed$S, letters[set])
+  expect_gte(removed$margin, 0)
+  expect_match(removed$text, "no edge, independent .*\\|r\\| = ")
+  expect_no_match(cu_why(fit, at[[1]], at[[2]])$text, "|r|", fixed = TRUE)
+  gaps <- matrix(FALSE, 8, 8)
+  gaps[1, 2] <- gaps[2, 1] <- TRUE
+  gap <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], fixedGaps = gaps)
+  expect_match(cu_why(gap, "a", "b")$text, "fixedGaps excludes it")
+  expect_error(cu_why(fit, "a", "a"), "must be different variables; got \"a\" twice")
+  expect_error(cu_why(fit, "a", "zz"), "names of variables or positions from 1 to 8; got \"zz\"")
+  expect_error(cu_why(3, 1, 2), "must be a result of cu_pc")
+})
+
+test_that("verbose tells of colliders, rules and triples", {
+  skip_if_no_python()
+  ask <- function(...) capture.output(cu_plain("pc", named_problem(), alpha = 0.05, labels = letters[1:8], ...))
+  expect_true(any(grepl("^collider: [a-h] -> [a-h] <- [a-h], because ", ask(verbose = TRUE))))
+  expect_true(any(grepl("^triple [a-h] - [a-h] - [a-h]: ", ask(verbose = TRUE, maj.rule = TRUE))))
+  expect_false(any(grepl("^collider|^triple", ask(maj.rule = TRUE))))
+})

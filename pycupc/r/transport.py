@@ -130,7 +130,7 @@ class Job:
             For "compare" see `_compare`, for "explain" `pycupc.r.explained.explain`, for "ask" `_answer_question`.
             Otherwise the arguments of `pycupc.pc`, `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`:
             whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests;
-            of discrete data `nlev` and `adaptDF`; `progress`: whether to send progress events; for `stability` also
+            of discrete data `nlev`, `adaptDF` and `df`; `progress`: whether to send progress events; for `stability` also
             `seed`, None if the user gave none, and `drawn`, the seed to use in that case.
         """
         others = {"compare": self._compare, "explain": self._explain}
@@ -221,7 +221,7 @@ class Job:
             return {"suffStat": None, "indepTest": UsersTest(self._background)}
         dm = np.frombuffer(self._in["dm"], dtype=np.int32).reshape(len(labels), -1).T
         nlev = options.get("nlev")
-        suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], labels=labels)
+        suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)
         return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
 
     def _correlations(self, p: int) -> NDArray[np.float64]:

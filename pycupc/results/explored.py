@@ -182,6 +182,7 @@ def consensus_content(
         reasons=[],
         stability=shares["adjacent"][at],
         removed=RemovedPairs(none, none, none, none, None, None, 1),
+        untested=np.zeros((0, 3), dtype=np.int64),
         gaps=np.zeros((0, 2), dtype=np.int32),
         correlations=None,
         cutoffs=[],

@@ -259,10 +259,9 @@ class PcAlgo(NamedGraph):
     def from_arrays(
         cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
     ) -> PcAlgo:
-        """Rebuild a result from the arrays that `to_arrays` returned.
+        """Rebuild a result from the arrays that `to_arrays` returned; `facts` are its attributes from call to notes.
 
-        `C`, float64 (p, p), are the correlations, where the arrays do not hold them; `facts` are further attributes:
-        call, n, alpha, engine, levels, trace, notes.
+        `C`, float64 (p, p), are the correlations, where the arrays do not hold them.
         """
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)

@@ -226,8 +226,8 @@ built_in_test <- function(indepTest) {
   NULL
 }
 
-# The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes), and
-# adaptDF. Python checks the values.
+# The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),
+# adaptDF and df. Python checks the values.
 check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.list(suffStat) || is.null(suffStat$dm)) {
     stop("`", name, "` must be a list with `dm`, the matrix of codes, `nlev` and `adaptDF`; got ", describe(suffStat),
@@ -250,7 +250,13 @@ check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (is.null(adaptDF)) {
     stop("`", name, "$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
   }
+  df <- suffStat[["df"]]
+  if (is.null(df)) df <- "pcalg"
+  if (!is.character(df) || length(df) != 1 || !df %in% c("pcalg", "observed")) {
+    stop("`", name, "$df` must be \"pcalg\" or \"observed\"; got ", describe(df), call. = FALSE)
+  }
   list(
-    dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF")
+    dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF"),
+    df = df
   )
 }

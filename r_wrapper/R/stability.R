@@ -96,7 +96,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   options <- c(
     pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks),
     resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint),
-    data[names(data) %in% c("nlev", "adaptDF")]
+    data[names(data) %in% c("nlev", "adaptDF", "df")]
   )
 
   job <- open_job("stability")

@@ -75,7 +75,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
       check_discrete(suffStat, p, test))
   }
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
-  options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF")])
+  options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
 
   job <- open_job(what)
   on.exit(close_job(job))

@@ -54,6 +54,20 @@ test_that("a warning says where pcalg may answer otherwise", {
   expect_silent(cu_plain("skeleton", data, "disCItest", alpha = 0.05, p = 6))
 })
 
+test_that("degrees of freedom can be those of what occurs", {
+  skip_if_no_python()
+  set.seed(4)
+  cause <- sample(0:3, 300, TRUE, c(0.9, 0.08, 0.01, 0.01))
+  dm <- cbind(cause, pmin(3, cause + rbinom(300, 1, 0.1)), draw_codes(2, 300, c(8, 8)))
+  edges <- function(...) {
+    data <- list(dm = dm, nlev = c(4, 4, 8, 8), adaptDF = FALSE, ...)
+    cu_plain("skeleton", data, "disCItest", alpha = 0.05, p = 4)$graph
+  }
+  expect_identical(edges(df = "pcalg"), edges())
+  expect_false(identical(edges(df = "observed"), edges()))
+  expect_error(edges(df = "all"), "`suffStat$df` must be \"pcalg\" or \"observed\"", fixed = TRUE)
+})
+
 test_that("bad discrete data are refused in R's terms", {
   skip_if_no_python()
   dm <- matrix(c(0, 1, 1, 0, 1, 0), 3)

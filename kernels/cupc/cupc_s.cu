@@ -10,8 +10,9 @@
 //   that the paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests given other sets are doubtful.
 #include "cupc/cupc.cuh"
 
-// Below this pivot, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py).
-constexpr double INVERSE_FLOOR = 1e-5;
+// Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py), and
+// the p-value could be off by more than 1e-6.
+constexpr double INVERSE_FLOOR = 1e-4;
 
 // A row with its targets, in shared memory or in the graph.
 struct Row {
@@ -111,7 +112,7 @@ DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given& z, const
         vy = fma(-v[i], fma(z.f.P[packed(i, i)], v[i], q + q), vy);
     }
     const double den = z.vx * vy, num2 = num * num;
-    return {num2, den, z.sound && vy > INVERSE_FLOOR && num2 < ONE_MINUS_FLOOR * den};
+    return {num2, den, z.sound && vy > INVERSE_FLOOR && num2 < (1.0 - INVERSE_FLOOR) * den};
 }
 
 // Tests all pairs of the row with one set. left: pairs of the row that no set of the block has separated yet, in shared

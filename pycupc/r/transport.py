@@ -130,8 +130,8 @@ class Job:
             For "compare" see `_compare`, for "explain" `pycupc.r.explained.explain`, for "ask" `_answer_question`.
             Otherwise the arguments of `pycupc.pc`, `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`:
             whether p-values are wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests;
-            of discrete data `nlev`, `adaptDF` and `df`; `progress`: whether to send progress events; for `stability` also
-            `seed`, None if the user gave none, and `drawn`, the seed to use in that case.
+            of discrete data `nlev`, `adaptDF` and `df`; `progress`: whether to send progress events; for `stability`
+            also `seed`, None if the user gave none, and `drawn`, the seed to use in that case.
         """
         others = {"compare": self._compare, "explain": self._explain}
         others |= {"stability": self._stability, "ask": self._answer_question}

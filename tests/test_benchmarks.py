@@ -1,21 +1,16 @@
-"""The benchmark harness: generators, measures, checks of answers, and every experiment on tiny problems."""
+"""The benchmark harness: generators, measures, results, checks of answers, and every experiment on tiny problems."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks import __main__ as menu
+from benchmarks import generator, record, runs, workloads
+from benchmarks.experiments import answers, cpu, gpu, pruning, scaling
 
 import pycupc
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from benchmarks import __main__ as menu
-from benchmarks import generator, record, report, runs, workloads
-from benchmarks.experiments import gpu, scaling, small
 
 
 def test_the_seed_names_the_data():
@@ -72,26 +67,10 @@ def test_cpdag_is_what_an_oracle_finds():
 
 def test_measures():
     truth = _dag(4, (0, 1), (1, 0), (1, 2), (3, 2))
-    assert small.measures(truth.astype(int), truth)["shd"] == 0
+    assert answers.measures(truth.astype(int), truth)["shd"] == 0
     found = _dag(4, (0, 1), (2, 1), (0, 3))  # 0 - 1 marked otherwise, 1 - 2 turned, 3 - 2 missing, 0 - 3 extra
-    m = small.measures(found.astype(int), truth)
+    m = answers.measures(found.astype(int), truth)
     assert (m["shd"], m["tdr"], m["tpr"]) == (4, 2 / 3, 2 / 3)
-
-
-def test_a_wrong_answer_is_seen(tmp_path):
-    w = workloads.load("std_40_3_200", tmp_path)
-    fit, times = runs.once(w, runs.make_engine("cpu", 1))
-    right = workloads.Answer.of(fit)
-    assert right.differences(right) == {}
-    assert times["total"] >= times["engine"] >= sum(times["levels"]) > 0
-    skeleton = right.skeleton.copy()
-    skeleton[0, 1] = skeleton[1, 0] = not skeleton[0, 1]
-    x, y, length, members = right.sepset
-    wrong = workloads.Answer(skeleton, (x, y, length, members + 1), (*right.n_edgetests, 1))
-    assert set(right.differences(wrong)) == {"edges", "sepsets", "n_edgetests"}
-    out = runs.repeat(w, runs.make_engine("cpu", 1), least=1, check=wrong)
-    assert out["differs"]["edges"] == 1
-    assert len(out["repeats"]) == 1
 
 
 def test_recorded_answers_are_read(tmp_path):
@@ -127,195 +106,242 @@ def test_correlations_travel_exactly(tmp_path):
     assert here.n == there.n == 40
 
 
-def test_a_run_that_takes_too_long_is_given_up():
-    class Slow:
-        name = "slow"
+def test_a_wrong_answer_is_seen(tmp_path):
+    w = workloads.load("std_40_3_200", tmp_path)
+    fit, times = runs.once(w, runs.make_engine("cpu", 1))
+    right = workloads.Answer.of(fit)
+    assert right.differences(right) == {}
+    assert times["total"] >= times["engine"] >= sum(times["levels"]) > 0
+    assert len(times["levels"]) == len(fit.n_edgetests)
+    skeleton = right.skeleton.copy()
+    skeleton[0, 1] = skeleton[1, 0] = not skeleton[0, 1]
+    x, y, length, members = right.sepset
+    wrong = workloads.Answer(skeleton, (x, y, length, members + 1), (*right.n_edgetests, 1))
+    assert set(right.differences(wrong)) == {"edges", "sepsets", "n_edgetests"}
+    row, _, levels = runs.repeat(w, runs.make_engine("cpu", 1), runs.Check(w, wrong), least=1)
+    assert (row["differs"], row["runs"], len(levels)) == ("edges, sepsets, n_edgetests", 1, len(fit.n_edgetests))
+    w.expected = wrong  # a recorded answer that is not reproduced: the engine cpu decides
+    check = runs.Check(w)
+    assert check.columns(right) == {"checked_by": "cpu engine", "differs": ""}
+    assert check.columns(wrong) == {"checked_by": "cpu engine", "differs": "edges, sepsets, n_edgetests"}
 
-        def __getattr__(self, name):
-            raise runs.TooSlow(0.5, {"level": 3})  # as the progress hook would
 
-    w = workloads.Workload("", np.eye(3), 10, 0.05, "")
-    assert runs.repeat(w, Slow(), limit=0.5) == {"too_slow": 0.5, "repeats": []}
+def test_a_run_that_takes_too_long_is_given_up(tmp_path):
+    w, engine = workloads.load("std_40_3_200", tmp_path), runs.make_engine("cpu", 1)
+    stop = runs.stop_at(0.5, lambda: 0.6)
+    engine.run_level = lambda level, cutoff: stop(3, 0, 10**6, 7)
+    row, fit, _ = runs.repeat(w, engine, runs.Check(w))
+    assert fit is None
+    assert row == {"outcome": "stopped", "limit": 0.5, "stopped_at_level": 3, "tests_at_most": 10**6}
+    runs.stop_at(0.5, lambda: 0.4)(3, 0, 10**6, 7)  # goes on
+
+
+def test_statistics():
+    found = record.statistics([3.0, 1.0, 2.0, 10.0], "loop")
+    assert found == {"runs": 4, "loop": 2.5, "loop_min": 1.0, "loop_max": 10.0}
+    assert record.statistics([]) == {}
+
+
+def test_what_is_written_is_read(tmp_path):
+    rows = [
+        {"set": "a, b", "p": 7, "seconds": 1 / 3, "answer": "0012", "differs": "", "machine": "m", "commit": "1e10"},
+        {"set": "c", "bound": float("inf"), "limit": 60.0, "machine": "m", "commit": "1e10"},
+    ]
+    kept = []
+    for row in rows:
+        record.put(kept, row)
+    record.write(tmp_path, "x", kept)
+    assert (tmp_path / "x.csv").read_text().splitlines()[0] == "set,p,seconds,answer,bound,limit,machine,commit"
+    first, second = record.read(tmp_path, "x")
+    assert first == {"set": "a, b", "p": 7, "seconds": 0.33333333, "answer": "0012", "machine": "m", "commit": "1e10"}
+    assert second == {"set": "c", "bound": float("inf"), "limit": 60, "machine": "m", "commit": "1e10"}
+    record.put(kept, {"set": "c", "seconds": 2.0, "machine": "m"})  # the same problem again
+    assert [row.get("seconds") for row in kept] == [1 / 3, 2.0]
+    record.put(kept, {"set": "c", "engine": "gpu", "machine": "m"})
+    assert len(kept) == 3
+
+
+def test_merging_keeps_both_parts_and_sees_two_answers(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    rows = [
+        {"set": "a", "engine": e, "answer": "x", "seconds": 1, "machine": "m", "commit": "c"} for e in ("cpu", "gpu")
+    ]
+    record.write(one, "t", rows)
+    record.write(two, "t", [{**rows[1], "seconds": 2}, {**rows[1], "set": "b"}])
+    for folder in (one, two):
+        record.write(folder, "calls", [{"experiment": "t", "command": folder.name, "machine": "m", "commit": "c"}])
+    record.merge(one, two)
+    found = [(row["set"], row["engine"], row["seconds"]) for row in record.read(one, "t")]
+    assert found == [("a", "cpu", 1), ("a", "gpu", 2), ("b", "gpu", 1)]
+    assert [call["command"] for call in record.read(one, "calls")] == ["one", "two"]
+    record.write(two, "t", [{**rows[1], "answer": "y"}])
+    with pytest.raises(SystemExit, match="two answers to the same problem"):
+        record.merge(one, two)
+    record.write(two, "t", [{**rows[1], "machine": "another"}])
+    with pytest.raises(SystemExit, match="would mix the times of another and m"):
+        record.merge(one, two)
+    with pytest.raises(SystemExit, match="nowhere holds no results"):
+        record.merge(one, tmp_path / "nowhere")
+
+
+def test_results_of_two_machines_do_not_mix(tmp_path, monkeypatch):
+    words = ["sharing", "--quick", "--sets", "std_40_3_200", "--data", str(tmp_path), "--out", str(tmp_path)]
+    assert menu.main(words) == 0
+    monkeypatch.setattr(record, "machine", lambda: "another")
+    with pytest.raises(SystemExit, match="another"):
+        menu.main([*words, "--resume"])
+
+
+def test_an_estimate_is_tests_times_the_best_rate():
+    rows = [{"engine": "x", "set": "a", "tests": 100, "seconds": 6.0}]
+    rows += [{"engine": "x", "set": "b", "tests": 1000, "seconds": 20.0}, {"engine": "x", "set": "c", "tests": 10**6}]
+    rows += [{"engine": "y", "set": "a", "tests": 100, "seconds": 1e-3}]
+    out = cpu.estimate(rows, "x", "c", 10**6, 600.0)
+    assert out == {"outcome": "estimated", "limit": 600.0, "estimate": pytest.approx(20_000)}
+    assert cpu.estimate(rows, "x", "b", 1000, 59.9)["estimate"] == pytest.approx(60)
+    assert cpu.estimate(rows, "x", "c", 10**6, 20_000.1) is None
+    assert cpu.estimate(rows, "another", "c", 10**6, 1.0) is None
 
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """Every GPU engine is the cpu engine in disguise, and every problem is tiny: the harness is what is tested."""
-    real = runs.make_engine
+    real, random = runs.make_engine, scaling._random
     monkeypatch.setattr(runs, "make_engine", lambda name, threads=None, **options: real("cpu", 1))
     monkeypatch.setattr(workloads, "QUICK", {"std_40_3_200": 0.05, "std_50_3_200": 0.01})
-    monkeypatch.setattr(gpu, "HEAVY", ("std_50_3_200",))
     few = [("p", 20, 0.1, 100), ("p", 30, 0.1, 100), ("n", 20, 0.1, 100), ("n", 20, 0.1, 200), ("d", 20, 0.1, 100)]
-    monkeypatch.setattr(workloads, "sweeps", lambda quick: few)
+    monkeypatch.setattr(scaling, "sweeps", lambda quick: few)
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
-    random = scaling._random
     monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
-    return tmp_path
+    folders = ["--quick", "--data", str(tmp_path), "--out", str(tmp_path)]
+
+    def run(experiment, *words):
+        assert menu.main([experiment, *folders, *words]) == 0
+        return record.read(tmp_path, experiment)
+
+    return SimpleNamespace(run=run, folder=tmp_path, folders=folders)
 
 
-def test_gpu_experiments_and_report(tiny):
-    out = tiny / "results"
-    assert menu.main(["gpu-all", "--quick", "--data", str(tiny), "--out", str(out)]) == 0
-    assert menu.main(["sharing", "--quick", "--data", str(tiny), "--out", str(out), "--sets", "std_50_3_200"]) == 0
-    table = json.loads((out / "gpu.json").read_text())
-    assert table["machine"]["cpu"]
-    assert table["machine"]["versions"]["numpy"] == np.__version__
-    (call,) = table["calls"]
-    assert call["command"].startswith("python -m tests.benchmarks gpu-all --quick")
-    assert str(tiny) not in call["command"]
-    for row in table["rows"]:
-        assert set(row["runs"]) == {"gpu", "cupc-e", "cupc-s"}
-        digests = {run["answer"] for run in row["runs"].values()}
-        assert len(digests) == 1
-        assert all(len(run["repeats"]) >= 5 for run in row["runs"].values())
-    scale = json.loads((out / "scaling.json").read_text())
-    assert {r["kind"] for r in scale["rows"]} == {"paper", "standardised"}
-    assert len(scale["rows"]) == 3 * 2 * 3  # graphs, generators, different points
-    assert all(len(r["answers"]) == 3 and len(set(r["answers"].values())) == 1 for r in scale["rows"])
-    report.write_all(out)
-    text = (out / "BENCHMARKS.md").read_text()
-    assert "| data set | engine | first call (ms) | whole call, median (ms) |" in text
-    targets = [part.split(")")[0] for part in text.split("](")[1:]]
-    pictures = [target for target in targets if target.endswith(".png")]
-    assert len(pictures) >= 8
-    for picture in pictures:
-        assert (out / picture).stat().st_size > 5000, picture
-    for name in ("gpu", "baselines", "configurations", "sharing", "scaling", "scaling-large"):
-        assert f"{name}.json" in text
+def test_engines_part_by_part(tiny):
+    rows = tiny.run("gpu")
+    whole = record.where(rows, level=None)
+    assert len(whole) == 2 * 3
+    for name in workloads.QUICK:
+        assert len({row["answer"] for row in record.where(whole, set=name)}) == 1
+    for row in whole:
+        levels = [line for line in record.where(rows, set=row["set"], engine=row["engine"]) if "level" in line]
+        assert sum(line["tests"] for line in levels) == row["tests"]
+        assert sum(line["seconds"] for line in levels) == pytest.approx(row["levels_seconds"], rel=1e-4)
+        assert row["seconds_min"] <= row["seconds"] <= row["seconds_max"]
+        assert ("differs" in row, "orientation" in row) == (False, row["engine"] == "gpu")
+    (call,) = record.read(tiny.folder, "calls")
+    assert call["command"].startswith("python -m tests.benchmarks gpu --quick")
+    assert str(tiny.folder) not in call["command"]
+    rows = [*rows, {**whole[0], "engine": "gpucsl", "seconds": 1.0}]
+    record.write(tiny.folder, "gpu", rows)
+    again = tiny.run("gpu", "--resume", "--sets", "std_40_3_200", "--engines", "gpu")  # keeps the peers' runs
+    assert {row["engine"] for row in again} == {"gpucsl", "gpu"}
 
 
-def test_resume_adds_what_is_missing_and_keeps_what_is_there(tiny):
-    words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--generators", "paper"]
-    assert menu.main([*words, "--sweeps", "n", "--graphs", "1", "--engines", "gpu"]) == 0
-    before = json.loads((tiny / "scaling.json").read_text())["rows"]
-    assert [list(r["seconds"]) for r in before] == [["gpu"]] * len(before)
-    assert menu.main([*words, "--resume", "--graphs", "2", "--engines", "gpu", "cupc-e"]) == 0
-    after = json.loads((tiny / "scaling.json").read_text())
-    assert len(after["calls"]) == 2
-    assert {r["seed"] for r in after["rows"]} == {0, 1}
-    for r in after["rows"]:
-        assert set(r["seconds"]) == {"gpu", "cupc-e"}
-    assert [r["seconds"]["gpu"] for r in after["rows"][: len(before)]] == [r["seconds"]["gpu"] for r in before]
+def test_configurations(tiny):
+    rows = tiny.run("configurations", "--sets", "std_40_3_200")
+    assert len(rows) == -(-len(gpu.CONFIGURATIONS) // 8)
+    assert all("differs" not in row and row["engine_seconds"] > 0 for row in rows)
 
 
-def test_the_gpu_table_measured_again_keeps_the_peers(tiny):
-    words = ["gpu", "--quick", "--data", str(tiny), "--out", str(tiny), "--sets", "std_40_3_200", "--engines", "gpu"]
-    assert menu.main(words) == 0
-    table = record.read(tiny, "gpu")
-    table["rows"][0]["runs"]["gpucsl"] = {"seconds": [1.0]}
-    first = table["rows"][0]["runs"]["gpu"]["repeats"]
-    record.write(table, tiny)
-    assert menu.main([*words, "--resume"]) == 0
-    (row,) = record.read(tiny, "gpu")["rows"]
-    assert row["runs"]["gpucsl"] == {"seconds": [1.0]}
-    assert row["runs"]["gpu"]["repeats"] != first
-
-
-def test_parts_run_side_by_side_are_merged(tiny):
-    words = ["scaling", "--quick", "--data", str(tiny), "--engines", "gpu", "--generators", "standardised"]
-    one, two, three = (tiny / name for name in ("one", "two", "three"))
-    assert menu.main([*words, "--out", str(one), "--graphs", "2"]) == 0
-    assert menu.main([*words, "--out", str(two), "--first", "1", "--graphs", "2", "--variables", "30"]) == 0
-    rows, new = record.read(one, "scaling")["rows"], record.read(two, "scaling")["rows"]
-    assert [(r["p"], r["seed"]) for r in new] == [(30, 1), (30, 2)]
-    assert menu.main(["merge", "--out", str(one), "--add", str(two)]) == 0
-    both = record.read(one, "scaling")
-    assert len(both["calls"]) == 2
-    assert both["rows"] == [new[0] if (r["p"], r["seed"]) == (30, 1) else r for r in rows] + new[1:]
-    assert menu.main(["merge", "--out", str(three), "--add", str(one), str(two)]) == 0
-    assert record.read(three, "scaling") == both
+def test_sweeps(tiny):
+    words = ["--generators", "paper", "--sweeps", "n"]
+    before = tiny.run("scaling", *words, "--graphs", "1", "--engines", "gpu")
+    assert {row["engine"] for row in before} == {"gpu"}
+    after = tiny.run("scaling", *words, "--resume", "--graphs", "2", "--engines", "gpu", "cupc-e")
+    assert len(record.read(tiny.folder, "calls")) == 2
+    assert sorted((row["n"], row["seed"], row["engine"]) for row in after) == [
+        (n, seed, e) for n in (100, 200) for seed in (0, 1) for e in ("cupc-e", "gpu")
+    ]
+    assert before == after[: len(before)]  # not measured again
+    assert record.disagreements(after) == []
     with pytest.raises(SystemExit, match="no point of these sweeps has 7 variables"):
-        menu.main([*words, "--out", str(three), "--variables", "7"])
+        tiny.run("scaling", "--variables", "7")
+    large = tiny.run("scaling-large")
+    assert [row["p"] for row in large] == [100, 200, 400]
+    assert all(row["memory_bytes"] == 10**6 and row["memory_bytes_estimate"] > 0 for row in large)
 
 
-def test_engines_of_one_graph_are_merged(tiny):
-    words = ["scaling", "--quick", "--data", str(tiny), "--generators", "standardised", "--graphs", "1"]
-    one, two = tiny / "one", tiny / "two"
-    assert menu.main([*words, "--out", str(one), "--engines", "gpu", "cupc-e"]) == 0
-    assert menu.main([*words, "--out", str(two), "--engines", "gpu-plain", "gpu"]) == 0
-    assert menu.main(["merge", "--out", str(one), "--add", str(two)]) == 0
-    row, new = record.read(one, "scaling")["rows"][0], record.read(two, "scaling")["rows"][0]
-    assert row["seconds"].keys() == {"gpu", "gpu-plain", "cupc-e"}
-    assert row["seconds"]["gpu"] == new["seconds"]["gpu"]
-    new["answers"]["gpu"] = "another"
-    record.write({**record.read(two, "scaling"), "rows": [new]}, two)
-    with pytest.raises(SystemExit, match="gpu gives the answer another, not"):
-        menu.main(["merge", "--out", str(one), "--add", str(two)])
+def test_engines_that_disagree_are_seen(tiny, monkeypatch):
+    digests = iter(range(100))
+    monkeypatch.setattr(workloads.Answer, "digest", property(lambda self: str(next(digests))))
+    with pytest.raises(SystemExit, match="the engines disagree"):
+        tiny.run("scaling", "--graphs", "1", "--engines", "gpu", "cupc-e")
 
 
-def test_results_of_two_machines_do_not_mix(tiny, monkeypatch):
-    words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--graphs", "1"]
-    assert menu.main(words) == 0
-    facts = record.machine()
-    monkeypatch.setattr(record, "machine", lambda: {**facts, "cpu": "another"})
-    with pytest.raises(SystemExit, match="another"):
-        menu.main([*words, "--resume"])
-    other = tiny / "other"
-    assert menu.main([*words, "--out", str(other)]) == 0
-    with pytest.raises(SystemExit, match="merge: .*another"):
-        menu.main(["merge", "--out", str(tiny), "--add", str(other)])
-
-
-def test_what_cannot_be_resumed_says_so(tiny, capsys):
-    with pytest.raises(SystemExit):
-        menu.main(["baselines", "--resume", "--out", str(tiny)])
-    names = "cpu, gpu, configurations, scaling, gpu-peers, discrete, discrete-gpu, stability"
-    assert f"--resume is for {names}, got baselines" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        menu.main(["gpu-peers", "--out", str(tiny)])
-    assert "gpu-peers needs --peer-path, --cupc-library or both" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        menu.main(["merge", "--out", str(tiny)])
-    assert "merge needs --add FOLDER" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="nowhere holds no raw file"):
-        menu.main(["merge", "--out", str(tiny), "--add", str(tiny / "nowhere")])
-    with pytest.raises(SystemExit, match="run the experiment gpu first"):
-        menu.main(["gpu-peers", "--peer-path", str(tiny), "--out", str(tiny)])
-
-
-def test_a_stopped_sweep_says_where(tiny, monkeypatch):
-    def stop(w, engine, limit=None):
-        raise runs.TooSlow(limit, {"level": 4, "tests_at_most": 3 * 10**12, "edges_left": 77})
-
-    monkeypatch.setattr(runs, "once", stop)
-    words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--generators", "paper"]
-    assert menu.main([*words, "--engines", "gpu", "cupc-e", "--limit", "7", "--graphs", "6"]) == 0
-    rows = json.loads((tiny / "scaling.json").read_text())["rows"]
-    assert all(r["seconds"] == {"gpu": None} for r in rows)  # the others are not tried then
-    assert [r["seed"] for r in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # two points; after four graphs a point is given up
-    report.write_all(tiny)
-    assert "> 7,000 (0 of 4; stopped at level 4, which may need 3e+12 tests)" in (tiny / "BENCHMARKS.md").read_text()
-
-
-def test_a_longer_limit_tries_again_what_a_shorter_one_stopped(tiny, monkeypatch):
-    real, times = runs.once, {"stops": True}
+def test_a_stopped_sweep_says_where_and_a_longer_limit_tries_again(tiny, monkeypatch):
+    real, stops = runs.once, [True]
 
     def slow(w, engine, limit=None):
-        if times["stops"]:
-            raise runs.TooSlow(limit, {"level": 4, "tests_at_most": 10, "edges_left": 7})
+        if stops[0]:
+            raise runs.TooSlow(limit, {"stopped_at_level": 4, "tests_at_most": 3 * 10**12})
         return real(w, engine)
 
     monkeypatch.setattr(runs, "once", slow)
-    words = ["scaling", "--quick", "--data", str(tiny), "--out", str(tiny), "--sweeps", "n", "--generators", "paper"]
-    words += ["--engines", "gpu", "--graphs", "1"]
-
-    def rows():
-        return json.loads((tiny / "scaling.json").read_text())["rows"]
-
-    assert menu.main([*words, "--limit", "7"]) == 0
-    times["stops"] = False
-    assert menu.main([*words, "--limit", "7", "--resume"]) == 0
-    assert all(r["seconds"] == {"gpu": None} and r["stopped_at"]["gpu"]["limit"] == 7 for r in rows())
-    assert menu.main([*words, "--limit", "8", "--resume"]) == 0
-    assert all(r["seconds"]["gpu"] > 0 and r["stopped_at"] == {} for r in rows())
+    words = ["--sweeps", "n", "--generators", "paper", "--engines", "gpu", "cupc-e"]
+    rows = tiny.run("scaling", *words, "--limit", "7", "--graphs", "6")
+    assert {row["engine"] for row in rows} == {"gpu"}  # the others are not tried then
+    assert [row["seed"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # after four graphs a point is given up
+    assert rows[0]["stopped_at_level"] == 4
+    stops[0] = False
+    assert tiny.run("scaling", *words, "--limit", "7", "--graphs", "1", "--resume") == rows
+    again = tiny.run("scaling", *words, "--limit", "8", "--graphs", "1", "--resume")
+    assert all("seconds" in row and "outcome" not in row for row in again if row["seed"] == 0)
 
 
-def test_cpu_experiment(tmp_path):
-    folders = ["--data", str(tmp_path), "--out", str(tmp_path)]
-    what = ["--threads", "1", "--engines", "cpu", "reference", "--sets", "std_40_3_200"]
-    assert menu.main(["cpu", "--quick", *folders, *what]) == 0
-    (row,) = json.loads((tmp_path / "cpu.json").read_text())["rows"]
-    assert row["runs"]["cpu"]["peak_bytes"] < row["runs"]["cpu"]["memory_allowed_bytes"]
-    assert row["runs"]["reference"]["differs"] == {}
-    assert row["runs"]["cpu"]["start_up"] > 0
+def test_cpu_experiment(tiny):
+    rows = tiny.run("cpu", "--threads", "1", "--engines", "reference", "--sets", "std_40_3_200")
+    ours, reference = rows
+    assert ours["peak_bytes"] < ours["memory_allowed_bytes"]
+    assert ours["start_up"] > 0
+    assert ours["answer"] == reference["answer"]
+    assert reference["checked_by"] == "given"
+    assert "differs" not in reference
+
+
+def test_pruning(tiny, monkeypatch):
+    rows = tiny.run("pruning", "--sets", "std_40_3_200", "--threads", "1")
+    whole, *levels = rows
+    assert whole["tests"] == sum(row["tests"] for row in levels)
+    assert whole["made"] <= whole["tests"]
+    w = workloads.load("std_40_3_200", tiny.folder)
+    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
+    assert pruning.spot_checks(fit, w, 50) == 100
+    other = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu")
+    with pytest.raises(AssertionError):
+        pruning.check(fit, other)
+    w.C = np.where(np.eye(w.p, dtype=bool), 1, 0.5 * w.C)
+    with pytest.raises(AssertionError):
+        pruning.spot_checks(fit, w, 50)
+
+
+def test_accuracy_and_sharing(tiny, monkeypatch):
+    monkeypatch.setattr(answers.peers, "pcalg", lambda *args, **how: {"outcome": "not installed", "why": "no R"})
+    rows = tiny.run("accuracy")
+    assert all(row["shd"] >= 0 and row["cpdag_differs"] == 0 for row in record.where(rows, engine="pycupc"))
+    assert {row["outcome"] for row in rows if row["engine"] != "pycupc"} == {"not installed"}
+    (row,) = tiny.run("sharing", "--sets", "std_40_3_200")
+    w = workloads.load("std_40_3_200", tiny.folder)
+    A = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=1, engine="cpu").skeleton
+    common = [sum(A[i, a] and A[i, b] and A[i].sum() > 2 for i in range(40)) for a in range(40) for b in range(a)]
+    assert (row["sets"], row["used_by_1"]) == (np.count_nonzero(common), common.count(1))
+
+
+def test_wrong_words(tiny, capsys):
+    for words, why in (
+        (["gpu-peers"], "gpu-peers needs --peer-path, --cupc-library or both"),
+        (["merge"], "merge needs --add FOLDER"),
+        (["paired"], "paired and call need CHECKOUT"),
+        (["cpu", "elsewhere"], "paired and call need CHECKOUT"),
+    ):
+        with pytest.raises(SystemExit):
+            menu.main([*words, *tiny.folders])
+        assert why in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="run the experiment gpu first"):
+        menu.main(["gpu-peers", "--peer-path", str(tiny.folder), *tiny.folders])

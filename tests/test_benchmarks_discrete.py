@@ -1,6 +1,4 @@
-"""The benchmark of discrete data: sampled networks, what the peers are given, the experiments, and their report."""
-
-from __future__ import annotations
+"""The benchmark of discrete data: sampled networks, what the other implementations are given, the experiments."""
 
 import json
 import sys
@@ -9,17 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import __main__ as menu
+from benchmarks import networks, peers, record, workloads
+from benchmarks.processes import run_limited
 
 import pycupc
 from pycupc.discrete import disCItest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from benchmarks import __main__ as menu
-from benchmarks import networks, peers, record, report, workloads
-from benchmarks.experiments import discrete
-from benchmarks.peers import discrete as discrete_peers
-from benchmarks.report import discrete as section
 
 BIF = """network unknown {
 }
@@ -86,20 +79,16 @@ def data(tmp_path):
     return tmp_path
 
 
-def words(data, *more):
-    return [
-        *more[:1],
-        "--data",
-        str(data),
-        "--out",
-        str(data),
-        "--sets",
-        "tiny",
-        "--quick",
-        "--threads",
-        "1",
-        *more[1:],
-    ]
+@pytest.fixture
+def run(data):
+    """Run an experiment on the table "tiny"; returns its lines by alpha and implementation."""
+
+    def run(experiment, *more):
+        folders = ["--data", str(data), "--out", str(data), "--sets", "tiny", "--quick", "--threads", "1"]
+        assert menu.main([experiment, *folders, *more]) == 0
+        return {(row["alpha"], row["engine"]): row for row in record.read(data, experiment)}
+
+    return run
 
 
 def answers(peer, table, python, threads, effort):
@@ -107,10 +96,10 @@ def answers(peer, table, python, threads, effort):
     fit = pycupc.pc(table.suff_stat(), disCItest, alpha=table.alpha, engine="reference", quirks=True)
     assert (threads, effort.limit) == (1, 7.0)
     if peer == "bnlearn":
-        return {"too_slow": effort.limit}
+        return {"outcome": "stopped", "limit": effort.limit}
     if peer == "causal-learn":
-        return {"absent": "no environment"}
-    out = {"seconds": [2.0], "graph": fit.graph.astype(np.int32), "versions": {peer: "1"}}
+        return {"outcome": "not installed", "why": "no environment"}
+    out = {"times": [2.0], "graph": fit.graph.astype(np.int32), "version": f"{peer} 1"}
     if peer == "pgmpy":
         x, y = np.argwhere(out["graph"])[0]
         out["graph"][x, y] = out["graph"][y, x] = 0
@@ -121,31 +110,22 @@ def answers(peer, table, python, threads, effort):
     return out
 
 
-def test_the_experiment(data, monkeypatch):
-    monkeypatch.setattr(discrete.peers, "run", answers)
-    assert menu.main(words(data, "discrete", "--limit", "7")) == 0
-    rows = record.read(data, "discrete")["rows"]
-    assert [row["alpha"] for row in rows] == [0.01, 0.05]
-    for row in rows:
-        assert row["constant_in_sample"] == 1
-        assert row["runs"]["cpu"]["differs"] == {}
-        assert row["runs"]["pcalg"]["differs"] == {}
-        assert row["runs"]["pgmpy"]["edges_only_here"] == 1
-    assert rows[0]["runs"]["bnlearn"] == {"too_slow": 7.0}
-    assert rows[1]["runs"]["bnlearn"]["given_up"] == 7.0  # stopped on the problem with fewer tests
-    report.write_all(data)
-    text = (data / "BENCHMARKS.md").read_text()
-    assert "| identical |" in text
-    assert "2 (1 edge differs) | not installed |" in text
-    assert "> 7 (stopped)" in text
-    assert "| not started |" in text
-    again = words(data, "discrete", "--limit", "7", "--resume")
-    monkeypatch.setattr(discrete.peers, "run", None)  # what is there is not run again
-    assert menu.main(again) == 0
-    assert len(record.read(data, "discrete")["rows"]) == 2
+def test_the_experiment(run, monkeypatch):
+    monkeypatch.setattr(peers, "discrete", answers)
+    rows = run("discrete", "--limit", "7")
+    assert {alpha for alpha, _ in rows} == {0.01, 0.05}
+    for alpha in (0.01, 0.05):
+        assert "differs" not in rows[alpha, "cpu"]
+        assert rows[alpha, "pcalg"]["checked_by"] == "cpu, quirks"
+        assert "differs" not in rows[alpha, "pcalg"]
+        assert rows[alpha, "pgmpy"]["edges_only_here"] == 1
+    assert (rows[0.01, "bnlearn"]["outcome"], rows[0.01, "bnlearn"]["limit"]) == ("stopped", 7)
+    assert rows[0.05, "bnlearn"]["outcome"] == "not started"  # stopped on the problem with fewer tests
+    monkeypatch.setattr(peers, "discrete", None)  # the recorded runs are not repeated
+    assert run("discrete", "--limit", "7", "--resume").keys() == rows.keys()
 
 
-def test_another_answer_of_pcalg_is_seen(data, monkeypatch):
+def test_another_answer_of_pcalg_is_seen(run, monkeypatch):
     def wrong(*problem):
         out = answers(*problem)
         if "answer" in out:
@@ -154,57 +134,37 @@ def test_another_answer_of_pcalg_is_seen(data, monkeypatch):
             out["empty_sets"] += 1
         return out
 
-    monkeypatch.setattr(discrete.peers, "run", wrong)
-    assert menu.main(words(data, "discrete", "--limit", "7", "--alphas", "0.05")) == 0
-    (row,) = record.read(data, "discrete")["rows"]
-    assert row["runs"]["pcalg"]["differs"].keys() == {"sepsets", "n_edgetests", "empty_sets"}
-    report.write_all(data)
-    assert "differs: sepsets, n_edgetests, empty_sets" in (data / "BENCHMARKS.md").read_text()
+    monkeypatch.setattr(peers, "discrete", wrong)
+    rows = run("discrete", "--limit", "7", "--alphas", "0.05")
+    assert rows[0.05, "pcalg"]["differs"] == "sepsets, n_edgetests, empty_sets"
 
 
-def test_a_run_of_ours_that_takes_too_long_is_stopped(data, monkeypatch):
+def test_a_run_of_ours_that_takes_too_long_is_stopped(run, monkeypatch):
     def slow(*problem, progress=None, **how):
         if progress is not None:
             progress(3, 5, 10, 7)
 
     monkeypatch.setattr(pycupc, "pc", slow)
-    assert menu.main(words(data, "discrete", "--limit", "1e-9", "--engines", "none")) == 0
-    for row in record.read(data, "discrete")["rows"]:
-        assert row["runs"]["cpu"]["too_slow"] == 1e-9
-        assert row["runs"]["cpu"]["reached"] == {"level": 3, "tests_at_most": 10, "edges_left": 7}
-    report.write_all(data)
-    assert "> 1e-09 (stopped)" in (data / "BENCHMARKS.md").read_text()
+    for row in run("discrete", "--limit", "1e-9").values():
+        assert (row["outcome"], row["limit"], row["stopped_at_level"], row["tests_at_most"]) == ("stopped", 1e-9, 3, 10)
 
 
-def test_the_gpu_engine_has_a_file_of_its_own(data, monkeypatch, tmp_path):
-    real = pycupc.pc
+def test_the_gpu_engine_is_checked_by_the_cpu_engine(run, monkeypatch):
+    real, wrong = pycupc.pc, {}
 
     def on_cpu(*problem, engine, **how):
-        return real(*problem, engine="reference" if engine == "gpu" else engine, **how)
+        return real(*problem, engine="cpu", **how, **(wrong if engine == "gpu" else {}))
 
     monkeypatch.setattr(pycupc, "pc", on_cpu)
-    assert menu.main(words(data, "discrete", "--engines", "none")) == 0
-    assert menu.main(words(data, "discrete-gpu", "--alphas", "0.05")) == 0
-    assert menu.main(words(data, "discrete-gpu", "--alphas", "0.01", "--resume")) == 0
-    files = [record.read(data, name) for name in ("discrete", "discrete-gpu")]
-    assert len(files[1]["rows"]) == 2
-    rows = section.joined(*files)
-    assert all(row["runs"]["gpu"]["differs"] == {} for row in rows)
-    files[1]["rows"][0]["runs"]["gpu"]["answer"] = "another"
-    assert [row["runs"]["gpu"]["differs"] for row in section.joined(*files)] == [{}, {"between_machines": True}]
-    report.write_all(data)
-    assert "pycupc gpu (ms)" in (data / "BENCHMARKS.md").read_text()
-    late = [*words(data, "discrete-gpu", "--deadline", "1"), "--out", str(tmp_path / "late")]
-    assert menu.main(late) == 0
-    assert not (tmp_path / "late" / "discrete-gpu.json").exists()
-
-
-def test_problems_of_two_alphas_are_merged(data, tmp_path):
-    other = tmp_path / "other"
-    assert menu.main(words(data, "discrete", "--alphas", "0.05", "--engines", "none")) == 0
-    assert menu.main([*words(data, "discrete", "--engines", "none", "--alphas", "0.01"), "--out", str(other)]) == 0
-    assert menu.main(["merge", "--out", str(data), "--add", str(other)]) == 0
-    assert sorted(row["alpha"] for row in record.read(data, "discrete")["rows"]) == [0.01, 0.05]
+    rows = run("discrete-gpu", "--alphas", "0.05")
+    assert rows[0.05, "gpu"]["checked_by"] == "cpu engine"
+    assert "differs" not in rows[0.05, "gpu"]
+    wrong["m_max"] = 0
+    assert run("discrete-gpu", "--alphas", "0.05")[0.05, "gpu"]["differs"] == "answer"
+    rows = run("discrete-gpu", "--alphas", "0.01", "--engines", "gpu", "--resume")
+    assert len(rows) == 2
+    assert "checked_by" not in rows[0.01, "gpu"]
+    assert run("discrete-gpu", "--deadline", "1", "--resume") == rows
 
 
 def test_tables_travel(data, tmp_path, monkeypatch):
@@ -259,37 +219,36 @@ def test_what_the_python_peers_are_given(tmp_path, monkeypatch, peer, test):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     table = chain(n=40)
     effort = peers.Effort(repeats=2, budget=60, limit=60)
-    out = discrete_peers.run(peer, table, Path(sys.executable), 1, effort)
+    out = peers.discrete(peer, table, Path(sys.executable), 1, effort)
     given = json.loads((tmp_path / "given").read_text())
     assert given.pop("data") == table.codes[:, :-1].tolist()  # without the constant variable
     assert given == {"alpha": 0.05, "test": test, "stable": True, "limit": None}
     expected = np.zeros((6, 6))
     expected[0, 1] = expected[1, 2] = expected[2, 1] = 1
     np.testing.assert_array_equal(out["graph"], expected)
-    assert (out["versions"], len(out["seconds"])) == ({peer: "7"}, 2)
+    assert (out["version"], len(out["times"])) == (f"{peer} 7", 2)
 
 
 def test_without_an_environment_the_python_peers_are_absent():
-    out = discrete_peers.run("pgmpy", chain(), None, 1, peers.Effort())
-    assert "--install-peers" in out["absent"]
+    out = peers.discrete("pgmpy", chain(), None, 1, peers.Effort())
+    assert out["outcome"] == "not installed"
+    assert "--install-peers" in out["why"]
 
 
 def test_bnlearn_reports_the_faster_of_its_two_ways(monkeypatch):
-    runs = {2: {"seconds": [3.0]}, 1: {"seconds": [2.0, 1.0]}}
-    monkeypatch.setattr(discrete_peers, "_in_r", lambda package, table, processes, effort: runs[processes])
-    out = discrete_peers.run("bnlearn", None, None, 2, peers.Effort())
-    assert out == {"seconds": [2.0, 1.0], "processes": {"2": [3.0], "1": [2.0, 1.0]}}
-    runs[2] = {"seconds": [31.0]}  # then a single process is not tried
-    assert discrete_peers.run("bnlearn", None, None, 2, peers.Effort())["processes"] == {"2": [31.0]}
-    runs[2] = {"absent": "no R"}
-    runs[1] = {"absent": "no R"}
-    assert discrete_peers.run("bnlearn", None, None, 2, peers.Effort()) == {"absent": "no R"}
+    ways = {2: {"times": [3.0]}, 1: {"times": [2.0, 1.0]}}
+    monkeypatch.setattr(peers, "_discrete_in_r", lambda package, table, processes, effort: ways[processes])
+    assert peers.discrete("bnlearn", None, None, 2, None) == {"times": [2.0, 1.0], "processes": "1 process"}
+    ways[2] = {"times": [31.0]}  # then a single process is not tried
+    assert peers.discrete("bnlearn", None, None, 2, None) == {"times": [31.0], "processes": "2 processes"}
+    ways[1] = ways[2] = {"outcome": "not installed"}
+    assert peers.discrete("bnlearn", None, None, 2, None) == {"outcome": "not installed"}
 
 
 def test_what_a_peer_started_ends_with_it(tmp_path):
     begun = time.perf_counter()
     command = f"(sleep 3; touch {tmp_path}/late) & sleep 60"
-    assert discrete_peers.with_limit(["sh", "-c", command], 0.5) is None
+    assert run_limited(["sh", "-c", command], 0.5) == {"outcome": "stopped", "limit": 0.5}
     assert time.perf_counter() - begun < 30
     time.sleep(3)
     assert not (tmp_path / "late").exists()
@@ -301,7 +260,7 @@ def test_live_peers_in_r(peer):
     if not peers.has_r_package(peer):
         pytest.skip(f"needs an R with the package {peer}")
     table = chain()
-    out = discrete_peers.run(peer, table, None, 1, peers.Effort(repeats=1))
+    out = peers.discrete(peer, table, None, 1, peers.Effort(repeats=1))
     fit = pycupc.pc(table.suff_stat(), disCItest, alpha=table.alpha, quirks=True)
     np.testing.assert_array_equal(out["graph"] != 0, fit.graph != 0)
     if peer == "pcalg":

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from benchmarks import __main__ as menu
 from benchmarks import paired, record
 
@@ -57,29 +51,24 @@ def stubs(tmp_path, monkeypatch):
 
 
 def test_this_checkout_against_itself(tmp_path, capsys):
-    assert menu.main(["paired", str(record.ROOT), *WORDS, "--call", "pc", "--out", str(tmp_path)]) == 0
-    result = json.loads((tmp_path / "paired.json").read_text())
-    (row,) = result["rows"]
-    assert row["differs"] == []
-    assert row["tests"] > 500
-    for side in ("old", "new"):
-        assert len(row["elapsed"][side]) == len(row["processor"][side]) >= 2
-        assert min(row["elapsed"][side]) > 0
-        assert 10**7 < row["peak_bytes"][side]["host"] < 10**9
-        assert row["peak_bytes"][side]["device"] == 0
-    heads, _, body = (line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:5])
-    assert heads[:4] == ["| data set", "engine", "runs per side", "median, old (ms)"]
-    assert body[:3] == ["| std_40_3_200", "cpu", str(len(row["elapsed"]["new"]))]
-    assert float(body[5]) == pytest.approx(
-        np.median(row["elapsed"]["new"]) / np.median(row["elapsed"]["old"]), abs=1e-3
-    )
+    assert menu.main(["paired", str(record.ROOT), *WORDS, "--call", "pc from C", "--out", str(tmp_path)]) == 0
+    ((old, new),) = paired.pairs(record.read(tmp_path, "paired"))
+    for row in (old, new):
+        assert "differs" not in row
+        assert row["runs"] >= 2
+        assert 0 < row["seconds_min"] <= row["seconds"] <= row["seconds_max"]
+        assert (row["tests"] > 500, 10**7 < row["peak_bytes"] < 10**9) == (True, True)
+    heads, _, body = (line.split(" | ") for line in capsys.readouterr().out.splitlines()[3:6])
+    assert heads[:5] == ["| data set", "engine", "call", "runs per side", "median, old (ms)"]
+    assert body[:4] == ["| std_40_3_200", "cpu", "pc from C", str(new["runs"])]
+    assert float(body[6]) == pytest.approx(new["seconds"] / old["seconds"], abs=2e-3)
 
 
 def test_equal_answers_are_timed(stubs, capsys):
     assert menu.main(["paired", str(stubs()), *WORDS]) == 0
     printed = capsys.readouterr().out
     assert "the answers differ: none" in printed
-    assert printed.count("| std_40_3_200 | cpu |") == 2
+    assert printed.count("| std_40_3_200 | cpu | skeleton from C |") == 1
 
 
 @pytest.mark.parametrize(
@@ -88,8 +77,8 @@ def test_equal_answers_are_timed(stubs, capsys):
 def test_a_different_answer_is_not_timed(stubs, capsys, differences, named):
     assert menu.main(["paired", str(stubs(**differences)), *WORDS]) == 1
     printed = capsys.readouterr().out
-    assert f"| std_40_3_200 | cpu | **the answers differ**: {named} |" in printed
-    assert "the answers differ: std_40_3_200 cpu" in printed
+    assert f"| std_40_3_200 | cpu | skeleton from C | **the answers differ**: {named} |" in printed
+    assert "the answers differ: std_40_3_200 cpu skeleton from C" in printed
 
 
 def test_an_engine_that_cannot_run_is_left_out(stubs, capsys):
@@ -102,7 +91,7 @@ def test_an_engine_that_cannot_run_is_left_out(stubs, capsys):
 def test_a_deadline_leaves_data_sets_out(stubs, capsys):
     with pytest.raises(SystemExit, match="nothing could be run"):
         menu.main(["paired", str(stubs()), *WORDS, "--deadline", "0"])
-    assert "std_40_3_200, cpu: not run, the deadline has passed" in capsys.readouterr().err
+    assert "std_40_3_200, cpu, skeleton from C: not run, the deadline has passed" in capsys.readouterr().err
 
 
 def test_a_worker_runs_its_own_checkout(tmp_path):
@@ -114,37 +103,23 @@ def test_a_worker_runs_its_own_checkout(tmp_path):
         menu.main(["paired", str(tmp_path), *WORDS])
 
 
-def test_arguments(capsys):
-    for words in (["paired"], ["call"], ["cpu", str(record.ROOT)]):
-        with pytest.raises(SystemExit):
-            menu.main(words)
-        assert "paired and call need CHECKOUT" in capsys.readouterr().err
-
-
 def test_whole_calls(tmp_path):
-    """From C and from data: equal answers, times, and the section of the report."""
-    out = ["--out", str(tmp_path)]
-    words = ["--sets", "std_40_3_200", "--engines", "cpu", "--threads", "1", "--pairs", "1", "--budget", "0", *out]
-    assert menu.main(["call", str(record.ROOT), *words]) == 0
-    rows = json.loads((tmp_path / "call.json").read_text())["rows"]
-    assert [(row["source"], row["call"]) for row in rows] == [("C", "skeleton"), ("C", "pc"), ("data", "pc")]
-    assert all(row["differs"] == [] and min(row["elapsed"]["new"]) > 0 for row in rows)
-    assert menu.main(["report", *out]) == 0
-    text = (tmp_path / "BENCHMARKS.md").read_text()
-    assert "## 11. Whole calls" in text
-    assert "| std_40_3_200 | 0.05 | 40 x 200 |" in text
+    """From C and from data: equal answers, then times."""
+    words = ["--sets", "std_40_3_200", "--engines", "cpu", "--threads", "1", "--pairs", "1", "--budget", "0"]
+    assert menu.main(["call", str(record.ROOT), *words, "--out", str(tmp_path)]) == 0
+    rows = record.read(tmp_path, "call")
+    assert [row["call"] for row in record.where(rows, side="new")] == list(paired.CALLS)
+    assert len(paired.pairs(rows)) == 3
+    assert all("differs" not in row and row["seconds_min"] > 0 for row in rows)
 
 
-def test_turns_and_what_is_listed():
-    def row(old, new, memory=100):
-        peak = {"old": {"host": 100, "device": 0}, "new": {"host": memory, "device": 0}}
-        sides = {"old": old, "new": new}
-        facts = {"set": "s", "engine": "cpu", "call": "skeleton", "differs": [], "peak_bytes": peak}
-        return {**facts, "elapsed": sides, "processor": sides}
+def test_what_is_listed():
+    def row(side, seconds, memory=100, **more):
+        facts = {"set": "s", "engine": "cpu", "call": "pc from C", "side": side, "checkout": side}
+        return {**facts, "runs": 3, "seconds": seconds, "peak_bytes": memory, **more}
 
-    rows = [row([1.0, 2.0, 3.0], [1.0, 2.05, 9.0]), row([1.0], [1.04], memory=104)]
-    assert paired.ratio(rows[0], "elapsed", np.median) == pytest.approx(1.025)
-    assert paired.ratio(rows[0], "elapsed", np.min) == 1
-    text = paired.text({"rows": rows, "checkouts": {"old": "a", "new": "b"}, "threads": 1})
-    assert "new is more than 3 % slower (medians): s cpu (1.040)\n" in text
-    assert "new needs more than 3 % more memory: s cpu (1.040)\n" in text
+    rows = [row("old", 2.0, alpha=0.01), row("new", 2.05, alpha=0.01), row("old", 1.0), row("new", 1.04, memory=104)]
+    assert [paired.ratio(*pair, "seconds") for pair in paired.pairs(rows)] == pytest.approx([1.025, 1.04])
+    text = paired.text(rows)
+    assert "new is more than 3 % slower (medians): s cpu pc from C (1.040)\n" in text
+    assert "new needs more than 3 % more memory: s cpu pc from C (1.040)\n" in text

@@ -1,81 +1,57 @@
 """Benchmarks of other implementations: whole calls in R, and a library with cuPC's entry point."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import __main__ as menu
+from benchmarks import peers, record, workloads
 
 import pycupc
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from benchmarks import __main__ as menu
-from benchmarks import peers, record, report, workloads
+def whole_calls(folder, *words):
+    folders = ["--data", str(folder), "--out", str(folder), "--threads", "1", "--quick"]
+    assert menu.main(["r", *folders, "--sets", "std_40_3_200", "std_50_3_200", *words]) == 0
+    return {(row["set"], row["engine"]): row for row in record.read(folder, "r")}
 
 
 def test_whole_calls_in_r(tmp_path, monkeypatch):
-    def in_r(w, method, threads, **how):
-        fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=1)
-        graph = fit.graph.astype(np.int32)
+    def in_r(w, method, threads, effort):
+        graph = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=1).graph.astype(np.int32)
         if method == "pc":  # one edge fewer than ours
             x, y = np.argwhere(graph)[0]
             graph[x, y] = graph[y, x] = 0
-        return {"seconds": [3.0, 0.2, 0.1, 0.3], "graph": graph, "versions": {"R": "R version 4", "pcalg": "2"}}
+        return {"times": [3.0, 0.2, 0.1, 0.3], "graph": graph, "version": "R 4, pcalg 2"}
 
     monkeypatch.setattr(peers, "pcalg", in_r)
-    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1"]
-    assert menu.main(["r", "--quick", *words, "--sets", "std_40_3_200", "std_50_3_200", "--limit", "0.3"]) == 0
-    first, second = record.read(tmp_path, "r")["rows"]
-    assert first["runs"]["cu_pc"]["cpdag_differs"] == 0
-    assert first["runs"]["pc"]["cpdag_differs"] in (1, 2)
-    assert second["runs"]["pc"].keys() >= {"not_started", "seconds_at_measured_rate"}  # at the rate of the first set
-    report.write_all(tmp_path)
-    text = (tmp_path / "BENCHMARKS.md").read_text()
-    assert "| 3 | 0.2 |" in text  # the first call apart
-    assert " (estimated)" in text
-
-
-def test_whole_calls_of_one_function(tmp_path, monkeypatch):
-    monkeypatch.setattr(peers, "pcalg", lambda w, method, threads, **how: {"seconds": [3.0, 0.2]})
-    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]
-    assert menu.main(["r", *words, "--engines", "cu_pc"]) == 0
-    (row,) = record.read(tmp_path, "r")["rows"]
-    assert list(row["runs"]) == ["cu_pc"]
-    report.write_all(tmp_path)
-    assert "| 3 | 0.2 |" in (tmp_path / "BENCHMARKS.md").read_text()
+    rows = whole_calls(tmp_path, "--limit", "0.1")
+    ours, theirs = rows["std_40_3_200", "cu_pc"], rows["std_40_3_200", "pc"]
+    assert (ours["first"], ours["seconds"], ours["runs"], ours["cpdag_differs"]) == (3, 0.2, 3, 0)
+    assert theirs["cpdag_differs"] == theirs["edges_only_here"] == 1
+    late = rows["std_50_3_200", "pc"]  # at the rate of the first set
+    assert (late["outcome"], late["estimate"]) == (
+        "estimated",
+        pytest.approx(0.2 * late["tests"] / theirs["tests"], rel=1e-5),
+    )
+    assert len(whole_calls(tmp_path, "--engines", "cu_pc")) == 2
 
 
 def test_whole_calls_without_pcalg(tmp_path, monkeypatch):
     monkeypatch.setattr(peers, "has_r_package", lambda _: False)
-    words = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1", "--sets", "std_40_3_200"]
-    assert menu.main(["r", "--quick", *words]) == 0
-    (row,) = record.read(tmp_path, "r")["rows"]
-    assert row["runs"]["cu_pc"] == {"absent": "no Rscript with the R package pcalg"}
-    report.write_all(tmp_path)
-    assert "Whole calls in R" not in (tmp_path / "BENCHMARKS.md").read_text()
+    row = whole_calls(tmp_path)["std_40_3_200", "cu_pc"]
+    assert (row["outcome"], row["why"]) == ("not installed", "no Rscript with the R package pcalg")
 
 
 def test_parallel_pc_reports_the_faster_of_its_two_ways(monkeypatch):
-    runs = {
-        "ParallelPC": {"seconds": [3.0, 5.0, 4.0], "graph": "same"},
-        "ParallelPC, mem.efficient": {"seconds": [2.0], "graph": "same"},
-    }
-    monkeypatch.setattr(peers, "pcalg", lambda w, method, threads, **how: runs[method])
-    got = peers.parallel_pc(None, 2)
-    assert got["seconds"] == [2.0]
-    assert got["mem_efficient"] == {"FALSE": [3.0, 5.0, 4.0], "TRUE": [2.0]}
-    runs["ParallelPC, mem.efficient"] = {"too_slow": 10}
-    got = peers.parallel_pc(None, 2)
-    assert got["seconds"] == [3.0, 5.0, 4.0]
-    assert got["mem_efficient"]["TRUE"] == {"too_slow": 10}
-    runs["ParallelPC"] = {"absent": "not there"}
-    runs["ParallelPC, mem.efficient"] = {"absent": "not there"}
-    assert peers.parallel_pc(None, 2) == {"absent": "not there"}
+    ways = {"ParallelPC": {"times": [3.0, 5.0, 4.0]}, "ParallelPC, mem.efficient": {"times": [2.0]}}
+    monkeypatch.setattr(peers, "pcalg", lambda w, method, threads, effort: ways[method])
+    assert peers.parallel_pc(None, 2, None) == {"times": [2.0], "processes": "mem.efficient TRUE"}
+    ways["ParallelPC, mem.efficient"] = {"outcome": "stopped", "limit": 10}
+    assert peers.parallel_pc(None, 2, None)["processes"] == "mem.efficient FALSE"
+    ways["ParallelPC"] = {"outcome": "not installed"}
+    assert peers.parallel_pc(None, 2, None) == {"outcome": "not installed"}
 
 
 @pytest.mark.r
@@ -83,10 +59,9 @@ def test_parallel_pc_reports_the_faster_of_its_two_ways(monkeypatch):
 def test_parallel_pc_agrees(tmp_path):
     w = workloads.load("std_40_3_200", tmp_path)
     fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
-    out = peers.parallel_pc(w, 2, repeats=1)
-    assert out["tests"] == fit.n_edgetests
+    out = peers.parallel_pc(w, 2, peers.Effort(1))
+    assert out["tests"] == tuple(fit.n_edgetests)
     assert (out["graph"] == fit.graph).all()
-    assert out["versions"].keys() == {"R", "pcalg", "ParallelPC"}
 
 
 STUB = """
@@ -108,8 +83,8 @@ def test_a_library_with_cupcs_entry_point(tmp_path):
     library = tmp_path / "stub.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, tmp_path / "stub.c", "-lm"], check=True)
     w = workloads.load("std_40_3_200", tmp_path)
-    out = peers.cupc_library(library, w, repeats=1)
+    out = peers.cupc_library(library, w, peers.Effort(1))
     ours = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=0, engine="cpu").skeleton
     assert (out["graph"] == ours).all()
-    assert len(out["seconds"]) == 1
+    assert len(out["times"]) == 1
     assert peers.summary(out, ours)["edges_only_there"] == 0

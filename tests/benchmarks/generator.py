@@ -5,33 +5,21 @@ Both are functions of their arguments alone; the order of the random draws is fi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 
-def paper(p: int, density: float, n: int, seed: int) -> np.ndarray:
-    """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
-
-    Variances grow along the order of the variables, so that late ones correlate to within rounding of 1.
-
-    Parameters
-    ----------
-    p, n : int
-        Variables and observations.
-    density : float
-        Probability of each edge.
-    seed : int
-
-    Returns
-    -------
-    float64 (n, p)
-    """
+def paper(p, density, n, seed):
+    """The data of `paper_graph`."""
     return paper_graph(p, density, n, seed)[0]
 
 
-def paper_graph(p: int, density: float, n: int, seed: int, xp: Any = np) -> tuple[Any, np.ndarray]:
-    """`paper`, and its DAG: bool (p, p), [i, j] is i --> j. With CuPy as `xp`: equal up to rounding."""
+def paper_graph(p, density, n, seed, xp=np):
+    """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
+
+    Variances grow along the order of the variables, so that late ones correlate to within rounding of 1. `density` is
+    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j. With CuPy as `xp`:
+    equal up to rounding.
+    """
     rng = np.random.default_rng(seed)
     present = rng.random((p, p)) < density
     A = np.tril(present * rng.uniform(0.1, 1, (p, p)), -1)
@@ -46,39 +34,23 @@ def paper_graph(p: int, density: float, n: int, seed: int, xp: Any = np) -> tupl
     return X, (A != 0).T
 
 
-def standardised(
-    p: int, degree: float, n: int, seed: int, low: float = 0.1, high: float = 1.0, signed: bool = True
-) -> np.ndarray:
-    """Data in which parents explain 40 to 80 % of each variable's variance, which is 1.
+def standardised(p, degree, n, seed):
+    """The data of `standardised_graph`."""
+    return standardised_graph(p, degree, n, seed)[0]
 
-    Parameters
-    ----------
-    p, n : int
-        Variables and observations.
-    degree : float
-        Expected number of neighbours in the DAG.
-    seed : int
-    low, high, signed
-        Range of the weights, and whether half of them are negative.
 
-    Returns
-    -------
-    float64 (n, p)
+def standardised_graph(p, degree, n, seed, xp=np):
+    """Data in which parents explain 40 to 80 % of the variance of each variable, which is 1; half the weights negative.
+
+    `degree` is the expected number of neighbours. Returns float64 (n, p) and the DAG, as `paper_graph` does.
     """
-    return standardised_graph(p, degree, n, seed, low, high, signed)[0]
-
-
-def standardised_graph(
-    p: int, degree: float, n: int, seed: int, low: float = 0.1, high: float = 1.0, signed: bool = True, xp: Any = np
-) -> tuple[Any, np.ndarray]:
-    """`standardised`, and its DAG: bool (p, p), [i, j] is i --> j. With CuPy as `xp`: equal up to rounding."""
     rng = np.random.default_rng(seed)
     X, dag = xp.empty((n, p)), np.zeros((p, p), dtype=bool)
     density = min(1, degree / (p - 1))
     for i in range(p):
         k = rng.binomial(i, density) if i else 0
         parents = rng.choice(i, k, replace=False) if k else np.empty(0, int)
-        weights = rng.uniform(low, high, k) * (rng.choice([-1, 1], k) if signed else 1)
+        weights = rng.uniform(0.1, 1.0, k) * rng.choice([-1, 1], k)
         signal = X[:, xp.asarray(parents)] @ xp.asarray(weights) if k else 0
         noise = xp.asarray(rng.standard_normal(n))
         if k:
@@ -90,7 +62,7 @@ def standardised_graph(
     return X, dag
 
 
-def cpdag(dag: np.ndarray) -> np.ndarray:
+def cpdag(dag):
     """CPDAG of a DAG: bool (p, p), [i, j] and not [j, i] is i --> j, both is undirected.
 
     Colliders, then the three rules of Meek (1995) that matter without background knowledge, until nothing changes.
@@ -112,7 +84,7 @@ def cpdag(dag: np.ndarray) -> np.ndarray:
     return out
 
 
-def _forced(g: np.ndarray, adjacent: np.ndarray, a: int, b: int) -> bool:
+def _forced(g, adjacent, a, b):
     """Is a --> b implied, for an undirected a - b?"""
     into_a, into_b = g[:, a] & ~g[a], g[:, b] & ~g[b]
     if (into_a & ~adjacent[b]).any():  # c --> a - b, c and b not adjacent
@@ -123,22 +95,10 @@ def _forced(g: np.ndarray, adjacent: np.ndarray, a: int, b: int) -> bool:
     return bool(len(c) > 1 and (~adjacent[np.ix_(c, c)]).sum() > len(c))
 
 
-def hubs(p: int, common: float, n: int, seed: int, causes: int = 40) -> np.ndarray:
+def hubs(p, common, n, seed, causes=40):
     """Data like those of gene expression: each variable depends on two of a few causes, the first variables.
 
-    Parameters
-    ----------
-    p, n : int
-        Variables and observations.
-    common : float
-        Share of the variance of the causes that they have in common.
-    seed : int
-    causes : int
-        Variables that are causes of the others.
-
-    Returns
-    -------
-    float64 (n, p)
+    `common` is the share of the variance of the causes that they have in common. Returns float64 (n, p).
     """
     rng = np.random.default_rng(seed)
     shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, causes))

@@ -10,7 +10,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,19 +21,15 @@ NETWORKS = ("alarm", "hepar2", "munin1", "diabetes", "link", "munin2", "munin3",
 ALPHAS = (0.05, 0.01)
 SAMPLES, SEED = 5000, 1
 
-Tables = dict[str, tuple[list[str], np.ndarray]]
 
+class Network(NamedTuple):
+    """A Bayesian network: the names of the levels of each variable, and (parents, probabilities) of each variable.
 
-@dataclass
-class Network:
-    """A Bayesian network: the levels of each variable, and its probabilities.
-
-    levels : {name: names of its levels}
-    tables : {name: (parents, float64 (levels of each parent ..., levels))}
+    The probabilities are float64 (levels of each parent ..., levels).
     """
 
     levels: dict[str, list[str]]
-    tables: Tables
+    tables: dict[str, tuple[list[str], np.ndarray]]
 
 
 @dataclass
@@ -48,27 +44,27 @@ class Table:
     source: str
 
     @property
-    def n(self) -> int:
+    def n(self):
         return len(self.codes)
 
     @property
-    def p(self) -> int:
+    def p(self):
         return len(self.nlev)
 
     @property
-    def varying(self) -> np.ndarray:
+    def varying(self):
         """Indices of the variables with more than one value in the sample."""
         return np.flatnonzero(self.codes.max(axis=0) > self.codes.min(axis=0))
 
-    def suff_stat(self) -> DiscreteSuffStat:
+    def suff_stat(self):
         return DiscreteSuffStat(self.codes, self.nlev, adaptDF=False, labels=self.labels)
 
 
-def parse(text: str) -> Network:
+def parse(text):
     """Read a network in the Bayesian interchange format (BIF)."""
     found = re.findall(r"variable\s+(\S+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*\{([^}]*)\}", text)
     levels = {name: [level.strip() for level in words.split(",")] for name, words in found}
-    tables: Tables = {}
+    tables = {}
     entry = r"probability\s*\(\s*([^)|]*?)\s*(?:\|\s*([^)]*?))?\s*\)\s*\{(.*?)\n\}"
     for child, given, body in re.findall(entry, text, re.DOTALL):
         parents = [name.strip() for name in given.split(",")] if given else []
@@ -85,11 +81,11 @@ def parse(text: str) -> Network:
     return Network(levels, tables)
 
 
-def _numbers(text: str) -> list[float]:
+def _numbers(text):
     return [float(value) for value in text.split(",")]
 
 
-def sample(network: Network, n: int, seed: int) -> np.ndarray:
+def sample(network, n, seed):
     """Draw n observations, int64 (n, p), columns in the order of the network's variables."""
     position = {name: j for j, name in enumerate(network.levels)}
     rng = np.random.default_rng(seed)
@@ -108,13 +104,10 @@ def sample(network: Network, n: int, seed: int) -> np.ndarray:
     return codes
 
 
-def load(name: str, alpha: float, folder: Path, python: Path | str | None) -> Table:
+def load(name, alpha, folder, python):
     """The table of a network: the one in `folder`, or else one sampled from the network in pgmpy's wheel.
 
-    Raises
-    ------
-    SystemExit
-        If there is neither; `python` is the peers' Python, or a sentence on why there is none.
+    SystemExit if there is neither; `python` is the peers' Python, or a sentence on why there is none.
     """
     path = _path(folder, name)
     source = f"{name}: {SAMPLES} samples, seed {SEED}"
@@ -126,11 +119,11 @@ def load(name: str, alpha: float, folder: Path, python: Path | str | None) -> Ta
     return Table(name, sample(network, SAMPLES, SEED), nlev, list(network.levels), alpha, source)
 
 
-def _path(folder: Path, name: str) -> Path:
+def _path(folder, name):
     return folder / "discrete" / f"{name}.npz"
 
 
-def _text(name: str, python: Path | str | None) -> str:
+def _text(name, python):
     """The file of a network in the pgmpy of the peers' environment."""
     if not isinstance(python, Path):
         why = python or "give --cache FOLDER, with --install-peers to make one"
@@ -141,7 +134,7 @@ def _text(name: str, python: Path | str | None) -> str:
     return gzip.decompress(path.read_bytes()).decode()
 
 
-def pack(args: Any) -> None:
+def pack(args):
     """Put the tables of all networks that can be had into --carry, to be taken to a machine without pgmpy."""
     for name in NETWORKS:
         if not isinstance(args.peer_python, Path) and not _path(args.data, name).exists():

@@ -12,27 +12,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from . import record, workloads
+from .cells import digits, markdown
 from .experiments.cpu import CALIBRATION
-from .report.tables import Table, digits
 
 SIDES = ("old", "new")
 #: The checkout on the side "new".
 SELF = record.ROOT
 #: The data sets of the tables, a small one, and one on which nearly all tests are ill-conditioned.
 SETS = (CALIBRATION, *workloads.SETS, "paper_2000_0.1_10000")
+#: Those of the experiment "call", and what is timed: the function, and whether it starts from C or from data.
+CALL_SETS = (*workloads.SETS, *workloads.EXPRESSION, "std_4919_6_295")
+CALLS = ("skeleton from C", "pc from C", "pc from data")
 ENGINES = ("cpu", "gpu", "cupc-e", "cupc-s")
 #: Small problems, the second of them ill-conditioned, that are run before anything is measured.
 FIRST = (CALIBRATION, "paper_60_0.3_200")
 #: A ratio of times or of memory above this one is listed at the end.
 ALLOWED = 1.03
+TIMES, MEMORY = ["seconds"], ["peak_bytes", "device_bytes"]
 #: Seconds that one turn of a worker takes at the least, if the runs are short; and the most runs per turn.
 TURN, MOST_PER_TURN = 0.1, 20
 
@@ -40,7 +42,7 @@ TURN, MOST_PER_TURN = 0.1, 20
 class Worker:
     """The process that runs one checkout."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, checkout):
         path = os.pathsep.join([str(checkout), str(record.ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.paired_worker", str(checkout)],
@@ -51,16 +53,11 @@ class Worker:
             text=True,
         )
 
-    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+    def ask(self, do, **request):
         """Send one request and wait for its reply.
 
-        Raises
-        ------
-        RuntimeError
-            If the process has ended; it has printed the reason on stderr.
+        RuntimeError if the process has ended; it has printed the reason on stderr.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
             self._process.stdin.flush()
@@ -71,47 +68,40 @@ class Worker:
             raise RuntimeError(f"the worker ended with exit code {self._process.wait()}")
         return json.loads(reply)
 
-    def close(self) -> None:
+    def close(self):
         """End the process."""
         self._process.communicate()
 
 
-def run(args: Any) -> int:
-    """Experiment "paired"; returns 1 if an answer differs, else 0."""
-    checkouts = both_checkouts(args)
-    result = record.new("paired", args, resume=False)
-    result["checkouts"] = named(checkouts)
-    result["threads"] = args.threads or len(os.sched_getaffinity(0))
-    ends = time.perf_counter() + args.deadline
-    engines = _engines(list(args.engines or ENGINES), checkouts, result["threads"], args)
-    names = list(args.sets or (workloads.QUICK if args.quick else SETS))
-    for name in workloads.available(names, args.data):
-        w = workloads.load(name, args.data)
+def run(args):
+    """Experiments "paired" (engines, one call) and "call" (one engine, all calls); returns 1 if an answer differs."""
+    checkouts, whole = _both_checkouts(args), args.experiment == "call"
+    results = record.Results(args.experiment, args, resume=False)
+    threads, ends = args.threads or record.cores(), time.perf_counter() + args.deadline
+    engines = _engines(list(args.engines or (["gpu"] if whole else ENGINES)), checkouts, threads, args)
+    for name in workloads.wanted(args, CALL_SETS if whole else SETS):
         with open_workers(checkouts) as workers:
-            load(w.C, w.n, w.alpha, workers)
-            for engine in engines:
+            w = workloads.load(name, args.data)
+            for call, engine in [(c, e) for c in (CALLS if whole else (args.call,)) for e in engines]:
                 if time.perf_counter() > ends:
-                    record.progress(f"{name}, {engine}: not run, the deadline has passed")
+                    record.progress(f"{name}, {engine}, {call}: not run, the deadline has passed")
                     continue
-                row = {"set": name, "p": w.p, "n": w.n, "alpha": w.alpha, "engine": engine, "call": args.call}
-                row |= compare(workers, {"call": args.call, "engine": engine, "threads": result["threads"]}, args)
-                result["rows"].append(row)
-                record.progress(f"{name}, {engine}: {_brief(row)}")
-                if args.out is not None:
-                    record.write(result, args.out)
-    if not result["rows"]:
-        raise SystemExit("paired: nothing could be run")
-    print(text(result))
-    return int(any(row["differs"] for row in result["rows"]))
+                _load(w, call, workers, args)
+                job = {"call": call.split()[0], "engine": engine, "threads": threads}
+                for side, row in compare(workers, job, args).items():
+                    about = f"{checkouts[side].name} at commit {record.commit_of(checkouts[side])}"
+                    results.add(**w.facts, engine=engine, call=call, side=side, **row, checkout=about)
+                record.progress(f"{name}, {engine}, {call}: {_brief(*results.rows[-2:])}")
+    if not results.rows:
+        raise SystemExit(f"{args.experiment}: nothing could be run")
+    print(text(results.rows))
+    return int(any("differs" in row for row in results.rows))
 
 
-def both_checkouts(args: Any) -> dict[str, Path]:
+def _both_checkouts(args):
     """The folders of both sides.
 
-    Raises
-    ------
-    SystemExit
-        If one of them holds no package pycupc.
+    SystemExit if one of them holds no package pycupc.
     """
     checkouts = dict(zip(SIDES, (args.checkout.resolve(), SELF), strict=True))
     for side, folder in checkouts.items():
@@ -120,13 +110,8 @@ def both_checkouts(args: Any) -> dict[str, Path]:
     return checkouts
 
 
-def named(checkouts: dict[str, Path]) -> dict[str, str]:
-    """Folder and commit of both sides."""
-    return {side: f"{folder.name} at commit {record.commit_of(folder)}" for side, folder in checkouts.items()}
-
-
 @contextmanager
-def open_workers(checkouts: dict[str, Path]) -> Iterator[dict[str, Worker]]:
+def open_workers(checkouts):
     """A worker per checkout."""
     workers = {side: Worker(folder) for side, folder in checkouts.items()}
     try:
@@ -136,33 +121,32 @@ def open_workers(checkouts: dict[str, Path]) -> Iterator[dict[str, Worker]]:
             worker.close()
 
 
-def load(numbers: np.ndarray, n: int, alpha: float, workers: dict[str, Worker], source: str = "C") -> None:
-    """Hand the correlation matrix, or (source "data") the observations, to both workers."""
+def _load(w, call, workers, args):
+    """Hand the correlation matrix or, for a call from data, the observations to both workers."""
+    from_data = call.endswith("data")
+    numbers = np.ascontiguousarray(workloads.observations(w.name, args.data)[0]) if from_data else w.C
     with tempfile.TemporaryDirectory(prefix="pycupc-bench-") as folder:
         path = Path(folder) / "numbers.npy"
         np.save(path, numbers)
         for worker in workers.values():
-            worker.ask("load", numbers=str(path), n=n, alpha=alpha, source=source)
+            source = "data" if from_data else "C"
+            worker.ask("load", numbers=str(path), n=w.n, alpha=w.alpha, source=source)
 
 
-def _engines(wanted: list[str], checkouts: dict[str, Path], threads: int, args: Any) -> list[str]:
+def _engines(wanted, checkouts, threads, args):
     """Those of the engines that can run here, on either checkout.
 
     Two small problems are run with each. This compiles what is not in the caches of the machine yet, in processes that
     end before the peak memory of others is measured.
 
-    Raises
-    ------
-    SystemExit
-        If an engine runs on one of the checkouts only.
+    SystemExit if an engine runs on one of the checkouts only.
     """
-    absent: dict[str, dict[str, str]] = {}
+    absent = {}
     with open_workers(checkouts) as workers:
         for name in FIRST:
-            w = workloads.load(name, args.data)
-            load(w.C, w.n, w.alpha, workers)
+            _load(workloads.load(name, args.data), "skeleton from C", workers, args)
             for engine in [e for e in wanted if e not in absent]:
-                job = {"call": args.call, "engine": engine, "threads": threads}
+                job = {"call": args.call.split()[0], "engine": engine, "threads": threads}
                 replies = {side: worker.ask("first", **job) for side, worker in workers.items()}
                 reasons = {side: reply["absent"] for side, reply in replies.items() if "absent" in reply}
                 if len(reasons) == 1:
@@ -173,99 +157,85 @@ def _engines(wanted: list[str], checkouts: dict[str, Path], threads: int, args: 
     return [e for e in wanted if e not in absent]
 
 
-def compare(workers: dict[str, Worker], job: dict[str, Any], args: Any) -> dict[str, Any]:
-    """Compare the answers of both workers; if they are equal, time the workers in turns."""
+def compare(workers, job, args):
+    """Compare the answers of both workers; if they are equal, time the workers in turns. The columns of each side."""
     first = {side: worker.ask("first", **job) for side, worker in workers.items()}
     old, new = (first[side]["answer"] for side in SIDES)
-    out: dict[str, Any] = {
-        "tests": first["new"]["tests"],
-        "first": {side: reply["seconds"] for side, reply in first.items()},
-        "peak_bytes": {side: reply["peak_bytes"] for side, reply in first.items()},
-        "differs": [part for part in old if old[part] != new[part]],
-        "elapsed": {side: [] for side in SIDES},
-        "processor": {side: [] for side in SIDES},
-    }
-    if out["differs"]:
-        return out
-    calls = min(MOST_PER_TURN, max(1, int(TURN / min(out["first"].values()))))
+    differs = ", ".join(part for part in old if old[part] != new[part])
+    rows = {side: {"tests": first[side]["tests"], "first": first[side]["seconds"]} for side in SIDES}
+    for side, row in rows.items():
+        peak = first[side]["peak_bytes"]
+        row |= {"checked_by": "other checkout", "differs": differs, "peak_bytes": peak["host"]}
+        row["device_bytes"] = peak["device"]
+    if differs:
+        return rows
+    calls = min(MOST_PER_TURN, max(1, int(TURN / min(row["first"] for row in rows.values()))))
+    times = {side: {"elapsed": [], "processor": []} for side in SIDES}
     began, turns = time.perf_counter(), 0
     while turns < args.pairs or time.perf_counter() - began < args.budget:
         for side in SIDES if turns % 2 == 0 else reversed(SIDES):
             reply = workers[side].ask("repeat", calls=calls, **job)
-            for key in ("elapsed", "processor"):
-                out[key][side] += reply[key]
+            for kind in ("elapsed", "processor"):
+                times[side][kind] += reply[kind]
         turns += 1
-    return out
+    for side, row in rows.items():
+        row |= record.statistics(times[side]["elapsed"]) | {"processor_min": min(times[side]["processor"])}
+    return rows
 
 
-def ratio(row: dict[str, Any], key: str, statistic: Callable[[list[float]], Any]) -> float:
-    """New divided by old: a statistic of "elapsed" or "processor" seconds."""
-    return float(statistic(row[key]["new"]) / statistic(row[key]["old"]))
+def _brief(old, new):
+    if "differs" in new:
+        return f"the answers differ: {new['differs']}"
+    return f"equal answers, {old['seconds']:.4g} -> {new['seconds']:.4g} s, new / old {ratio(old, new, 'seconds'):.3f}"
 
 
-def _brief(row: dict[str, Any]) -> str:
-    if row["differs"]:
-        return f"the answers differ: {', '.join(row['differs'])}"
-    return f"equal answers, new / old {ratio(row, 'elapsed', np.median):.3f}, {len(row['elapsed']['new'])} runs each"
+def ratio(old, new, column):
+    """New divided by old; None where one of them has no such number."""
+    return new[column] / old[column] if column in old and column in new else None
 
 
-def text(result: dict[str, Any]) -> str:
-    """The tables of times and of memory, and what is above `ALLOWED`."""
-    old, new = (result["checkouts"][side] for side in SIDES)
-    parts = [f"old: {old}; new: {new}; {result['threads']} threads; times of `pycupc.{result['rows'][0]['call']}`"]
-    parts += ["", _times(result["rows"]).markdown(), "", _memory(result["rows"]).markdown(), ""]
-    limit = f"more than {100 * (ALLOWED - 1):.0f} %"
-    slower = [(r, k) for r in result["rows"] if not r["differs"] and (k := ratio(r, "elapsed", np.median)) > ALLOWED]
-    parts.append(f"new is {limit} slower (medians): {_list(slower)}")
-    larger = [(r, k) for r in result["rows"] if not r["differs"] and (k := max(_memory_ratios(r))) > ALLOWED]
-    parts.append(f"new needs {limit} more memory: {_list(larger)}")
-    parts.append(f"the answers differ: {_list([(r, None) for r in result['rows'] if r['differs']])}")
+def pairs(rows):
+    """The lines of both sides of each measurement."""
+    columns = [column for column in (*record.PROBLEM, *record.WHAT) if column != "side"]
+    new = {record.key(row, columns): row for row in rows if row["side"] == "new"}
+    return [(row, new[record.key(row, columns)]) for row in rows if row["side"] == "old"]
+
+
+def text(rows):
+    """The table of times and memory, and a list of what is above `ALLOWED`."""
+    both, limit = pairs(rows), f"more than {100 * (ALLOWED - 1):.0f} %"
+    parts = [f"{side}: {row['checkout']}" for side, row in zip(SIDES, both[0], strict=True)]
+    parts += ["", markdown(*table(both)), ""]
+    for what, columns in {"is {} slower (medians)": TIMES, "needs {} more memory": MEMORY}.items():
+        found = [(new, max(ratio(old, new, c) or 0 for c in columns)) for old, new in both if "differs" not in new]
+        parts.append(f"new {what.format(limit)}: {_list((r, k) for r, k in found if k > ALLOWED)}")
+    parts.append(f"the answers differ: {_list((new, None) for _, new in both if 'differs' in new)}")
     return "\n".join(parts)
 
 
-def _list(found: Sequence[tuple[dict[str, Any], float | None]]) -> str:
-    """Data set and engine of some rows, with a ratio if there is one."""
-    return ", ".join(f"{r['set']} {r['engine']}" + (f" ({k:.3f})" if k else "") for r, k in found) or "none"
+def _list(found):
+    """Data set, engine and call of some lines, with a ratio if there is one."""
+    words = [f"{r['set']} {r['engine']} {r['call']}" + (f" ({k:.3f})" if k else "") for r, k in found]
+    return ", ".join(words) or "none"
 
 
-def _times(rows: list[dict[str, Any]]) -> Table:
-    """Medians and minimums; for the cpu engine also processor time, which other processes disturb less."""
-    heads = ["data set", "engine", "runs per side"]
-    for name in ("median", "minimum", "processor time, minimum"):
-        heads += [f"{name}, old (ms)", f"{name}, new (ms)", "new / old"]
-    body = []
-    for r in rows:
-        cells = [r["set"], r["engine"]]
-        if r["differs"]:
-            body.append([*cells, f"**the answers differ**: {', '.join(r['differs'])}", *[""] * (len(heads) - 3)])
-            continue
-        cells.append(str(len(r["elapsed"]["new"])))
-        for key, statistic in (("elapsed", np.median), ("elapsed", np.min), ("processor", np.min)):
-            if key == "processor" and r["engine"] != "cpu":
+def table(both):
+    """Medians, minimums and peak memory; for the cpu engine also processor time, which other processes disturb less."""
+    heads, body = ["data set", "engine", "call", "runs per side"], []
+    columns = {"seconds": ("median", 1e3), "seconds_min": ("minimum", 1e3), "processor_min": ("processor minimum", 1e3)}
+    columns |= {"peak_bytes": ("host memory", 1e-6), "device_bytes": ("device memory", 1e-6)}
+    for name, scale in columns.values():
+        unit = "ms" if scale > 1 else "MB"
+        heads += [f"{name}, old ({unit})", f"{name}, new ({unit})", "new / old"]
+    for old, new in both:
+        cells = [new["set"], new["engine"], new["call"], str(new.get("runs", ""))]
+        if "differs" in new:
+            cells[-1] = f"**the answers differ**: {new['differs']}"
+        for column, (_, scale) in columns.items():
+            k = ratio(old, new, column)
+            if k is None or (column == "processor_min" and new["engine"] != "cpu"):
                 cells += ["", "", ""]  # a process that waits for a device counts as busy
-                continue
-            cells += [digits(1e3 * float(statistic(r[key][side]))) for side in SIDES]
-            cells.append(f"{ratio(r, key, statistic):.3f}")
+            else:
+                cells += [digits(scale * old[column]), digits(scale * new[column]), f"{k:.3f}"]
         body.append(cells)
-    return Table(heads, body)
-
-
-def _memory_ratios(row: dict[str, Any]) -> list[float]:
-    """New divided by old: peak memory of the host and, for a GPU engine, of the device."""
-    peak = row["peak_bytes"]
-    return [peak["new"][where] / peak["old"][where] for where in ("host", "device") if peak["old"][where]]
-
-
-def _memory(rows: list[dict[str, Any]]) -> Table:
-    """Peak memory of the first run: resident memory of the process, and arrays on the device."""
-    heads = ["data set", "engine"]
-    for where in ("host", "device"):
-        heads += [f"{where} memory, old (MB)", f"{where} memory, new (MB)", "new / old"]
-    body = []
-    for r in rows:
-        cells = [r["set"], r["engine"]]
-        for where in ("host", "device"):
-            old, new = (r["peak_bytes"][side][where] for side in SIDES)
-            cells += [f"{old / 1e6:,.1f}", f"{new / 1e6:,.1f}", f"{new / old:.3f}"] if old else ["", "", ""]
-        body.append(cells)
-    return Table(heads, body)
+    return heads, body

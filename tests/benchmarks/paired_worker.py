@@ -5,17 +5,13 @@ any age, it uses nothing of pycupc but `pycupc.skeleton`, `pycupc.pc`, `pycupc.S
 `pycupc.EngineError`, and of a result `graph`, `skeleton`, `n_edgetests` and the flat form of `sepset`.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,17 +22,17 @@ from .workloads import digest
 class Worker:
     """Holds one data set and runs it: `load`, then `first` once per engine, then `repeat` as often as wanted."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, checkout):
         import pycupc
 
         found = Path(pycupc.__file__).resolve()
         if checkout.resolve() not in found.parents:
             raise SystemExit(f"imported pycupc from {found}, not from {checkout}")
         self._pycupc = pycupc
-        self._suff_stat: Callable[[], Any] = dict
+        self._suff_stat = dict
         self._alpha = 0.05
 
-    def load(self, numbers: str, n: int, alpha: float, source: str = "C") -> dict[str, Any]:
+    def load(self, numbers, n, alpha, source="C"):
         """Take a data set: correlations, or (source "data") observations, with which every run begins anew."""
         matrix, self._alpha = np.load(numbers), alpha
         if source == "data":
@@ -45,7 +41,7 @@ class Worker:
             self._suff_stat = lambda: {"C": matrix, "n": n}
         return {}
 
-    def first(self, call: str, engine: str, threads: int) -> dict[str, Any]:
+    def first(self, call, engine, threads):
         """Run a small problem, then the data set once: seconds, hashes of the answer, peak memory in bytes."""
         run = self._call(call, engine, threads)
         try:
@@ -59,7 +55,7 @@ class Worker:
             began = time.perf_counter()
             fit = run(self._suff_stat())
             seconds = time.perf_counter() - began
-        peak = {"host": peak_memory(), "device": device.bytes if device else 0}
+        peak = {"host": peak_memory(), "device": device.bytes if device else None}
         x, y, length, members = _flat(fit.sepset)
         answer = {
             "edges": digest(np.packbits(fit.skeleton)),
@@ -70,7 +66,7 @@ class Worker:
             answer["graph"] = digest(np.asarray(fit.graph, dtype=np.int8))
         return {"seconds": seconds, "answer": answer, "tests": sum(fit.n_edgetests), "peak_bytes": peak}
 
-    def repeat(self, call: str, engine: str, threads: int, calls: int) -> dict[str, Any]:
+    def repeat(self, call, engine, threads, calls):
         """Run the data set `calls` times: elapsed seconds and processor seconds of each run."""
         run = self._call(call, engine, threads)
         elapsed, processor = [], []
@@ -83,7 +79,7 @@ class Worker:
             del fit
         return {"elapsed": elapsed, "processor": processor}
 
-    def _call(self, call: str, engine: str, threads: int) -> Callable[[dict[str, Any]], Any]:
+    def _call(self, call, engine, threads):
         function = self._pycupc.pc if call == "pc" else self._pycupc.skeleton
         return lambda suff_stat: function(suff_stat, alpha=self._alpha, engine=engine, numCores=threads)
 
@@ -91,26 +87,21 @@ class Worker:
 class _DevicePeak:
     """Largest number of bytes that CuPy's memory pool has handed out at one time, while `hook` is active."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         import cupy
 
-        outer = self
-        self.bytes = self._now = int(cupy.get_default_memory_pool().used_bytes())
+        self.bytes = self.now = int(cupy.get_default_memory_pool().used_bytes())
+        change = self.change
+        steps = {"malloc_postprocess": lambda _, **facts: change(facts["mem_size"])}
+        steps["free_postprocess"] = lambda _, **facts: change(-facts["mem_size"])
+        self.hook = type("Hook", (cupy.cuda.MemoryHook,), {"name": "peak", **steps})()
 
-        class Hook(cupy.cuda.MemoryHook):
-            name = "peak"
-
-            def malloc_postprocess(self, **facts: Any) -> None:
-                outer._now += facts["mem_size"]
-                outer.bytes = max(outer.bytes, outer._now)
-
-            def free_postprocess(self, **facts: Any) -> None:
-                outer._now -= facts["mem_size"]
-
-        self.hook: AbstractContextManager[Any] = Hook()
+    def change(self, size):
+        self.now += size
+        self.bytes = max(self.bytes, self.now)
 
 
-def _flat(sepset: Any) -> tuple[np.ndarray, ...]:
+def _flat(sepset):
     """The separating sets as x, y, length, members; in version 0.1 the method had another name."""
     try:
         return sepset.flat()
@@ -118,13 +109,13 @@ def _flat(sepset: Any) -> tuple[np.ndarray, ...]:
         return sepset.arrays()
 
 
-def _reset_peak_memory() -> None:
+def _reset_peak_memory():
     """Let `peak_memory` count from now on; only Linux can do that, elsewhere it counts from the start."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def main() -> None:
+def main():
     """Answer requests until stdin ends."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever is printed meanwhile goes to stderr

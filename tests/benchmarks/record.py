@@ -1,80 +1,66 @@
-"""Raw results: one JSON file per experiment, with the machine, the versions and the commit."""
+"""Results: one flat CSV file per experiment, a line per measurement; the commands that made them are in calls.csv.
 
-from __future__ import annotations
+An empty cell: not measured, or it does not apply. `seconds` is the median of `runs` runs, the smallest and largest time
+beside it. Where there is no time, `outcome` says why: stopped (at `limit` seconds), estimated (to take `estimate`
+seconds and therefore not started), not started, not installed, failed. `differs` names the parts of the answer that
+differ from that of `checked_by`.
+"""
 
 import contextlib
+import csv
 import datetime
 import importlib.metadata
-import json
 import os
 import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
-PACKAGES = ("pycupc", "numpy", "scipy", "numba", "pandas", "cupy-cuda12x", "cupy-cuda13x", "cupy")
+PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x")
+#: The columns that say which problem a line is about, those that say what ran on it, and those that say where it ran.
+PROBLEM = ["set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold"]
+WHAT = ["call", "engine", "side", "beta", "gamma", "theta", "delta", "workers", "level"]
+WHERE = ["machine", "commit"]
 
 
-def machine() -> dict[str, Any]:
-    """The facts without which a time means nothing: processor, memory, GPU, operating system, versions."""
-    facts: dict[str, Any] = {
-        "cpu": _cpu_name(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "versions": {},
-    }
-    if hasattr(os, "sysconf"):
-        facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def machine():
+    """Processor and cores; with a GPU its name and the processor: then other cores of the host only wait."""
+    cpu = platform.processor() or "unknown"
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    with contextlib.suppress(Exception):
+        import cupy
+
+        return f"{cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}, host: {cpu}"
+    return f"{cpu}, {cores()} cores"
+
+
+def cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def versions():
+    """Python and the packages on which times depend."""
+    found = [f"Python {platform.python_version()}"]
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            facts["versions"][name] = importlib.metadata.version(name)
-    with contextlib.suppress(Exception):
-        facts["gpu"] = _gpu()
-    return facts
+            found.append(f"{name} {importlib.metadata.version(name)}")
+    return ", ".join(found)
 
 
-def _cpu_name() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
-
-
-def _gpu() -> dict[str, Any]:
-    import cupy as cp
-
-    facts = cp.cuda.runtime.getDeviceProperties(0)
-    out: dict[str, Any] = {
-        "name": facts["name"].decode(),
-        "memory_bytes": int(facts["totalGlobalMem"]),
-        "processors": int(facts["multiProcessorCount"]),
-        "capability": f"{facts['major']}.{facts['minor']}",
-        "cuda_driver": cp.cuda.runtime.driverGetVersion(),
-        "cuda_runtime": cp.cuda.runtime.runtimeGetVersion(),
-    }
-    with contextlib.suppress(Exception):
-        words = ["nvidia-smi", "--query-gpu=driver_version,clocks.max.sm", "--format=csv,noheader,nounits", "--id=0"]
-        done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=30)
-        out["driver"], clock = (v.strip() for v in done.stdout.split(","))
-        out["clock_khz"] = int(clock) * 1000
-    return out
-
-
-def commit(data: Path) -> str:
+def commit(data):
     """The commit that `prepare` noted beside the data, else that of this checkout."""
     note = data / "commit"
     return note.read_text().strip() if note.exists() else commit_of(ROOT)
 
 
-def commit_of(checkout: Path) -> str:
+def commit_of(checkout):
     """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say.
 
     In a copy without git a file `commit` may say it.
@@ -82,134 +68,153 @@ def commit_of(checkout: Path) -> str:
     if not (checkout / ".git").exists():
         note = checkout / "commit"
         return note.read_text().strip() if note.exists() else "unknown"
+
+    def git(*words):
+        command = ["git", "-C", str(checkout), *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
-
-        def git(*words: str) -> str:
-            return subprocess.run(
-                ["git", "-C", str(checkout), *words], check=True, capture_output=True, text=True
-            ).stdout.strip()
-
         changed = git("status", "--porcelain", "--untracked-files=no", "--", "pycupc", "kernels")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
     return "unknown"
 
 
-def new(experiment: str, args: Any, resume: bool | None = None) -> dict[str, Any]:
-    """Start a result; with `resume` (default: `args.resume`) continue the recorded one, to which this call adds rows.
+def statistics(seconds, name="seconds"):
+    """The columns of some repetitions: their number, and the median, smallest and largest time."""
+    if not len(seconds):
+        return {}
+    values = float(np.median(seconds)), float(min(seconds)), float(max(seconds))
+    return {"runs": len(seconds), **dict(zip((name, f"{name}_min", f"{name}_max"), values, strict=True))}
 
-    Raises
-    ------
-    SystemExit
-        If the recorded result comes from another kind of machine: one table holds the times of one kind of machine.
+
+class Results:
+    """The lines of an experiment. Each is written when it is added: an interrupted call loses little.
+
+    With `args.resume` the recorded lines are kept, and a line that is added replaces the one about the same problem and
+    the same program.
+
+    SystemExit if the recorded lines come from another kind of machine: a table holds the times of one kind.
     """
-    call = {
-        "command": args.command,
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": commit(args.data),
-    }
-    here = machine()
-    old = read(args.out, experiment) if (args.resume if resume is None else resume) else None
-    if old is None:
-        return {"experiment": experiment, "quick": bool(args.quick), "calls": [call], "machine": here, "rows": []}
-    if _kind(old["machine"]) != _kind(here):
-        raise SystemExit(f"--resume: {experiment}.json was recorded on {_kind(old['machine'])}, this is {_kind(here)}")
-    old["calls"].append(call)
-    return old
+
+    def __init__(self, experiment, args, resume=None):
+        self.experiment, self.folder = experiment, args.out
+        self.rows = read(args.out, experiment) if (args.resume if resume is None else resume) else []
+        self.here = {"machine": machine(), "commit": commit(args.data)}
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
+        call = {"experiment": experiment, **self.here, "date": now, "versions": versions(), "cores": cores()}
+        self.call = {**call, "threads": args.threads, "quick": "yes" if args.quick else "", "command": args.command}
+        _same_machine(self.rows, self.here["machine"], f"{experiment}.csv")
+
+    def add(self, **row):
+        """Add a line, or several measurements of one (then the earlier ones are kept), and write the file."""
+        put(self.rows, {**row, **self.here})
+        if self.call is not None and self.folder is not None:
+            write(self.folder, "calls", [*read(self.folder, "calls"), self.call])
+            self.call = None
+        if self.folder is not None:
+            write(self.folder, self.experiment, self.rows)
+
+    def find(self, **wanted):
+        """The first line with these values, or None."""
+        return next(iter(where(self.rows, **wanted)), None)
 
 
-def row_of(result: dict[str, Any], w: Any) -> dict[str, Any]:
-    """The row of a data set, appended if the result has none yet."""
-    row = next((r for r in result["rows"] if r["set"] == w.name), None)
-    if row is None:
-        row = {"set": w.name, "p": w.p, "n": w.n, "alpha": w.alpha}
-        result["rows"].append(row)
-    return row
+def where(rows, **wanted):
+    """The lines with these values; None stands for an empty cell."""
+    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
 
-def merge(out: Path, folder: Path) -> None:
-    """Add the rows of the raw files in `folder` to those in `out`; a row that both have is taken from `folder`.
+def key(row, columns=(*PROBLEM, *WHAT)):
+    return tuple(row.get(name) for name in columns)
 
-    Raises
-    ------
-    SystemExit
-        If `folder` holds no raw file, or the two folders come from different kinds of machine.
+
+def put(rows, row):
+    """Add a line to others; it replaces the one with the same problem and program."""
+    row = {name: _plain(value) for name, value in row.items() if _plain(value) is not None}
+    at = next((i for i, old in enumerate(rows) if key(old) == key(row)), None)
+    if at is None:
+        rows.append(row)
+    else:
+        rows[at] = row
+
+
+def disagreements(rows):
+    """The problems, as values of `PROBLEM`, to which the lines have more than one answer (column "answer")."""
+    found = {}
+    for row in rows:
+        if "answer" in row:
+            found.setdefault((*key(row, PROBLEM), row.get("data")), set()).add(row["answer"])
+    return [problem for problem, answers in found.items() if len(answers) > 1]
+
+
+def merge(out, folder):
+    """Add the lines of the files in `folder` to those in `out`; a line that both have is taken from `folder`.
+
+    SystemExit if `folder` holds no file, the two come from different kinds of machine, or their answers differ.
     """
-    paths = sorted(folder.glob("*.json"))
-    if not paths:
-        raise SystemExit(f"merge: {folder} holds no raw file (*.json)")
-    for path in paths:
-        new = json.loads(path.read_text())
-        old = read(out, new["experiment"])
-        if old is None:
-            write(new, out)
+    names = sorted(path.stem for path in folder.glob("*.csv"))
+    if not names:
+        raise SystemExit(f"merge: {folder} holds no results (*.csv)")
+    for name in names:
+        old, new = read(out, name), read(folder, name)
+        if name == "calls":
+            write(out, name, old + [call for call in new if call not in old])
             continue
-        if _kind(old["machine"]) != _kind(new["machine"]):
-            raise SystemExit(f"merge: {path} was recorded on {_kind(new['machine'])}, not on {_kind(old['machine'])}")
-        old["calls"] += [call for call in new["calls"] if call not in old["calls"]]
-        before = {_identity(row): row for row in old["rows"]}
-        for row in new["rows"]:
-            before[_identity(row)] = _with_other_engines(row, before.get(_identity(row)))
-        old["rows"] = list(before.values())
-        write(old, out)
+        _same_machine([*old, *new], None, f"merge: {folder / name}.csv")
+        for row in new:
+            put(old, row)
+        if wrong := disagreements(old):
+            raise SystemExit(f"merge: {name}: two answers to the same problem: {wrong[0]}")
+        write(out, name, old)
 
 
-def _with_other_engines(row: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
-    """A row of the experiment "scaling" keeps the engines of the old row that did not run again; others are replaced.
-
-    Raises
-    ------
-    SystemExit
-        If an engine gives another answer to the same problem than before: one of the two is wrong.
-    """
-    if old is None or "stopped_at" not in row:
-        return row
-    for engine, answer in row["answers"].items():
-        if (others := {*old["answers"].values()} - {answer}) and old["largest_r"] == row["largest_r"]:
-            where = {key: row[key] for key in ("kind", "p", "density", "n", "seed")}
-            raise SystemExit(f"merge: on {where} {engine} gives the answer {answer}, not {others.pop()} as before")
-    kept = {key: {e: v for e, v in old[key].items() if e not in row["seconds"]} for key in _PER_ENGINE}
-    return {**old, **row, **{key: {**kept[key], **row[key]} for key in _PER_ENGINE}}
+def _same_machine(rows, here, what):
+    kinds = {row["machine"] for row in rows} | ({here} if here else set())
+    if len(kinds) > 1:
+        raise SystemExit(f"{what} would mix the times of {' and '.join(sorted(kinds))}")
 
 
-#: The fields of a row of the experiment "scaling" that have an entry per engine.
-_PER_ENGINE = ("seconds", "stopped_at", "careful", "answers")
+def write(folder, name, rows):
+    """Write a file, whole or not at all; the columns in the order in which they first occur, the machine last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = list(dict.fromkeys(column for row in rows for column in row if column not in WHERE))
+    partial = folder / f"{name}.partial"
+    with partial.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*columns, *WHERE], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({column: _text(value) for column, value in row.items()} for row in rows)
+    partial.replace(folder / f"{name}.csv")
 
 
-def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    """The fields that distinguish a row from the other rows of its experiment."""
-    return tuple(row.get(key) for key in ("set", "alpha", "kind", "who", "p", "density", "n", "seed", "source", "call"))
+def read(folder, name):
+    """The lines of a file, as dictionaries without the empty cells; numbers as int or float. No file: no lines."""
+    path = folder / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [{k: _value(v) if k not in TEXT else v for k, v in row.items() if v} for row in csv.DictReader(file)]
 
 
-def _kind(facts: dict[str, Any]) -> tuple[Any, ...]:
-    """The facts that must agree for times to be comparable. With a GPU, other cores of the host wait."""
-    gpu = facts.get("gpu", {}).get("name")
-    return facts["cpu"], None if gpu else facts["cores"], gpu
+#: Columns whose text may look like a number.
+TEXT = ("answer", "data", "commit")
 
 
-def write(result: dict[str, Any], out: Path) -> Path:
-    """Write the file, whole or not at all. Called after every row, so that an interrupted call loses little."""
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{result['experiment']}.json"
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=1, default=_plain) + "\n")
-    partial.replace(path)
-    return path
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else None if value == "" else value
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"cannot write {type(value).__name__}")
+def _text(value):
+    """Eight significant digits of a float."""
+    return f"{value:.8g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def read(folder: Path, experiment: str) -> dict[str, Any] | None:
-    """A recorded result, or None if there is none."""
-    path = folder / f"{experiment}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+def _value(text):
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
 
-def progress(text: str) -> None:
+def progress(text):
     """Report progress on stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -1,188 +1,162 @@
-"""Running and timing pycupc in this process: checked first run, warm repeats, what each step of the engine takes."""
-
-from __future__ import annotations
+"""Running and timing pycupc: a first run that is checked, warm repetitions, and the parts of the engine."""
 
 import gc
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 import pycupc
-from pycupc.engines.base import Engine
 from pycupc.engines.select import make_engine as choose_engine
 from pycupc.orientation import orient
 
 from .processes import peak_memory
-from .workloads import Answer, Workload
+from .record import statistics
+from .workloads import Answer
 
 GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
 #: The engine "gpu" without pruning.
 GPU_PLAIN = "gpu-plain"
-#: Steps of an engine that take the problem, and those that return results to the host.
-STEPS_IN, STEPS_OUT = ("take", "inspect", "start"), ("degrees", "wait", "edges")
+#: The parts of a run, and the steps of an engine that belong to each.
+PARTS = {"take": "transfer_in", "inspect": "transfer_in", "start": "transfer_in", "run_level": "levels"}
+PARTS |= {"degrees": "transfer_out", "wait": "transfer_out", "edges": "transfer_out", "compile": "compile"}
 
 
 class TooSlow(Exception):
-    """A run exceeded its time limit; `reached` holds the level, the tests that it may need, and the edges left."""
+    """A run exceeded its time limit; `reached` holds the level and the tests that it may need at most."""
 
-    def __init__(self, limit: float, reached: dict[str, int]) -> None:
+    def __init__(self, limit, reached):
         super().__init__(f"more than {limit:g} s")
-        self.reached = reached
+        self.columns = {"outcome": "stopped", "limit": limit, **reached}
 
 
-def make_engine(name: str, threads: int | None = None, **options: Any) -> Any:
+def make_engine(name, threads=None, **options):
     """An engine by name, or `GPU_PLAIN`; EngineError if it cannot run on this machine."""
     if name == GPU_PLAIN:
         name, options = "gpu", {"pruning": False, **options}
     return choose_engine(name, 10**6, numCores=threads, options=options or None)[0]
 
 
-class Stopwatch(Engine):
-    """An engine that passes every step on to another one and notes how long the step takes."""
+@contextmanager
+def watched(engine):
+    """The seconds of every call of the steps of an engine, by part; of calls from within a step nothing is noted."""
+    taken = {part: [] for part in PARTS.values()}
+    inside = []
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.name = engine.name
-        self.seconds: dict[str, float] = {}
-        self.levels: list[float] = []
+    def timed(step, method):
+        def call(*args, **options):
+            inside.append(step)
+            began = time.perf_counter()
+            try:
+                return method(*args, **options)
+            finally:
+                inside.pop()
+                if not inside:
+                    taken[PARTS[step]].append(time.perf_counter() - began)
 
-    def _timed(self, step: str, *args: Any, **options: Any) -> Any:
-        began = time.perf_counter()
-        out = getattr(self._engine, step)(*args, **options)
-        took = time.perf_counter() - began
-        self.seconds[step] = self.seconds.get(step, 0.0) + took
-        if step == "run_level":
-            self.levels.append(took)
-        return out
+        return call
 
-    def take(self, data: Any, names: Any, **options: Any) -> None:
-        self._timed("take", data, names, **options)
-
-    def expect(self, cutoffs: Any) -> None:
-        self._engine.expect(cutoffs)
-
-    def wait(self) -> None:
-        self._timed("wait")
-
-    def inspect(self, C: Any) -> Any:
-        return self._timed("inspect", C)
-
-    def start(self, C: Any, n: float, **options: Any) -> None:
-        self._timed("start", C, n, **options)
-
-    def compile(self, level: int) -> None:
-        self._timed("compile", level)
-
-    def run_level(self, level: int, cutoff: float) -> Any:
-        return self._timed("run_level", level, cutoff)
-
-    def degrees(self) -> Any:
-        return self._timed("degrees")
-
-    def edges(self) -> Any:
-        return self._timed("edges")
-
-    def memory(self, p: int) -> tuple[int, int]:
-        return self._engine.memory(p)
-
-    def close(self) -> None:
-        self._engine.close()
-
-    def of(self, *steps: str) -> float:
-        """Seconds of these steps together."""
-        return sum(self.seconds.get(step, 0.0) for step in steps)
+    steps = {step: getattr(engine, step) for step in PARTS if hasattr(engine, step)}
+    for step, method in steps.items():
+        setattr(engine, step, timed(step, method))
+    try:
+        yield taken
+    finally:
+        for step in steps:
+            delattr(engine, step)
 
 
-def once(w: Workload, engine: Any, limit: float | None = None) -> tuple[Any, dict[str, Any]]:
-    """Run `pycupc.skeleton` once: the result, and the seconds of its steps (compiling not included).
+def stop_at(limit, spent):
+    """A progress hook that raises TooSlow once `spent()` exceeds `limit` seconds (None: never)."""
 
-    Raises
-    ------
-    TooSlow
-        If the run exceeded `limit` seconds.
+    def progress(level, _, tests_at_most, edges_left):
+        if limit is not None and spent() > limit:
+            raise TooSlow(limit, {"stopped_at_level": level, "tests_at_most": tests_at_most})
+
+    return progress
+
+
+def once(w, engine, limit=None):
+    """Run `pycupc.skeleton` once: the result, and the seconds of its parts (compiling not included).
+
+    TooSlow if the run exceeded `limit` seconds.
     """
-    watch = Stopwatch(engine)
-    began = time.perf_counter()
+    with watched(engine) as taken:
+        began = time.perf_counter()
 
-    def elapsed() -> float:
-        return time.perf_counter() - began - watch.of("compile")
+        def spent():
+            return time.perf_counter() - began - sum(taken["compile"])
 
-    def progress(level: int, _: int, tests_at_most: int, edges_left: int) -> None:
-        if limit is not None and elapsed() > limit:
-            raise TooSlow(limit, {"level": level, "tests_at_most": tests_at_most, "edges_left": edges_left})
-
-    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine=watch, progress=progress)
-    total = elapsed()
+        fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine=engine, progress=stop_at(limit, spent))
+        total = spent()
+    parts = {part: sum(taken[part]) for part in ("transfer_in", "transfer_out")}
     return fit, {
         "total": total,
-        "engine": watch.of(*STEPS_IN, "run_level", *STEPS_OUT),
-        "transfer_in": watch.of(*STEPS_IN),
-        "levels": watch.levels,
-        "transfer_out": watch.of(*STEPS_OUT),
+        **parts,
+        "levels": taken["levels"],
+        "engine": sum(taken["levels"], sum(parts.values())),
     }
 
 
-def repeat(
-    w: Workload, engine: Any, *, least: int = 5, budget: float = 10.0, limit: float | None = None, check: Any = None
-) -> dict[str, Any]:
+class Check:
+    """The answer that all engines must give: the recorded one; without one, that of the first engine.
+
+    Where the recorded answer is not reproduced, NumPy may round C otherwise here, and the engine `cpu` decides.
+    """
+
+    def __init__(self, w, answer=None):
+        self.w, self.answer, self.by = w, answer or w.expected, "recorded" if w.expected and not answer else "given"
+
+    def columns(self, answer):
+        """With which answer this one was compared, and the parts in which it differs."""
+        if self.answer is None:
+            self.answer, self.by = answer, "first engine"
+            return {"checked_by": "nothing"}
+        differs = self.answer.differences(answer)
+        if differs and self.by == "recorded":
+            self.answer, self.by = Answer.of(once(self.w, make_engine("cpu"))[0]), "cpu engine"
+            differs = self.answer.differences(answer)
+        return {"checked_by": self.by, "differs": ", ".join(differs)}
+
+
+def repeat(w, engine, check, *, least=5, budget=10.0, limit=None):
     """Run once and check the answer, then repeat warm: `least` times, or for `budget` seconds if that comes first.
 
-    Parameters
-    ----------
-    check : Answer, optional
-        The answer to compare with; `w.expected` by default.
-
-    Returns
-    -------
-    dict
-        "first" (seconds), "answer" (hash), "differs" (empty if equal, None if there was nothing to compare with),
-        numbers of tests and edges, "repeats" (seconds of each step), "fit"; or "too_slow" (the limit in seconds).
+    Returns the columns of the run, its result and the median seconds of its levels; None and [] if it took too long.
     """
-    reference = check if check is not None else w.expected
     try:
         fit, first = once(w, engine, limit)
         peak = peak_memory()  # before the answers are compared and the run is repeated: both hold more at a time
         answer = Answer.of(fit)
-        repeats, same = _warm(w, engine, answer, least, budget, limit)
-    except TooSlow:
-        return {"too_slow": limit, "repeats": []}
-    differs = None if reference is None else reference.differences(answer)
-    return {
-        "peak_bytes": peak,
-        "first": first["total"],
-        "answer": answer.digest,
-        "differs": differs if same else {"between_runs": True},
-        "edges": int(np.triu(fit.skeleton).sum()),
-        "tests": sum(fit.n_edgetests),
-        "tests_by_level": fit.n_edgetests,
-        "careful": sum(s.n_careful for s in fit.levels),
-        "repeats": repeats,
-        "fit": fit,
+        times, same = [], True
+        began = time.perf_counter()
+        with quick_collection():
+            while len(times) < least and (not times or time.perf_counter() - began <= budget):
+                again, taken = once(w, engine, limit)
+                same = same and (bool(times) or Answer.of(again).digest == answer.digest)
+                times.append(taken)
+                del again
+                gc.collect()
+    except TooSlow as stopped:
+        return stopped.columns, None, []
+    levels = np.median([t["levels"] for t in times], axis=0)
+    medians = {
+        f"{part}_seconds": np.median([t[part] for t in times]) for part in ("engine", "transfer_in", "transfer_out")
     }
-
-
-def _warm(
-    w: Workload, engine: Any, answer: Answer, least: int, budget: float, limit: float | None
-) -> tuple[list[dict[str, Any]], bool]:
-    """The times of warm runs, and whether the first of them gave `answer`."""
-    repeats: list[dict[str, Any]] = []
-    same = True
-    began = time.perf_counter()
-    with quick_collection():
-        while len(repeats) < least and (not repeats or time.perf_counter() - began <= budget):
-            fit, times = once(w, engine, limit)
-            same = same and (bool(repeats) or Answer.of(fit).digest == answer.digest)
-            repeats.append(times)
-            del fit
-            gc.collect()
-    return repeats, same
+    row = {
+        "first": first["total"],
+        **statistics([t["total"] for t in times]),
+        **medians,
+        "levels_seconds": levels.sum(),
+    }
+    row |= {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "last_level": len(fit.n_edgetests) - 1}
+    row |= {"careful": sum(s.n_careful for s in fit.levels), "peak_bytes": peak, "answer": answer.digest}
+    row |= check.columns(answer)
+    return row | ({} if same else {"differs": "between runs"}), fit, levels.tolist()
 
 
 @contextmanager
-def quick_collection() -> Iterator[None]:
+def quick_collection():
     """Let the garbage collector look only at what is made from here on: a full pass takes up to a fifth of a second."""
     gc.freeze()
     try:
@@ -191,23 +165,18 @@ def quick_collection() -> Iterator[None]:
         gc.unfreeze()
 
 
-def median(repeats: list[dict[str, Any]], key: str = "total") -> float | None:
-    """The median of one time over the repeats, None without repeats."""
-    return float(np.median([r[key] for r in repeats])) if repeats else None
-
-
-def level_times(run: dict[str, Any]) -> np.ndarray:
-    """Seconds of each level, medians over the repeats of a run."""
-    return np.median([r["levels"] for r in run["repeats"]], axis=0)
-
-
-def orientation(fit: Any, least: int = 5) -> list[float]:
-    """Seconds of orienting a skeleton (u2pd = "relaxed"), `least` times."""
-    if not len(fit.sparse_graph.low):
-        return [0.0]
+def orientation(fit, least=5):
+    """Median seconds of orienting a skeleton (u2pd = "relaxed"); the first of `least` + 1 runs loads the code."""
     out = []
-    for _ in range(least):
+    for _ in range(least + 1 if len(fit.sparse_graph) else 0):
         began = time.perf_counter()
         orient(fit.sparse_graph, fit.sepset, u2pd="relaxed", solve_confl=False, ambiguous=None, random_state=None)
         out.append(time.perf_counter() - began)
-    return out
+    return float(np.median(out[1:])) if out else 0.0
+
+
+def brief(row):
+    """A run in one line of progress."""
+    if "seconds" in row:
+        return f"{row['seconds']:.4g} s, differs: {row.get('differs') or 'no'}"
+    return ", ".join(str(row[key]) for key in ("outcome", "limit", "estimate", "why") if key in row)

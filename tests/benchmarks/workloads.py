@@ -12,7 +12,7 @@ import numpy as np
 
 from . import generator
 
-#: The data sets of both tables, each with its alpha. The first three are also in the cuPC paper.
+#: The data sets of the tables, each with its alpha. The first three are also in the cuPC paper.
 SETS: dict[str, float] = {
     "nci60": 0.05,
     "mcc": 0.05,
@@ -33,15 +33,10 @@ EXPRESSION: dict[str, float] = {
     "hubs_2598_30_520": 0.01,
     "std_2598_40_520": 0.05,
 }
-PAPER_SETS = ("nci60", "mcc", "saureus")
 #: Sets on which every configuration of the slower algorithms finishes in well under a second.
 LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
-#: Data sets of the heat maps. With the paper's generator nearly all tests of levels 1 and 2 are doubtful.
-CONFIGURED = (*LIGHT, "paper_2000_0.1_10000")
 #: Prefixes of the names of generated data sets: std_P_DEGREE_N, paper_P_DENSITY_N and hubs_P_PERCENT_N.
 GENERATED = ("std_", "paper_", "hubs_")
-#: The configuration that the cuPC paper chose for each of its algorithms; the heat maps are relative to it.
-PAPER_CHOICE = {"cupc-e": {"beta": 2, "gamma": 32}, "cupc-s": {"theta": 64, "delta": 2}}
 QUICK: dict[str, float] = {"std_100_5_500": 0.05, "std_150_6_300": 0.01}
 #: mcc has identical columns, so the last bits of its correlations decide: `pack` stores these correlations exactly.
 EXACT = ("mcc",)
@@ -49,18 +44,22 @@ EXACT = ("mcc",)
 
 @dataclass
 class Workload:
-    """One problem: correlation matrix C, float64 (p, p); n observations; alpha; source; recorded answer, if any."""
+    """One problem: correlation matrix C, float64 (p, p); n observations; alpha; recorded answer, if any."""
 
     name: str
     C: np.ndarray
     n: int
     alpha: float
-    source: str
     expected: Answer | None = None
 
     @property
-    def p(self) -> int:
+    def p(self):
         return len(self.C)
+
+    @property
+    def facts(self):
+        """The columns that name the problem."""
+        return {"set": self.name, "p": self.p, "n": self.n, "alpha": self.alpha}
 
 
 @dataclass(frozen=True)
@@ -72,18 +71,18 @@ class Answer:
     n_edgetests: tuple[int, ...]
 
     @classmethod
-    def of(cls, fit: Any) -> Answer:
+    def of(cls, fit: Any):
         """From a `PcAlgo`."""
         return cls(fit.skeleton, fit.sepset.flat(), tuple(fit.n_edgetests))
 
     @property
-    def digest(self) -> str:
+    def digest(self):
         """Hash of the whole answer, 16 hexadecimal digits."""
         sets = (np.asarray(part, dtype=np.int32) for part in self.sepset)
         tests = np.frombuffer(repr(self.n_edgetests).encode(), dtype=np.uint8)
         return digest(np.packbits(self.skeleton), *sets, tests)
 
-    def differences(self, other: Answer) -> dict[str, Any]:
+    def differences(self, other: Answer):
         """The parts in which two answers differ; empty if they are equal."""
         out: dict[str, Any] = {}
         edges = int(np.triu(self.skeleton != other.skeleton).sum())
@@ -96,7 +95,7 @@ class Answer:
         return out
 
 
-def digest(*arrays: np.ndarray) -> str:
+def digest(*arrays: np.ndarray):
     """Hash of the contents of some arrays, 16 hexadecimal digits."""
     h = hashlib.sha256()
     for array in arrays:
@@ -104,7 +103,7 @@ def digest(*arrays: np.ndarray) -> str:
     return h.hexdigest()[:16]
 
 
-def expected(folder: Path, name: str, alpha: float) -> Answer | None:
+def expected(folder: Path, name: str, alpha: float):
     """The recorded answer for a data set, or None if there is none."""
     path = folder / "expected" / f"{name}_alpha{alpha:g}.npz"
     if not path.exists():
@@ -121,7 +120,7 @@ def expected(folder: Path, name: str, alpha: float) -> Answer | None:
         return Answer(skeleton, (x, y, length, members), tuple(int(v) for v in z["n_edgetests"]))
 
 
-def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
+def observations(name: str, folder: Path):
     """Observations of a data set, float64 (n, p), and their source. See `load` for the names."""
     if not name.startswith(GENERATED):
         import pandas
@@ -129,7 +128,7 @@ def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
         return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy(), f"{name}.csv.gz"
     kind, p, spread, n = name.split("_")
     if kind == "std":
-        X, kind = generator.standardised(int(p), int(spread), int(n), seed=0), "standardised"
+        X = generator.standardised(int(p), int(spread), int(n), seed=0)
     elif kind == "hubs":
         X = generator.hubs(int(p), int(spread) / 100, int(n), seed=0)
     else:
@@ -137,13 +136,10 @@ def observations(name: str, folder: Path) -> tuple[np.ndarray, str]:
     return X, f"{kind}({p}, {spread}, {n}, seed=0)"
 
 
-def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
+def load(name: str, folder: Path, alpha: float | None = None):
     """A data set by name: ``std_P_DEGREE_N``, ``paper_P_DENSITY_N``, ``hubs_P_PERCENT_N`` are generated (seed 0).
 
-    Raises
-    ------
-    FileNotFoundError
-        If the data folder does not hold the data set.
+    FileNotFoundError if the data folder does not hold the data set.
     """
     alpha = {**SETS, **QUICK, **EXPRESSION}.get(name, 0.05) if alpha is None else alpha
     answer = expected(folder, name, alpha)
@@ -154,43 +150,22 @@ def load(name: str, folder: Path, alpha: float | None = None) -> Workload:
             at = np.triu_indices(len(C), 1)
             C[at] = upper
             C.T[at] = (upper.view(np.int64) + z["lower_other_bits"]).view(np.float64)
-            return Workload(name, C, int(z["n"]), alpha, f"{name}.csv.gz (correlations computed elsewhere)", answer)
-    X, source = observations(name, folder)
-    return Workload(name, correlation(X), len(X), alpha, source, answer)
+            return Workload(name, C, int(z["n"]), alpha, answer)
+    return of(name, observations(name, folder)[0], alpha, answer)
 
 
-def correlation(X: np.ndarray) -> np.ndarray:
-    """Correlations as NumPy computes them."""
-    return np.corrcoef(X, rowvar=False)
+def of(name: str, X: np.ndarray, alpha: float, answer: Answer | None = None):
+    """The problem of some observations, with correlations as NumPy computes them."""
+    return Workload(name, np.corrcoef(X, rowvar=False), len(X), alpha, answer)
 
 
-def available(names: list[str] | tuple[str, ...], folder: Path) -> list[str]:
-    """Those of `names` whose data are generated or lie in the folder."""
-    return [n for n in names if n.startswith(GENERATED) or (folder / f"{n}.csv.gz").exists()]
+def wanted(args: Any, default: Any, quick: Any = None):
+    """The data sets that --sets names, else the usual ones; of these those that are generated or lie in --data."""
+    names = args.sets or ((quick or QUICK) if args.quick else default)
+    return [n for n in names if n.startswith(GENERATED) or (args.data / f"{n}.csv.gz").exists()]
 
 
-def sweeps(quick: bool) -> list[tuple[str, int, float, int]]:
-    """(sweep, p, density, n) of the paper's three sweeps, which have one point in common."""
-    if quick:
-        return (
-            [("p", p, 0.05, 500) for p in (50, 100, 150)]
-            + [("n", 100, 0.05, n) for n in (250, 500, 1000)]
-            + [("d", 100, d, 500) for d in (0.03, 0.05, 0.07)]
-        )
-    return (
-        [("p", p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
-        + [("n", 1000, 0.1, n) for n in (2000, 4000, 6000, 8000, 10000)]
-        + [("d", 1000, d, 10000) for d in (0.1, 0.2, 0.3, 0.4, 0.5)]
-    )
-
-
-def of_sweep(rows: list[dict[str, Any]], sweep: str, quick: bool) -> list[dict[str, Any]]:
-    """The rows that belong to one of the sweeps "p", "n" and "d" (density)."""
-    wanted = {point[1:] for point in sweeps(quick) if point[0] == sweep}
-    return [r for r in rows if (r["p"], r["density"], r["n"]) in wanted]
-
-
-def pack(folder: Path, out: Path) -> None:
+def pack(folder: Path, out: Path):
     """Copy what the GPU experiments need into one folder, to be taken to another machine."""
     (out / "expected").mkdir(parents=True, exist_ok=True)
     for name, alpha in SETS.items():

@@ -1,11 +1,8 @@
-"""Every algorithm on a CPU (Table 2 of the cuPC paper): `cpu` and `reference` against pcalg, with the same threads."""
-
-from __future__ import annotations
-
-import os
-from typing import Any
+"""Every algorithm on a CPU (Table 2 of the cuPC paper), Python packages on small data sets, and whole calls in R."""
 
 import numpy as np
+
+import pycupc
 
 from .. import generator, peers, processes, record, runs, workloads
 
@@ -16,120 +13,96 @@ QUICK_SETS = (CALIBRATION, "std_150_6_300", "std_300_5_500")
 OPENMP = "stable.fast, OpenMP"
 #: Another R package, which runs pcalg's stable algorithm in several processes.
 PARALLEL = "ParallelPC"
-IN_R = ("stable", "stable.fast", OPENMP, PARALLEL)
+PCALG = ("stable", "stable.fast", PARALLEL)
+IN_R = ("nci60", "mcc", "std_1000_10_1000", "tcga_brca_jive", "saureus")
 
 
-def run(args: Any) -> None:
-    """Experiment "cpu"."""
-    threads = args.threads or len(os.sched_getaffinity(0))
-    args.limit = args.limit or 600.0
-    result = record.new("cpu", args)
-    result["threads"] = threads
-    wanted = list(args.engines or ("cpu", "reference", "stable", "stable.fast", PARALLEL))
-    if args.openmp_pcalg is not None:
-        wanted.append(OPENMP)
-    names = list(args.sets or (QUICK_SETS if args.quick else (CALIBRATION, *workloads.SETS)))
-    for name in workloads.available(names, args.data):
+def cpu(args):
+    """Experiment "cpu": our engine in a process of its own; then, checked by it, the engine `reference` and pcalg."""
+    threads, limit = args.threads or record.cores(), args.limit or 600.0
+    results = record.Results("cpu", args)
+    names = list(args.engines or ("reference", *PCALG)) + ([OPENMP] if args.openmp_pcalg else [])
+    for name in workloads.wanted(args, (CALIBRATION, *workloads.SETS), QUICK_SETS):
         w = workloads.load(name, args.data)
-        row = record.row_of(result, w)
-        row.update(source=w.source, runs=row.get("runs", {}))
-        record.progress(f"{name}: {w.p} variables, {w.n} observations, alpha {w.alpha:g}")
-        answer = _cpu(w, row, threads, args)  # measured anew on --resume, too: the others are compared with its answer
-        record.write(result, args.out)
-        if answer is None:
-            continue
-        for who in wanted:
-            if who not in (*IN_R, "reference") or _seconds(row["runs"].get(who, {})):
+        how = {"least": 2 if args.quick else 5, "budget": 60, "limit": limit}
+        row, answer = processes.repeat_in_fresh_process(w, "cpu", threads, **how)
+        if answer is not None and w.expected is not None:
+            row |= {"checked_by": "recorded", "differs": ", ".join(w.expected.differences(answer))}
+        allowed = {"memory_allowed_bytes": 3 * w.C.nbytes + 500_000_000}
+        results.add(**w.facts, engine="cpu", **row, **allowed)
+        record.progress(f"{name}: {w.p} variables, {w.n} observations; cpu: {runs.brief(row)}")
+        for who in names if answer is not None else ():
+            if who not in (*PCALG, OPENMP, "reference") or "seconds" in (results.find(set=name, engine=who) or {}):
                 continue
-            if too_long := predicted(who, row, result, args.limit):
-                row["runs"][who] = too_long
-            elif who == "reference":
-                row["runs"][who] = _reference(w, answer, args.limit)
-            else:
-                row["runs"][who] = _pcalg(w, who, threads, answer, args)
-            record.progress(f"  {who}: {brief(row['runs'][who])}")
-            record.write(result, args.out)
-    if args.peer_python is not None:
-        small = record.new("python-peers", args)
-        _python_peers(small, args, threads)
+            out = estimate(results.rows, who, name, row["tests"], limit) or _other(who, w, answer, threads, args, limit)
+            results.add(**{**w.facts, "engine": who, **out, "tests": row["tests"]})
+            record.progress(f"  {who}: {runs.brief(out)}")
 
 
-def _cpu(w: workloads.Workload, row: dict[str, Any], threads: int, args: Any) -> workloads.Answer | None:
-    """Our engine, in a process of its own, and its answer, compared with the recorded one."""
-    least = 2 if args.quick else 5
-    out = processes.repeat_in_fresh_process(w, "cpu", threads, least=least, budget=60, limit=args.limit)
-    answer = None
-    if "arrays" in out:
-        answer = processes.answer_of(out.pop("arrays"))
-        out["differs"] = None if w.expected is None else w.expected.differences(answer)
-        out["memory_allowed_bytes"] = 3 * w.C.nbytes + 500_000_000
-        row["tests"], row["edges"], row["levels"] = out["tests"], out["edges"], len(out["tests_by_level"]) - 1
-    row["runs"]["cpu"] = out
-    record.progress(f"  cpu: {brief(out)}")
-    return answer
-
-
-def _reference(w: workloads.Workload, answer: workloads.Answer, limit: float) -> dict[str, Any]:
-    try:
-        fit, times = runs.once(w, runs.make_engine("reference"), limit)
-    except runs.TooSlow:
-        return {"too_slow": limit, "repeats": []}
-    return {"repeats": [times], "differs": answer.differences(workloads.Answer.of(fit))}
-
-
-def _pcalg(w: workloads.Workload, method: str, threads: int, answer: workloads.Answer, args: Any) -> dict[str, Any]:
-    """A live pcalg or ParallelPC; its answer must be ours, edge for edge (and test for test but for stable.fast)."""
-    if method == PARALLEL:
-        out = peers.parallel_pc(w, threads, repeats=3, budget=60, limit=args.limit)
+def _other(who, w, answer, threads, args, limit):
+    """The columns of the engine `reference` or of an R package; but for stable.fast the tests must be ours, too."""
+    if who == "reference":
+        return runs.repeat(w, runs.make_engine(who), runs.Check(w, answer), least=1, budget=0, limit=limit)[0]
+    effort = peers.Effort(3, 60, limit)
+    if who == PARALLEL:
+        out = peers.parallel_pc(w, threads, effort)
     else:
-        library = args.openmp_pcalg if method == OPENMP else None
-        out = peers.pcalg(w, method.split(",")[0], threads, repeats=3, budget=60, limit=args.limit, library=library)
-    summary = peers.summary(out, answer.skeleton)
-    if "tests" in summary and method in ("stable", PARALLEL):
-        summary["tests_equal"] = tuple(summary["tests"]) == answer.n_edgetests
-    return summary
+        library = args.openmp_pcalg if who == OPENMP else None
+        out = peers.pcalg(w, who.split(",")[0], threads, effort, library=library)
+    row = peers.summary(out, answer.skeleton)
+    if "times" in out and who in ("stable", PARALLEL) and out["tests"] != answer.n_edgetests:
+        row["differs"] = "numbers of tests"
+    return row
 
 
-def predicted(who: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
-    """The estimate because of which a run is not started, None if it may start.
+def estimate(rows, who, name, tests, limit, alpha=None):
+    """The columns of a run that is not started, because its estimate exceeds `limit` seconds; None if it may start.
 
-    The estimate is the number of tests of this data set times the smallest time per test that the implementation
-    needed on any other data set. A run is not started if its estimate exceeds `limit` seconds.
+    The estimate is the number of tests of this problem times the smallest time per test that the implementation needed
+    on any other one.
     """
-    rates = [
-        (np.median(_seconds(r["runs"][who])) / r["tests"])
-        for r in result["rows"]
-        if r is not row and who in r["runs"] and _seconds(r["runs"][who])
+    other = [
+        r for r in rows if r["engine"] == who and (r["set"], alpha and r["alpha"]) != (name, alpha) and "seconds" in r
     ]
-    if not rates or min(rates) * row["tests"] <= limit:
-        return None
-    return {"not_started": limit, "seconds_at_measured_rate": min(rates) * row["tests"], "rate": min(rates)}
+    rate = min((r["seconds"] / r["tests"] for r in other), default=0)
+    return {"outcome": "estimated", "limit": limit, "estimate": rate * tests} if rate * tests > limit else None
 
 
-def _seconds(run: dict[str, Any]) -> list[float]:
-    return run["seconds"] if "seconds" in run else [r["total"] for r in run.get("repeats", [])]
-
-
-def brief(run: dict[str, Any]) -> str:
-    """A run in one line of progress."""
-    if seconds := _seconds(run):
-        return f"{np.median(seconds):.3g} s, differs: {run.get('differs', run.get('edges_only_there'))}"
-    return ", ".join(f"{k} {v}" for k, v in run.items() if k not in ("repeats", "rate"))
-
-
-def _python_peers(result: dict[str, Any], args: Any, threads: int) -> None:
-    """causal-learn and pgmpy on small data sets: they take seconds to minutes where pycupc takes milliseconds."""
-    sizes = ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000))
-    for p, degree, n in sizes:
+def python_peers(args):
+    """Experiment "python-peers": causal-learn and pgmpy on small data sets: seconds to minutes, pycupc milliseconds."""
+    results = record.Results("python-peers", args)
+    effort = peers.Effort(3, 60, min(args.limit or 600.0, 120))
+    for p, degree, n in ((30, 4, 500),) if args.quick else ((50, 4, 1000), (100, 4, 1000)):
         X = generator.standardised(p, degree, n, seed=0)
-        w = workloads.Workload(f"std_{p}_{degree}_{n}", workloads.correlation(X), n, 0.05, "")
-        own = runs.repeat(w, runs.make_engine("cpu", threads))
-        fit = own.pop("fit")
-        row = record.row_of(result, w)
-        row.update(tests=own["tests"], edges=own["edges"], runs={"cpu": own})
+        w = workloads.of(f"std_{p}_{degree}_{n}", X, 0.05)
+        row, fit, _ = runs.repeat(w, runs.make_engine("cpu", args.threads), runs.Check(w))
+        results.add(**w.facts, engine="cpu", **row)
         for peer in peers.PYTHON_PEERS:
-            effort = peers.Effort(repeats=3, budget=60, limit=min(args.limit, 120))
-            out = peers.python_peer(peer, X, 0.05, args.peer_python, effort)
-            row["runs"][peer] = peers.summary(out, fit.skeleton)
-            record.progress(f"{w.name} {peer}: {brief(row['runs'][peer])}")
-            record.write(result, args.out)
+            out = peers.summary(peers.python_peer(peer, X, 0.05, args.peer_python, effort), fit.skeleton)
+            results.add(**w.facts, engine=peer, tests=row["tests"], **out)
+            record.progress(f"{w.name} {peer}: {runs.brief(out)}")
+
+
+def in_r(args):
+    """Experiment "r": conversion, skeleton, orientation and the R object; every function in an R process of its own."""
+    threads, limit = args.threads or record.cores(), args.limit or 600.0
+    results = record.Results("r", args)
+    for name in workloads.wanted(args, IN_R):
+        w = workloads.load(name, args.data)
+        fit = pycupc.pc({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu", numCores=threads)
+        tests = sum(fit.n_edgetests)
+        for who in (f for f in ("cu_pc", "pc") if not args.engines or f in args.engines):
+            row = estimate(results.rows, who, name, tests, limit) if who == "pc" else None
+            if row is None:
+                out = peers.pcalg(w, who, threads, peers.Effort(6, 60, limit))
+                row = later_calls(out) | peers.summary({**out, "times": []}, fit.skeleton)
+                if "graph" in out:
+                    row["cpdag_differs"] = peers.pairs_marked_otherwise(out["graph"], fit.graph)
+            results.add(**w.facts, engine=who, tests=tests, **row)
+            record.progress(f"{name} {who}: {runs.brief(row)}")
+
+
+def later_calls(out):
+    """The first call apart, because it starts Python; "seconds" are those of the later ones, if there are any."""
+    times = np.array(out.get("times", []))
+    return ({"first": times[0]} if len(times) else {}) | record.statistics(times[1:] if len(times) > 1 else times)

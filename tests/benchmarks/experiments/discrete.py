@@ -1,199 +1,140 @@
 """Discrete data: the engines beside pcalg, bnlearn, pgmpy and causal-learn, whole calls of pc() on sampled networks."""
 
-from __future__ import annotations
-
 import gc
-import os
 import time
-from typing import Any
 
 import numpy as np
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
 
-from .. import networks, record, runs
-from ..peers import Effort, summary
-from ..peers import discrete as peers
+from .. import networks, peers, record, runs
+from ..record import where
 from ..workloads import Answer
-from .cpu import brief, predicted
-from .gpu import Deadline
+from .cpu import estimate
 
-#: Keys of our own runs: the default answer, and pcalg's with its faults, by which pcalg is judged.
+#: Our own runs: the default answer, and pcalg's with its faults, by which pcalg is judged.
 CPU, QUIRKS, GPU = "cpu", "cpu, quirks", "gpu"
 
 
-def discrete(args: Any) -> None:
+def discrete(args):
     """Experiment "discrete": the cpu engine and the peers."""
-    args.limit = args.limit or 600.0
-    result = record.new("discrete", args)
-    result["threads"] = args.threads or len(os.sched_getaffinity(0))
+    limit, threads = args.limit or 600.0, args.threads or record.cores()
+    results = record.Results("discrete", args)
     for name, alpha in _problems(args):
         table = networks.load(name, alpha, args.data, args.peer_python)
-        row = _row(result, table)
-        fits = _ours(row, table, "cpu", args, result["threads"])
-        record.write(result, args.out)
-        for peer in _wanted(args, peers.PEERS):
-            if peer not in row["runs"] and fits.keys() >= {CPU, QUIRKS}:
-                row["runs"][peer] = _peer(peer, table, row, result, fits, args)
-                record.progress(f"  {peer}: {brief(row['runs'][peer])}")
-                record.write(result, args.out)
+        fits = {}
+        for who in (CPU, QUIRKS):
+            how = {"alpha": alpha, "quirks": who == QUIRKS, "engine": "cpu", "numCores": threads}
+            row, fits[who] = _repeat(table, how, limit, 1 if args.quick else 20)
+            if who == QUIRKS:
+                row.pop("answer", None)  # it need not be that of the others
+            results.add(**_facts(table), engine=who, **row)
+            record.progress(f"{name}, alpha {alpha:g}, {who}: {runs.brief(row)}")
+        for peer in peers.DISCRETE if None not in fits.values() else ():
+            if (args.engines and peer not in args.engines) or results.find(set=name, alpha=alpha, engine=peer):
+                continue
+            row = too_long(peer, table, results.rows, limit)
+            if row is None:
+                effort = peers.Effort(5, 10 if args.quick else 60, limit)
+                row = _compared(peers.discrete(peer, table, args.peer_python, threads, effort), peer, fits, table)
+            tests = sum(fits[QUIRKS if peer == "pcalg" else CPU].n_edgetests)
+            results.add(**_facts(table), engine=peer, tests=tests, **row)
+            record.progress(f"  {peer}: {runs.brief(row)}")
 
 
-def discrete_gpu(args: Any, deadline: Deadline) -> None:
+def discrete_gpu(args, deadline):
     """Experiment "discrete-gpu": the gpu engine on the tables of `prepare`, checked by the same machine's cpu engine.
 
-    With ``--engines gpu`` the cpu engine, which needs minutes, does not run again: the check is the answer that it gave
-    in the recorded experiment "discrete". The report compares with that one in any case.
+    With ``--engines gpu`` the cpu engine, which needs minutes, does not run; the report compares the answers with those
+    of the experiment "discrete" in any case.
     """
-    args.limit = args.limit or 60.0
-    result = record.new("discrete-gpu", args)
+    limit = args.limit or 60.0
+    results = record.Results("discrete-gpu", args)
     for name, alpha in _problems(args):
-        if deadline.left() < args.limit:
+        if deadline.left() < limit:
             record.progress(f"{name}, alpha {alpha:g}: not run, the deadline has passed")
             continue
         table = networks.load(name, alpha, args.data, args.peer_python)
-        row = _row(result, table)
-        _ours(row, table, "gpu", args, args.threads or len(os.sched_getaffinity(0)))
-        if args.engines == [GPU] and (gpu := row["runs"][GPU]).get("answer") != _recorded(row):
-            gpu["differs"] = {"recorded": True}
-            record.progress(f"  {GPU}: this is not the recorded answer of {CPU}, {_recorded(row)}")
-        record.write(result, args.out)
+        how = {"alpha": alpha, "quirks": False}
+        fit = None
+        if args.engines != [GPU]:
+            _, fit = _repeat(table, {**how, "engine": "cpu", "numCores": args.threads}, limit, None)
+        row, _ = _repeat(table, {**how, "engine": "gpu"}, limit, 1 if args.quick else 20)
+        if fit and "answer" in row:
+            row["checked_by"] = "cpu engine"
+            row["differs"] = row.get("differs") or ("answer" if Answer.of(fit).digest != row["answer"] else "")
+        results.add(**_facts(table), engine=GPU, **row)
+        record.progress(f"{name}, alpha {alpha:g}: {runs.brief(row)}")
 
 
-def _recorded(row: dict[str, Any]) -> str | None:
-    """The answer of the cpu engine in the recorded experiment "discrete"; None if it has none for this problem."""
-    rows = (record.read(record.RESULTS, "discrete") or {"rows": []})["rows"]
-    own = {key: row[key] for key in ("set", "alpha", "n", "source")}
-    return next((r["runs"][CPU].get("answer") for r in rows if own.items() <= r.items()), None)
-
-
-def _problems(args: Any) -> list[tuple[str, float]]:
-    """Names and levels of significance."""
+def _problems(args):
+    """Names and levels of significance, those with fewer tests first."""
     names = args.sets or (networks.NETWORKS[:1] if args.quick else networks.NETWORKS)
-    return [(name, alpha) for name in names for alpha in sorted(args.alphas)]  # fewer tests first
+    return [(name, alpha) for name in names for alpha in sorted(args.alphas)]
 
 
-def _wanted(args: Any, known: tuple[str, ...]) -> list[str]:
-    return [who for who in known if args.engines is None or who in args.engines]
+def _facts(table):
+    return {"set": table.name, "p": table.p, "n": table.n, "alpha": table.alpha}
 
 
-def _row(result: dict[str, Any], table: networks.Table) -> dict[str, Any]:
-    """The row of a problem, a new one or that of an earlier call, whose runs of the peers it keeps."""
-    own = {"set": table.name, "alpha": table.alpha}
-    row = next((r for r in result["rows"] if own.items() <= r.items()), None)
-    if row is None:
-        row = {**own, "p": table.p, "n": table.n, "source": table.source, "runs": {}}
-        row["levels_of_variables"] = [int(table.nlev.min()), int(table.nlev.max())]
-        row["constant_in_sample"] = table.p - len(table.varying)
-        result["rows"].append(row)
-    record.progress(f"{table.source}, {table.p} variables, alpha {table.alpha:g}")
-    return row
+def _repeat(table, how, limit, budget):
+    """Whole calls of pc(): a first run, which is kept, then warm ones, at most nine, begun for `budget` seconds.
 
-
-def _ours(row: dict[str, Any], table: networks.Table, engine: str, args: Any, threads: int) -> dict[str, Any]:
-    """Run our engine and note its times; returns its results by key.
-
-    On a GPU the cpu engine runs first: its answer is the one to be reproduced.
+    Returns the columns of the run, and its result or None; `budget` None: no warm run.
     """
-    suff, fits = table.suff_stat(), {}
-    plans = [(CPU, "cpu", False), (QUIRKS, "cpu", True) if engine == "cpu" else (GPU, "gpu", False)]
-    for key, name, quirks in plans:
-        if args.engines is not None and key not in args.engines and engine == GPU:
-            continue
-        check = fits.get(CPU) if key == GPU else None
-        budget = None if engine != name else 1 if args.quick else 20
-        how = {"alpha": table.alpha, "quirks": quirks, "engine": name}
-        out = _repeat(suff, how, threads, (args.limit, budget), check)
-        fit = out.pop("fit", None)
-        if fit is not None:
-            fits[key] = fit
-            row["tests" if not quirks else "tests_quirks"] = sum(fit.n_edgetests)
-            if not quirks:
-                row["edges"], row["last_level"] = int(np.triu(fit.skeleton).sum()), len(fit.n_edgetests) - 1
-        row["runs"][key] = out
-        record.progress(f"  {key}: {brief(out)}")
-    return fits
-
-
-def _repeat(
-    suff: DiscreteSuffStat, how: dict[str, Any], threads: int, times: tuple[float, float | None], check: Any
-) -> dict[str, Any]:
-    """Times of whole calls of pc(): a first run, whose answer is checked and kept, then warm ones.
-
-    `times` are the limit of the first run and, in seconds, how long warm ones are begun: at least one, at most nine;
-    None for no warm run.
-    """
-    (limit, budget), how = times, {**how, "numCores": threads if how["engine"] == "cpu" else None}
-    began = time.perf_counter()
-
-    def stop(level: int, _: int, most: int, edges: int) -> None:
-        if time.perf_counter() - began > limit:
-            raise runs.TooSlow(limit, {"level": level, "tests_at_most": most, "edges_left": edges})
-
+    suff = table.suff_stat()
     pycupc.pc(_copies(), disCItest, **how)  # loads the code
+    began = time.perf_counter()
     try:
-        began = time.perf_counter()
+        stop = runs.stop_at(limit, lambda: time.perf_counter() - began)
         fit = pycupc.pc(suff, disCItest, **how, progress=stop)
-        first = time.perf_counter() - began
     except runs.TooSlow as stopped:
-        return {"too_slow": limit, "reached": stopped.reached, "seconds": []}
-    seconds, ends, again = [], time.perf_counter() + (budget or 0), fit
+        return stopped.columns, None
+    first, times, again = time.perf_counter() - began, [], fit
+    ends = time.perf_counter() + (budget or 0)
     with runs.quick_collection():
-        while budget is not None and len(seconds) < 9 and (not seconds or time.perf_counter() < ends):
+        while budget is not None and len(times) < 9 and (not times or time.perf_counter() < ends):
             began = time.perf_counter()
             again = pycupc.pc(suff, disCItest, **how)
-            seconds.append(time.perf_counter() - began)
+            times.append(time.perf_counter() - began)
             gc.collect()
-    answer = Answer.of(fit)
-    differs = {} if Answer.of(again).digest == answer.digest else {"between_runs": True}
-    if check is not None:
-        differs |= Answer.of(check).differences(answer)
-        differs |= {} if np.array_equal(check.graph, fit.graph) else {"directions": True}
-    return {"first": first, "seconds": seconds, "answer": answer.digest, "differs": differs, "fit": fit}
+    row = {"first": first, **record.statistics(times), "answer": Answer.of(fit).digest, "edges": len(fit.sparse_graph)}
+    row |= {"tests": sum(fit.n_edgetests), "last_level": len(fit.n_edgetests) - 1}
+    return row | ({} if Answer.of(again).digest == row["answer"] else {"differs": "between runs"}), fit
 
 
-def _copies() -> DiscreteSuffStat:
+def _copies():
     """Four variables that are noisy copies of each other."""
     rng = np.random.default_rng(0)
     return DiscreteSuffStat(rng.integers(0, 2, (400, 1)) ^ (rng.random((400, 4)) < 0.1), adaptDF=False)
 
 
-def _peer(
-    peer: str, table: networks.Table, row: dict[str, Any], result: dict[str, Any], fits: dict[str, Any], args: Any
-) -> dict[str, Any]:
-    """Run a peer, unless it is known to take too long, and compare its answer with ours."""
-    if (why := _too_long(peer, row, result, args.limit)) is not None:
-        return why
-    effort = Effort(repeats=5, budget=10 if args.quick else 60, limit=args.limit)
-    out = peers.run(peer, table, args.peer_python, result["threads"], effort)
-    answer, empty = out.pop("answer", None), out.pop("empty_sets", None)
+def _compared(out, peer, fits, table):
+    """The columns of a peer's run, compared with ours; that of pcalg with our answer with its faults, sets included."""
     fit = fits[QUIRKS if peer == "pcalg" else CPU]
-    found = summary(out, fit.skeleton)
+    row = peers.summary(out, fit.skeleton)
     if "graph" in out:
-        theirs, ours = out["graph"] != 0, fit.graph != 0
-        found["cpdag_differs"] = int(np.triu((theirs != ours) | (theirs != ours).T).sum())
-    if answer is not None:
-        found["differs"] = Answer.of(fit).differences(answer)
-        sets = len(answer.sepset[0]) + empty + int(np.triu(answer.skeleton).sum())
-        found["differs"] |= {} if sets == table.p * (table.p - 1) // 2 else {"empty_sets": True}
-        found["differs"] |= {"directions": found["cpdag_differs"]} if found["cpdag_differs"] else {}
-    return found
+        row["cpdag_differs"] = peers.pairs_marked_otherwise(out["graph"], fit.graph)
+    if "answer" in out:
+        answer = out["answer"]
+        differs = list(Answer.of(fit).differences(answer)) + ["directions"] * bool(row["cpdag_differs"])
+        sets = len(answer.sepset[0]) + out["empty_sets"] + int(np.triu(answer.skeleton).sum())
+        differs += ["empty_sets"] * (sets != table.p * (table.p - 1) // 2)
+        row |= {"checked_by": QUIRKS, "differs": ", ".join(differs)}
+    return row
 
 
-def _too_long(peer: str, row: dict[str, Any], result: dict[str, Any], limit: float) -> dict[str, Any] | None:
+def too_long(peer, table, rows, limit):
     """Why a run is not started: for pcalg its number of tests, which is known; for others a run that was stopped.
 
     pcalg makes the tests that we make with `quirks`. The others make tests of their own; one of them that was stopped
     at this limit, or a longer one, is not started on a problem on which we make at least as many tests.
     """
+    (own,) = where(rows, set=table.name, alpha=table.alpha, engine=QUIRKS if peer == "pcalg" else CPU)
     if peer == "pcalg":
-        rows = [{**r, "tests": r["tests_quirks"]} for r in result["rows"] if "tests_quirks" in r]
-        here = {**row, "tests": row["tests_quirks"]}
-        others = [r for r in rows if (r["set"], r["alpha"]) != (row["set"], row["alpha"])]
-        return predicted(peer, here, {"rows": others}, limit)
-    for r in result["rows"]:
-        stopped = r["runs"].get(peer, {}).get("too_slow", 0)
-        if stopped >= limit and r.get("tests", np.inf) <= row["tests"]:
-            return {"given_up": stopped, "stopped_on": [r["set"], r["alpha"], r["tests"]]}
+        return estimate(rows, peer, table.name, own["tests"], limit, table.alpha)
+    for row in where(rows, engine=peer, outcome="stopped"):
+        if row["limit"] >= limit and row["tests"] <= own["tests"]:
+            return {"outcome": "not started", "why": f"stopped on {row['set']}, alpha {row['alpha']:g}"}
     return None

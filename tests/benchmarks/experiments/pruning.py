@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -19,76 +18,56 @@ GPU_SETS = ("std_1000_100_10000", "std_1000_200_10000", "std_1000_500_10000", "s
 MOST_PLAIN = 1000
 
 
-def pruning(args: Any) -> None:
+def pruning(args):
     """Experiment "pruning": check that the answers are equal, and time both."""
-    from ..report import pruning as report
-
-    result = record.new("pruning", args)
-    names = ("std_150_6_300",) if args.quick else SETS
-    for name in workloads.available(args.sets or names, args.data):
+    results = record.Results("pruning", args)
+    for name in workloads.wanted(args, SETS, ("std_150_6_300",)):
         w = workloads.load(name, args.data)
         _run(w, True, args)  # loads the code
-        seconds: dict[bool, list[float]] = {True: [], False: []}
-        fits: dict[bool, pycupc.PcAlgo] = {}
-        for _ in range(1 if args.quick else 3):
-            for pruned in (True, False):
-                fits[pruned], taken = _run(w, pruned, args)
-                seconds[pruned].append(taken)
-        row = record.row_of(result, w)
-        row.update(pruned=seconds[True], plain=seconds[False], p_values=_check(fits[True], fits[False]))
-        row["levels"] = _levels(fits[True], fits[False])
-        record.write(result, args.out)
-    print(report.table(result["rows"]))
+        turns = [(_run(w, True, args), _run(w, False, args)) for _ in range(1 if args.quick else 3)]
+        (pruned, _), (plain, _) = turns[-1]
+        times = {"pruned": [a for (_, a), _ in turns], "plain": [b for _, (_, b) in turns]}
+        _add(results, w, "cpu", pruned, plain, times, {"p_values": check(pruned, plain)})
 
 
-def pruning_gpu(args: Any) -> None:
+def pruning_gpu(args):
     """Experiment "pruning-gpu": the same on a GPU, on levels that take it seconds to hours without pruning."""
-    from ..report import pruning as report
-
-    result = record.new("pruning-gpu", args)
-    for name in args.sets or (("std_150_6_300",) if args.quick else GPU_SETS):
-        w = workloads.load(name, args.data)
-        runs = [_run(w, True, args, "gpu") for _ in range(3 if w.p <= MOST_PLAIN else 1)]
-        pruned, row = runs[-1][0], record.row_of(result, w)
-        row.update(pruned=[taken for _, taken in runs[-2:]], plain=[], p_values=None)  # the first one loads the kernels
-        plain = None
+    results = record.Results("pruning-gpu", args)
+    for name in workloads.wanted(args, GPU_SETS, ("std_150_6_300",)):
+        w, plain = workloads.load(name, args.data), None
+        turns = [_run(w, True, args, "gpu") for _ in range(3 if w.p <= MOST_PLAIN else 1)]
+        pruned, row = turns[-1][0], {}
+        times = {"pruned": [taken for _, taken in turns[-2:]]}  # the first one loads the kernels
         if w.p <= MOST_PLAIN:
             plain, taken = _run(w, False, args, "gpu")
-            row["plain"].append(taken)
-            runs[-2][0].p_values.of_edges(pruned.sparse_graph)  # loads the kernels
-            row["p_values"] = _check(pruned, plain)
-        row["spot_checks"] = _spot_checks(pruned, w)
-        row["levels"] = _levels(pruned, plain)
-        record.write(result, args.out)
-        record.progress(report.table([row]).splitlines()[-1])
+            times["plain"] = [taken]
+            turns[-2][0].p_values.of_edges(pruned.sparse_graph)  # loads the kernels
+            row["p_values"] = check(pruned, plain)
+        _add(results, w, "gpu", pruned, plain, times, {**row, "spot_checks": spot_checks(pruned, w)})
 
 
-def _run(w: workloads.Workload, pruned: bool, args: Any, engine: str = "cpu") -> tuple[pycupc.PcAlgo, float]:
+def _run(w, pruned, args, engine="cpu"):
     begin = time.perf_counter()
-    options = {"pruning": pruned}
-    fit = pycupc.skeleton(
-        {"C": w.C, "n": w.n}, alpha=w.alpha, engine=engine, numCores=args.threads, engine_options=options
-    )
+    how = {"engine": engine, "numCores": args.threads, "engine_options": {"pruning": pruned}}
+    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, **how)
     return fit, time.perf_counter() - begin
 
 
-def _levels(pruned: pycupc.PcAlgo, plain: pycupc.PcAlgo | None) -> list[dict[str, Any]]:
-    """What each level did and took; the seconds of the plain engine are None where it did not run."""
-    others = [level.seconds for level in plain.levels] if plain is not None else [None] * len(pruned.levels)
-    return [
-        {
-            "level": a.level,
-            "tests": a.n_tests,
-            "made": a.n_tests if a.n_made < 0 else a.n_made,
-            "bounds": a.n_bounds,
-            "pruned": a.seconds,
-            "plain": seconds,
-        }
-        for a, seconds in zip(pruned.levels, others, strict=True)
+def _add(results, w, engine, pruned, plain, times, more):
+    """A line for the whole run and one for each level: tests answered and made, bounds, seconds of both."""
+    levels = [
+        {"level": a.level, "tests": a.n_tests, "made": a.n_tests if a.n_made < 0 else a.n_made, "bounds": a.n_bounds}
+        | {"pruned": a.seconds, "plain": plain.levels[i].seconds if plain else None}
+        for i, a in enumerate(pruned.levels)
     ]
+    whole = {key: sum(level[key] for level in levels) for key in ("tests", "made", "bounds")}
+    whole |= {key: float(np.median(seconds)) for key, seconds in times.items()}
+    for row in ({**whole, **more, "runs": len(times["pruned"])}, *levels):
+        results.add(**w.facts, engine=engine, **row)
+    record.progress(f"{w.name}, {engine}: {times}")
 
 
-def _spot_checks(fit: pycupc.PcAlgo, w: workloads.Workload, count: int = 2000) -> int:
+def spot_checks(fit, w, count=2000):
     """Recompute partial correlations with numpy.linalg: of removed edges, and of kept ones given random neighbours.
 
     Returns how many there were. An edge that was kept must be dependent given every set of neighbours that it has at
@@ -111,12 +90,12 @@ def _spot_checks(fit: pycupc.PcAlgo, w: workloads.Workload, count: int = 2000) -
     return min(count, len(found.x)) + count
 
 
-def _partial_correlation(C: np.ndarray, x: int, y: int, S: list[int]) -> float:
+def _partial_correlation(C, x, y, S):
     inverse = np.linalg.inv(C[np.ix_([x, y, *S], [x, y, *S])])
     return float(-inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1]))
 
 
-def _check(pruned: pycupc.PcAlgo, plain: pycupc.PcAlgo) -> float:
+def check(pruned, plain):
     """Equal answers, separating sets, counts and p-values included; returns the seconds of finding the p-values."""
     assert pruned.n_edgetests == plain.n_edgetests
     assert pruned.sepset == plain.sepset

@@ -1,10 +1,7 @@
-"""The paper's sweeps over p, n and density, and `gpu` up to p = 20,000; `gpu-all` runs all GPU experiments."""
-
-from __future__ import annotations
+"""The paper's sweeps over p, n and density, and `gpu` up to p = 20,000."""
 
 import gc
 import itertools
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +9,7 @@ import pycupc
 from pycupc.estimate import run_stages
 
 from .. import generator, record, runs, workloads
-from .gpu import Deadline, baselines, brief, configurations, engines_of, heavy, measure, peers_on_gpu, table
+from .gpu import engines_of, measure
 
 #: Time limit of one run of a sweep, in seconds.
 SWEEP_LIMIT = 10.0
@@ -20,109 +17,85 @@ SWEEP_LIMIT = 10.0
 GIVE_UP = 4
 
 
-def run_all(args: Any, deadline: Deadline) -> None:
-    """All GPU experiments, the most important first; what the deadline does not allow is left out."""
-    table(args, deadline)
-    scaling_large(args, deadline)
-    heavy(args, deadline)
-    baselines(args, deadline)
-    configurations(args, deadline)
-    if deadline.left() > 20 and (args.peer_path or args.cupc_library):
-        peers_on_gpu(args, deadline)
-    if deadline.left() > 20:
-        scaling(args, deadline)
+def sweeps(quick):
+    """(sweep, p, density, n) of the paper's three sweeps, which have one point in common."""
+    if quick:
+        p, n, d = (50, 100, 150), (250, 500, 1000), (0.03, 0.05, 0.07)
+        return [("p", v, 0.05, 500) for v in p] + [("n", 100, 0.05, v) for v in n] + [("d", 100, v, 500) for v in d]
+    p, n, d = (1000, 2000, 3000, 4000), (2000, 4000, 6000, 8000, 10000), (0.1, 0.2, 0.3, 0.4, 0.5)
+    return [("p", v, 0.1, 10000) for v in p] + [("n", 1000, 0.1, v) for v in n] + [("d", 1000, v, 10000) for v in d]
 
 
-def scaling_large(args: Any, deadline: Deadline) -> None:
+def scaling_large(args, deadline):
     """`gpu` up to p = 20,000 (degree 10, n = 200, alpha 0.01), with the memory it took beside the predicted memory."""
-    result = record.new("scaling-large", args)
+    results = record.Results("scaling-large", args)
     engine = "gpu" if "gpu" in engines_of(args) else "cpu"
     for p in (100, 200, 400) if args.quick else (1000, 2000, 5000, 10000, 20000):
         if deadline.left() < 60:
             break
-        w = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu")
-        row: dict[str, Any] = {"p": p, "n": w.n, "alpha": w.alpha, "source": w.source, "engine": engine}
+        w, row = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu"), {}
         if engine != "cpu":
-            row["memory_bytes_estimate"] = _estimate(w, engine)
+            e = run_stages(pycupc.SuffStat(w.C, w.n), w.alpha, runs.make_engine(engine))
+            row["memory_bytes_estimate"] = max(e.memory_needed, *(s.memory for s in e.stages[1:]))
             _pool().free_all_blocks()
-        out = measure(w, engine, None, least=5, budget=20.0, limit=60.0)
+        out, fit, _ = measure(w, engine, runs.Check(w), least=5, budget=20.0, limit=60.0)
         if engine != "cpu":
             row["memory_bytes"] = int(_pool().total_bytes())
-        fit = out.pop("fit", None)
-        row["tests_by_level"], row["edges"] = out.get("tests_by_level"), out.get("edges")
-        row["orientation"] = runs.orientation(fit, 4)[-3:] if fit is not None else None  # the first loads its code
-        row["run"] = out
+        if fit is not None:
+            row["orientation"] = runs.orientation(fit, 3)
+        results.add(**w.facts, engine=engine, **row, **out)
+        record.progress(f"p = {p}: {runs.brief(out)}")
         del fit, w
         gc.collect()
-        result["rows"].append(row)
-        record.progress(f"p = {p}: {brief(out)}")
-        record.write(result, args.out)
 
 
-def scaling(args: Any, deadline: Deadline) -> None:
+def scaling(args, deadline):
     """The paper's sweeps with both generators, graph by graph: a deadline then costs graphs and not points."""
-    result = record.new("scaling", args)
-    rows = result["rows"]
+    results = record.Results("scaling", args)
     engines = [e for e in engines_of(args) if e != "cpu"] or ["cpu"]
-    points = [point[1:] for point in workloads.sweeps(args.quick) if point[0] in args.sweeps]
+    points = [point[1:] for point in sweeps(args.quick) if point[0] in args.sweeps]
     points = [point for point in dict.fromkeys(points) if args.variables is None or point[0] in args.variables]
     if not points:
         raise SystemExit(f"scaling: no point of these sweeps has {' or '.join(map(str, args.variables))} variables")
     limit = SWEEP_LIMIT if args.limit is None else args.limit
     for seed in range(args.first, args.first + (args.graphs or (3 if args.quick else 10))):
         for kind, (p, density, n) in itertools.product(args.generators, points):
-            point = {"kind": kind, "p": p, "density": density, "n": n, "seed": seed}
-            row = next((r for r in rows if point.items() <= r.items()), None)
-            left = _engines_left(rows, row, point, engines, limit)
-            if not left:
-                continue
-            if deadline.left() < len(left) * limit:
+            point = {"generator": kind, "p": p, "density": density, "n": n}
+            left = engines_left(record.where(results.rows, **point), seed, engines, limit)
+            if left and deadline.left() < len(left) * limit:
                 record.progress(f"scaling: out of time at graph {seed}, {kind}, p = {p}, density {density}, n = {n}")
                 return
-            if row is None:
-                row = dict(point)
-                rows.append(row)
-            _run_point(row, left, limit)
-            record.write(result, args.out)
+            if left:
+                _run_point(results, {**point, "seed": seed, "alpha": 0.05}, left, limit)
         record.progress(f"scaling: graph {seed} done, {deadline.left():.0f} s left")
 
 
-def _engines_left(
-    rows: list[dict[str, Any]], row: dict[str, Any] | None, point: dict[str, Any], engines: list[str], limit: float
-) -> list[str]:
-    """The engines that are still to be run on the graph of `row`: none if one of them was stopped on it."""
-    if row and _stopped(row, limit):
-        return []
-    done = {e for e, seconds in row["seconds"].items() if seconds} if row else set()
-    return [e for e in engines if e not in done and not _hopeless(rows, point, e, limit)]
+def engines_left(rows, seed, engines, limit):
+    """The engines that are still to be run on a graph; `rows` are those of all graphs of its point.
 
-
-def _stopped(row: dict[str, Any], limit: float) -> set[str]:
-    """Engines that exceeded this limit or a longer one on this graph. The others are tried on it."""
-    return {engine for engine, at in row["stopped_at"].items() if at["limit"] >= limit}
-
-
-def _hopeless(rows: list[dict[str, Any]], point: dict[str, Any], engine: str, limit: float) -> bool:
-    """Did the engine, or every engine, exceed the limit on `GIVE_UP` graphs of this point and finish none?"""
-    seen = [r for r in rows if all(r[k] == v for k, v in point.items() if k != "seed")]
-    stopped = [engines for r in seen if (engines := _stopped(r, limit))]
-    finished = {e for r in seen for e, seconds in r["seconds"].items() if seconds}
-    own = sum(engine in engines for engines in stopped)
-    return (own >= GIVE_UP and engine not in finished) or (len(stopped) >= GIVE_UP and not finished)
-
-
-def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
-    """Run engines on one random graph and note seconds (None: over the limit) and answer of each in `row`.
-
-    Of two runs the second counts if one takes less than a second. Once an engine has been stopped on a graph, the
-    remaining engines are not tried on it.
+    None if one of them was stopped on it at this limit or a longer one. An engine, or all of them, that exceeded the
+    limit on `GIVE_UP` graphs of the point and finished none is given up.
     """
-    kind, p, density, n, seed = (row[k] for k in ("kind", "p", "density", "n", "seed"))
-    w = _random(kind, p, density, n, seed, alpha=0.05, device="cpu" not in engines)
-    off = w.C[np.triu_indices(p, 1)]
-    row.update(alpha=w.alpha, near_one=float((1 - np.abs(off) < 1e-12).mean()), largest_r=float(np.abs(off).max()))
-    for key in ("seconds", "stopped_at", "careful", "answers"):
-        row.setdefault(key, {})
+    stopped = [row for row in rows if row.get("limit", 0) >= limit]
+    finished = {row["engine"] for row in rows if "seconds" in row}
+    if any(row["seed"] == seed for row in stopped):
+        return []
+    if len({row["seed"] for row in stopped}) >= GIVE_UP and not finished:
+        return []
+    done = {row["engine"] for row in rows if row["seed"] == seed and "seconds" in row}
+    count = {e: sum(row["engine"] == e for row in stopped) for e in engines}
+    return [e for e in engines if e not in done and not (count[e] >= GIVE_UP and e not in finished)]
+
+
+def _run_point(results, point, engines, limit):
+    """Run engines on one random graph; of two runs the second counts if one takes less than a second.
+
+    Once an engine has been stopped on a graph, the remaining engines are not tried on it.
+    """
+    how = {"alpha": point["alpha"], "device": "cpu" not in engines}
+    w = _random(*(point[k] for k in ("generator", "p", "density", "n", "seed")), **how)
+    off = np.abs(w.C[np.triu_indices(w.p, 1)])
+    facts = {"near_one": (1 - off < 1e-12).mean(), "below_one": 1 - off.max(), "data": workloads.digest(w.C)}
     for engine in engines:
         try:
             fit, times = runs.once(w, runs.make_engine(engine), limit)
@@ -130,18 +103,18 @@ def _run_point(row: dict[str, Any], engines: list[str], limit: float) -> None:
                 fit = None  # frees its page-locked memory for the second run
                 fit, times = runs.once(w, runs.make_engine(engine), limit)
         except runs.TooSlow as slow:
-            row["seconds"][engine], row["stopped_at"][engine] = None, {"limit": limit, **slow.reached}
+            results.add(**point, engine=engine, **facts, **slow.columns)
             return
-        row["seconds"][engine] = times["engine"]
-        row["stopped_at"].pop(engine, None)
-        row["tests"], row["levels"] = sum(fit.n_edgetests), len(fit.n_edgetests) - 1
-        row["careful"][engine] = sum(s.n_careful for s in fit.levels)
-        row["answers"][engine] = workloads.Answer.of(fit).digest
+        row = {"tests": sum(fit.n_edgetests), "last_level": len(fit.n_edgetests) - 1}
+        row |= {"careful": sum(s.n_careful for s in fit.levels), "answer": workloads.Answer.of(fit).digest}
+        results.add(**point, engine=engine, seconds=times["engine"], **row, **facts)
+    if wrong := record.disagreements(record.where(results.rows, **point)):
+        raise SystemExit(f"scaling: the engines disagree on {wrong[0]}")
 
 
-def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: float, device: bool) -> workloads.Workload:
+def _random(kind, p, density, n, seed, *, alpha, device):
     """A random workload, made on the GPU if there is one: NumPy takes minutes for the large ones."""
-    xp: Any = np
+    xp = np
     if device:
         import cupy as xp
     if kind == "paper":
@@ -149,7 +122,7 @@ def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: floa
     else:
         X, _ = generator.standardised_graph(p, density * (p - 1), n, seed, xp=xp)
     if not device:
-        return workloads.Workload("", workloads.correlation(X), n, alpha, f"{kind}({p}, {density:g}, {n}, seed={seed})")
+        return workloads.of("", X, alpha)
     X -= X.mean(axis=0)
     X /= xp.linalg.norm(X, axis=0)
     product = xp.triu(X.T @ X)  # a product need not be symmetric to the last bit
@@ -158,16 +131,10 @@ def _random(kind: str, p: int, density: float, n: int, seed: int, *, alpha: floa
     del X, product
     _pool().free_all_blocks()
     np.fill_diagonal(C, 1.0)
-    return workloads.Workload("", C, n, alpha, f"{kind}({p}, {density:g}, {n}, seed={seed}), made on the GPU")
+    return workloads.Workload("", C, n, alpha)
 
 
-def _estimate(w: workloads.Workload, engine: str) -> int:
-    """Device memory in bytes, as `pycupc estimate` predicts it."""
-    e = run_stages(pycupc.SuffStat(w.C, w.n), w.alpha, runs.make_engine(engine))
-    return max(e.memory_needed, *(s.memory for s in e.stages[1:]))
-
-
-def _pool() -> Any:
+def _pool():
     import cupy
 
     return cupy.get_default_memory_pool()

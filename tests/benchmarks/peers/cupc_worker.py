@@ -33,7 +33,7 @@ def main(folder):
         if i and time.perf_counter() - began > job["budget"]:
             break
     np.savez(folder / "out.npz", graph=(G > 0).astype(np.int8))
-    out = {"seconds": seconds[1:], "levels": int(level[0]), "versions": {"cuPC": Path(job["library"]).name}}
+    out = {"times": seconds[1:], "last_level": int(level[0])}
     (folder / "out.json").write_text(json.dumps(out))
 
 

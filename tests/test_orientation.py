@@ -24,7 +24,7 @@ from pycupc.orientation.dag_extension import is_extendable
 from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
-from pycupc.results.named_graph import NamedGraph
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.sepset import FlatCells, SepSets
 from pycupc.sparse_graph import SparseGraph
 
@@ -405,7 +405,7 @@ def test_cpdag_and_dag_of_any_graph_are_those_of_the_dags_that_extend_it(seed):
         new = [(a, b, c) for a, b, c in colliders_of(other) if not (arrows[a, b] and arrows[c, b])]
         if (other >= arrows).all() and is_acyclic(other) and not new:
             extensions.append(other)
-    graph = NamedGraph(labels=tuple("abcdef"[: len(dag)]), sparse_graph=SparseGraph.from_dense(marks))
+    graph = CausalGraph(labels=tuple("abcdef"[: len(dag)]), sparse_graph=SparseGraph.from_dense(marks))
     cycle = graph.cycle()
     assert (cycle is None) == is_acyclic(arrows)
     if cycle is not None:
@@ -425,7 +425,7 @@ def test_cpdag_and_dag_of_any_graph_are_those_of_the_dags_that_extend_it(seed):
 
 
 def test_bidirected_edges_are_no_part_of_a_cpdag():
-    graph = NamedGraph(labels=("a", "b"), sparse_graph=SparseGraph.from_dense([[0, 2], [2, 0]]))
+    graph = CausalGraph(labels=("a", "b"), sparse_graph=SparseGraph.from_dense([[0, 2], [2, 0]]))
     assert (graph.is_cpdag, graph.cycle()) == (False, None)
     with pytest.raises(ValueError, match="1 edge is bidirected"):
         graph.to_dag()

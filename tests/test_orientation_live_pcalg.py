@@ -14,7 +14,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from pycupc.results.named_graph import NamedGraph
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case  # isort: skip
@@ -235,8 +235,8 @@ def random_marks(rng) -> np.ndarray:
     return graph
 
 
-def _named(graph) -> NamedGraph:
-    return NamedGraph(labels=tuple(map(str, range(len(graph)))), sparse_graph=SparseGraph.from_dense(graph))
+def _named(graph) -> CausalGraph:
+    return CausalGraph(labels=tuple(map(str, range(len(graph)))), sparse_graph=SparseGraph.from_dense(graph))
 
 
 def test_cpdags_and_extensions(pcalg):

@@ -1,6 +1,7 @@
 """The result of a run: graph, separating sets, p-values and evidence, with files and exports for other programs.
 
-pcalgo.py, named_graph.py     `PcAlgo`, and what every graph on named variables can do
+pcalgo.py, causal_graph.py    `PcAlgo`, and the DAGs behind it
+named_graph.py                what every graph on named variables can do
 evidence.py                   levels, removals and p-values; discrete_evidence.py, those of discrete data;
                               p_matrix.py, the p-values of all pairs
 kept.py, why.py               the tests that a kept edge survived; the reason for an edge or its absence

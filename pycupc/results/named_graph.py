@@ -62,68 +62,6 @@ class NamedGraph:
         """Number of edges that are directed, undirected, bidirected."""
         return self.sparse_graph.counts()
 
-    # -- the DAGs behind the graph ------------------------------------------------------------------------------------
-
-    @cached_property
-    def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:
-        from pycupc.orientation.equivalence import dag_and_cpdag  # loads Numba
-
-        return dag_and_cpdag(self.sparse_graph)
-
-    @property
-    def is_cpdag(self) -> bool:
-        """Whether the graph is a CPDAG: the arrows that some DAG has in common with all DAGs equivalent to it.
-
-        A graph with bidirected edges or a directed cycle is none, nor is one with more arrows, or fewer, than the DAGs
-        that extend it have in common. `not_a_cpdag` says which.
-        """
-        return self._dag_and_cpdag is not None and self._dag_and_cpdag[1] == self.sparse_graph
-
-    def cycle(self) -> tuple[int, ...] | None:
-        """Positions of the variables of one directed cycle, in the order of its arrows; None if there is none."""
-        return self.sparse_graph.cycle()
-
-    def not_a_cpdag(self) -> str:
-        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one."""
-        if self.is_cpdag:
-            return ""
-        if self._dag_and_cpdag is not None:
-            return "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; to_cpdag() gives it"
-        remedy = 'u2pd "retry" gives a graph that a DAG extends'
-        if n := self.edge_counts()[2]:
-            return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected; {remedy}"
-        if cycle := self.cycle():
-            names = " --> ".join(self.labels[v] for v in (*cycle, cycle[0]))
-            return f"not a CPDAG: directed cycle {names}; {remedy}"
-        return f"not a CPDAG: every direction of its undirected edges adds a collider or a cycle; {remedy}"
-
-    def to_dag(self) -> NamedGraph:
-        """A DAG that extends the graph: it directs the undirected edges and adds no unshielded collider.
-
-        Of a CPDAG it is one of the DAGs of its class, which the data cannot tell apart (Dor and Tarsi 1992).
-
-        Raises
-        ------
-        ValueError
-            If there is no such DAG, as with a directed cycle or bidirected edges; the message says why.
-        """
-        return self._extended(0)
-
-    def to_cpdag(self) -> NamedGraph:
-        """The CPDAG of the DAGs that extend the graph, which all have the same; the graph itself if it is a CPDAG.
-
-        Raises
-        ------
-        ValueError
-            If no DAG extends the graph, as with a directed cycle or bidirected edges; the message says why.
-        """
-        return self._extended(1)
-
-    def _extended(self, which: int) -> NamedGraph:
-        if self._dag_and_cpdag is None:
-            raise ValueError(f"no DAG extends this graph: {self.not_a_cpdag()}")
-        return NamedGraph(labels=self.labels, sparse_graph=self._dag_and_cpdag[which])
-
     # -- edges --------------------------------------------------------------------------------------------------------
 
     def edge_attributes(self) -> Mapping[str, NDArray[Any]]:

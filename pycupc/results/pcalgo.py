@@ -16,9 +16,9 @@ from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.plotting import Variables
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
-from pycupc.results.named_graph import NamedGraph
 from pycupc.results.untested import UntestedPairs, no_untested_pairs
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.sepset import SepSets
@@ -27,7 +27,7 @@ from pycupc.text import counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo(NamedGraph):
+class PcAlgo(CausalGraph):
     """Result of `pc` or `skeleton`.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc import plotting
 from pycupc.results import explored
-from pycupc.results.named_graph import NamedGraph
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.sparse_graph import SparseGraph
 from pycupc.stability.tally import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts
 
@@ -27,7 +27,7 @@ FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Consensus(NamedGraph):
+class Consensus(CausalGraph):
     """The graph of the stable edges.
 
     It has those methods of a result of `pycupc.pc` that need only the graph: `edges`, `amat`, `matrix`, `to_networkx`,
@@ -36,7 +36,7 @@ class Consensus(NamedGraph):
     Attributes
     ----------
     labels, sparse_graph
-        See `NamedGraph`.
+        See `pycupc.results.named_graph.NamedGraph`.
     alpha : float
     threshold : float
         Share of the resamples in which the two variables of an edge are at least adjacent.

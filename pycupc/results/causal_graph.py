@@ -1,0 +1,74 @@
+"""`CausalGraph`: a named graph whose marks are those of an equivalence class of DAGs, or should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pycupc.results.named_graph import NamedGraph
+from pycupc.sparse_graph import SparseGraph
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CausalGraph(NamedGraph):
+    """A graph on named variables, and the DAGs behind it. Attributes as of `NamedGraph`."""
+
+    @cached_property
+    def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:
+        from pycupc.orientation.equivalence import dag_and_cpdag  # loads Numba
+
+        return dag_and_cpdag(self.sparse_graph)
+
+    @property
+    def is_cpdag(self) -> bool:
+        """Whether the graph is a CPDAG: the arrows that some DAG has in common with all DAGs equivalent to it.
+
+        A graph with bidirected edges or a directed cycle is none, nor is one with more arrows, or fewer, than the DAGs
+        that extend it have in common. `not_a_cpdag` says which.
+        """
+        return self._dag_and_cpdag is not None and self._dag_and_cpdag[1] == self.sparse_graph
+
+    def cycle(self) -> tuple[int, ...] | None:
+        """Positions of the variables of one directed cycle, in the order of its arrows; None if there is none."""
+        return self.sparse_graph.cycle()
+
+    def not_a_cpdag(self) -> str:
+        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one."""
+        if self.is_cpdag:
+            return ""
+        if self._dag_and_cpdag is not None:
+            return "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; to_cpdag() gives it"
+        remedy = 'u2pd "retry" gives a graph that a DAG extends'
+        if n := self.edge_counts()[2]:
+            return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected; {remedy}"
+        if cycle := self.cycle():
+            names = " --> ".join(self.labels[v] for v in (*cycle, cycle[0]))
+            return f"not a CPDAG: directed cycle {names}; {remedy}"
+        return f"not a CPDAG: every direction of its undirected edges adds a collider or a cycle; {remedy}"
+
+    def to_dag(self) -> CausalGraph:
+        """A DAG that extends the graph: it directs the undirected edges and adds no unshielded collider.
+
+        Of a CPDAG it is one of the DAGs of its class, which the data cannot tell apart (Dor and Tarsi 1992).
+
+        Raises
+        ------
+        ValueError
+            If there is no such DAG, as with a directed cycle or bidirected edges; the message says why.
+        """
+        return self._extended(0)
+
+    def to_cpdag(self) -> CausalGraph:
+        """The CPDAG of the DAGs that extend the graph, which all have the same; the graph itself if it is a CPDAG.
+
+        Raises
+        ------
+        ValueError
+            If no DAG extends the graph, as with a directed cycle or bidirected edges; the message says why.
+        """
+        return self._extended(1)
+
+    def _extended(self, which: int) -> CausalGraph:
+        if self._dag_and_cpdag is None:
+            raise ValueError(f"no DAG extends this graph: {self.not_a_cpdag()}")
+        return CausalGraph(labels=self.labels, sparse_graph=self._dag_and_cpdag[which])

@@ -24,19 +24,19 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from pycupc.version import __version__
+from pycupc.system.version import __version__
 
 TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time before the command can handle Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 
-    from pycupc.comparison import compare
+    from pycupc.algorithm.pc import pc
+    from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.engines.base import EngineError
     from pycupc.gaussian.gauss_ci_test import gaussCItest
     from pycupc.gaussian.suffstat import SuffStat
-    from pycupc.pc import pc
+    from pycupc.results.comparison import compare
     from pycupc.results.pcalgo import PcAlgo
-    from pycupc.skeleton import Interrupted, skeleton
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
@@ -47,14 +47,14 @@ __all__ = [
 
 _HOME = {
     "EngineError": "pycupc.engines.base",
-    "Interrupted": "pycupc.skeleton",
+    "Interrupted": "pycupc.algorithm.skeleton",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.gaussian.suffstat",
-    "compare": "pycupc.comparison",
+    "compare": "pycupc.results.comparison",
     "gaussCItest": "pycupc.gaussian.gauss_ci_test",
-    "pc": "pycupc.pc",
-    "skeleton": "pycupc.skeleton",
+    "pc": "pycupc.algorithm.pc",
+    "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.run",
 }
 

@@ -97,7 +97,7 @@ def golden(request: pytest.FixtureRequest) -> Case:
 
 def no_gpu() -> str | None:
     """Why the GPU tests cannot run, or None if they can."""
-    from pycupc.machine import gpu_works
+    from pycupc.system.machine import gpu_works
 
     works, why = gpu_works()
     return None if works else why

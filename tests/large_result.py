@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import orient
 from pycupc.results.evidence import GaussianPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import SparseGraph
 
 P = 100_000
 LIMIT = 8 << 30  # one p x p matrix of bytes takes 10 GB

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import check_triples, orient
 from pycupc.orientation.conservative import CallableTest, GaussianTest
 from pycupc.orientation.mixed_graph import MixedGraph, find, put_arrowhead, to_sparse, undirected
 from pycupc.orientation.trace import COLLIDER
-from pycupc.sepset import FlatCells, SepSets
-from pycupc.sparse_graph import SparseGraph
 
 #: The decisions on a triple, in the order of their codes.
 DECISIONS = ("collider", "non-collider", "ambiguous", "unseparated")

@@ -42,7 +42,7 @@ def main() -> int:
         1
     ]
     if args.tag not in (None, f"v{version}"):
-        sys.exit(f"release.py: the tag {args.tag} is not v{version}, the version in pycupc/version.py")
+        sys.exit(f"release.py: the tag {args.tag} is not v{version}, the version in pycupc/system/version.py")
     shutil.rmtree(DIST, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

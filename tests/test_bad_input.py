@@ -14,7 +14,7 @@ import pycupc
 from pycupc import SuffStat, pc, skeleton
 from pycupc.engines import select
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.machine import gpu_works
+from pycupc.system.machine import gpu_works
 
 C3 = np.array([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]])
 
@@ -177,7 +177,7 @@ def test_schur_is_another_name_of_gpu(monkeypatch):
 
 @pytest.mark.parametrize("engine", ["gpu", "schur", "cupc-e", "cupc-s"])
 def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
-    monkeypatch.setattr("pycupc.machine._usable", {})
+    monkeypatch.setattr("pycupc.system.machine._usable", {})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: CuPy is not installed") as caught:
         pc({"C": C3, "n": 50}, engine=engine)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from pycupc import caches, compiled
+from pycupc.system import caches, compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -141,7 +141,7 @@ def test_the_usual_user_keeps_the_usual_places(tmp_path, monkeypatch):
 def doubled(tmp_path, monkeypatch):
     """A function that calls a compiled function of a new process, as it were; its folder of machine code."""
     (tmp_path / "source.py").write_text(
-        "from pycupc.compiled import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+        "from pycupc.system.compiled import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
     )
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     compiled._say_unstored.cache_clear()
@@ -245,9 +245,9 @@ def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
 
 def test_the_line_is_not_printed_where_no_progress_is_wanted():
     program = """
-import sys, pycupc.compiled
-from pycupc.log import FIRST_USE, logger
-from pycupc.progress import progress_hook
+import sys, pycupc.system.compiled
+from pycupc.system.log import FIRST_USE, logger
+from pycupc.system.progress import progress_hook
 with progress_hook({"None": None, "False": False}[sys.argv[1]]):
     logger.warning(FIRST_USE)
 """

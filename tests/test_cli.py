@@ -23,7 +23,7 @@ from pycupc import cli
 from pycupc.cli import files
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
-from pycupc.version import __version__
+from pycupc.system.version import __version__
 
 FILES = {
     "amat.csv",

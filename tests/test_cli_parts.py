@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import cli, estimate, progress
-from pycupc.second_process import SecondProcess
-from pycupc.sparse_graph import SparseGraph
+from pycupc import cli
+from pycupc.algorithm import estimate
+from pycupc.cli.second_process import SecondProcess
+from pycupc.graph.sparse import SparseGraph
+from pycupc.system import progress
 
 
 def test_bar_shows_one_line_per_level(monkeypatch):
@@ -162,7 +164,7 @@ def test_stage_counts_are_exact():
 
 
 def test_pc_hands_over_the_skeleton_before_it_orients_the_edges(monkeypatch):
-    pc_module = importlib.import_module("pycupc.pc")
+    pc_module = importlib.import_module("pycupc.algorithm.pc")
     data = chain(300)
     seen = []
     with progress.skeleton_to(seen.append):

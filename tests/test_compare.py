@@ -8,9 +8,9 @@ import pytest
 import pycupc
 from pycupc.cli import build_parser
 from pycupc.cli.compare import load_or_compute, main
-from pycupc.comparison import Comparison, compare
 from pycupc.r.bridge import RBridgeError
 from pycupc.results.arrays import only_stored_cells
+from pycupc.results.comparison import Comparison, compare
 
 
 def problem(p: int = 12, n: int = 150, seed: int = 3) -> dict:

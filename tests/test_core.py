@@ -18,9 +18,9 @@ from conftest import GOLDEN, Case
 import pycupc
 from pycupc.engines import subsets
 from pycupc.gaussian import fisher_z
+from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results import p_matrix
-from pycupc.sepset import FlatCells, SepSets
-from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import flat_cells  # isort: skip
 
@@ -434,7 +434,7 @@ def test_running_out_of_memory_is_an_engine_error(monkeypatch):
 
 
 def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
-    from pycupc.compiled import forget_stale_code
+    from pycupc.system.compiled import forget_stale_code
 
     cache, source = tmp_path / "cache", tmp_path / "source.py"
     cache.mkdir()

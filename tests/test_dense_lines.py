@@ -10,10 +10,10 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pycupc.explorer import place_early
-from pycupc.plotting import layout, lines, rehearse, save
-from pycupc.plotting.network import place_dots
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph.drawing import layout, lines, rehearse, save
+from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.explorer import place_early
+from pycupc.graph.sparse import SparseGraph
 
 INCHES, DPI = (3.0, 2.0), 100
 

@@ -18,9 +18,9 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.explorer import page
+from pycupc.graph.explorer import page
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explored
-from pycupc.sparse_graph import SparseGraph
 
 P = 60
 
@@ -116,7 +116,7 @@ def large(p, m):
     return pycupc.PcAlgo(
         labels=tuple(f"v{i}" for i in range(p)),
         sparse_graph=graph,
-        sepset=pycupc.sepset.SepSets(graph),
+        sepset=pycupc.graph.sepset.SepSets(graph),
         p_values=type(fit.p_values)(graph, fit.removals.__class__(), np.zeros((0, 2), np.int32), values, 100),
         n_edgetests=[1],
         max_ord=0,

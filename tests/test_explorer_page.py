@@ -13,7 +13,7 @@ from test_discrete import rare_levels
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.explorer import write_page
+from pycupc.graph.explorer import write_page
 from pycupc.results import explored
 
 if missing := browser.missing():

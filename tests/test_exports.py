@@ -11,8 +11,8 @@ import json
 import numpy as np
 import pytest
 
-from pycupc.results import exports
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph import exports
+from pycupc.graph.sparse import SparseGraph
 
 LABELS = ["a", "b", "c", "d", "e"]
 

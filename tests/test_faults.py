@@ -199,7 +199,10 @@ def second_processes(folder):
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"pycupc.second_process" in (process / "cmdline").read_bytes() and (process / "cwd").resolve() == folder:
+            if (
+                b"pycupc.cli.second_process" in (process / "cmdline").read_bytes()
+                and (process / "cwd").resolve() == folder
+            ):
                 found.append(process.name)
         except OSError:  # it has ended
             continue

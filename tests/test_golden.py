@@ -13,7 +13,7 @@ import pytest
 from conftest import GOLDEN, Case
 
 import pycupc
-from pycupc.skeleton import find_skeleton
+from pycupc.algorithm.skeleton import find_skeleton
 
 VARIANTS = {
     "relaxed": {},
@@ -33,7 +33,7 @@ def test_all_cases_are_there():
 
 
 #: Imported before any of them is patched, since one takes the function from the other.
-MODULES = [importlib.import_module(name) for name in ("pycupc.skeleton", "pycupc.pc")]
+MODULES = [importlib.import_module(name) for name in ("pycupc.algorithm.skeleton", "pycupc.algorithm.pc")]
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from pycupc import cli, machine
+from pycupc import cli
 from pycupc.cli import doctor, inputs
 from pycupc.r.messages import in_r
+from pycupc.system import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13"
@@ -248,7 +249,7 @@ def test_the_limit_on_the_address_space_is_seen():
     program = """
 import resource, numpy as np, pycupc
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-from pycupc import machine
+from pycupc.system import machine
 assert machine.free_memory() < 6 << 30, machine.free_memory()
 pycupc.pc(np.broadcast_to(np.random.default_rng(0).standard_normal((3, 1)), (3, 40_000)) + np.eye(3, 40_000), m_max=0)
 """

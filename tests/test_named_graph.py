@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import plotting
 from pycupc.data import load_example
 from pycupc.data.pairs import read_pairs
-from pycupc.results import arrays, explored, exports
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph import drawing as plotting
+from pycupc.graph import exports
+from pycupc.graph.sparse import SparseGraph
+from pycupc.results import arrays, explored
 
 HERE = Path(__file__).resolve().parent
 
@@ -188,7 +189,7 @@ def test_notebooks_show_counts_and_a_picture(fit):
 
 
 def test_notebooks_show_counts_only_where_a_picture_would_take_long(fit, monkeypatch):
-    monkeypatch.setattr("pycupc.results.named_graph.MAX_SHOWN", (29, 1000))
+    monkeypatch.setattr("pycupc.graph.named.MAX_SHOWN", (29, 1000))
     assert "<img" not in fit._repr_html_()
     monkeypatch.undo()
 

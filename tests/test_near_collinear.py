@@ -21,7 +21,7 @@ from conftest import assert_same
 import pycupc
 from pycupc.gaussian import fisher_z, gauss_ci_test
 from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
-from pycupc.machine import gpu_works
+from pycupc.system.machine import gpu_works
 
 EPS = 2.0**-52
 KINDS = ("pair", "group", "two groups", "sum", "pair and copy", "group and sum", "exact sum")

@@ -11,9 +11,9 @@ from test_kernel_walk import observations
 import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.gpu import noncolliders, records
+from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
-from pycupc.sepset import FlatCells, SepSets
 
 NONE_AMBIGUOUS = np.zeros((0, 3), dtype=np.int64)
 

@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_golden import read_cells
 
-from pycupc import compiled, pc
+from pycupc import pc
 from pycupc.gaussian.gauss_ci_test import gaussCItest
+from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import all_subsets, colliders, orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.dag_extension import is_extendable
@@ -25,8 +27,7 @@ from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.sepset import FlatCells, SepSets
-from pycupc.sparse_graph import SparseGraph
+from pycupc.system import compiled
 
 import orientation_oracle as oracle  # isort: skip
 from orientation_cases import (  # isort: skip

@@ -14,8 +14,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case  # isort: skip
 

@@ -103,10 +103,10 @@ def test_wheel_holds_every_file(tmp_path):
 
 
 def test_every_version_is_that_of_the_package():
-    """`pycupc.version` is the source; R writes a development version as 1.2.3.9000 where Python writes 1.2.3.dev0."""
+    """`pycupc.system.version` is the source; R writes a version 1.2.3.9000 where Python writes 1.2.3.dev0."""
     version = pycupc.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0)?", version)
-    assert 'version = { attr = "pycupc.version.__version__" }' in text("pyproject.toml")
+    assert 'version = { attr = "pycupc.system.version.__version__" }' in text("pyproject.toml")
     assert f"\nversion: {version}\n" in text(".github", "CITATION.cff")
     assert f"\nVersion: {version.replace('.dev0', '.9000')}\n" in text("r_wrapper", "DESCRIPTION")
     heading = "Unreleased" if version.endswith(".dev0") else version

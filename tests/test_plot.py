@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from pycupc.plotting import describe, draw, labelled, network, plot, png, save, stress
-from pycupc.plotting.canvas import CHOSEN
-from pycupc.plotting.layout import close_pairs, layout
-from pycupc.plotting.network import place_dots
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph.drawing import describe, draw, labelled, network, plot, png, save, stress
+from pycupc.graph.drawing.canvas import CHOSEN
+from pycupc.graph.drawing.layout import close_pairs, layout
+from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.sparse import SparseGraph
 
 
 def random_graph(p, edges, seed, codes=(1, 1, 2)):
@@ -195,7 +195,7 @@ def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
 
 
 def matrix_image(graph, place):
-    from pycupc.plotting import matrix
+    from pycupc.graph.drawing import matrix
 
     return matrix._image(graph, place)
 

@@ -1,4 +1,4 @@
-"""Messages with facts (pycupc/message.py), in Python's terms and in R's (pycupc/r/messages.py)."""
+"""Messages with facts (pycupc/system/message.py), in Python's terms and in R's (pycupc/r/messages.py)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.subsets import refusal
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.machine import several_cupys
-from pycupc.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.system.machine import several_cupys
+from pycupc.system.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
 
 C = np.where(np.eye(3), 1.0, 0.5)
 
@@ -124,6 +124,6 @@ def test_errors_of_stability_in_the_terms_of_r(monkeypatch):
 
 
 def test_installing_for_the_gpu_in_the_terms_of_r(monkeypatch):
-    monkeypatch.setattr("pycupc.machine.version_of", lambda name: "13")
+    monkeypatch.setattr("pycupc.system.machine.version_of", lambda name: "13")
     assert in_r(several_cupys(), ()).endswith('then cu_install(source, gpu = "gpu") for an NVIDIA driver of CUDA 12, '
                                               'gpu = "gpu13" for one of CUDA 13')  # fmt: skip

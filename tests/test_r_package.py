@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
-from pycupc.version import __version__
+from pycupc.system.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "r_wrapper"

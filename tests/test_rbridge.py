@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.comparison import compare
 from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
+from pycupc.results.comparison import compare
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")

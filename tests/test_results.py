@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pycupc
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results.arrays import only_stored_cells
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import SparseGraph
 
 from orientation_cases import flat_cells, sets_of  # isort: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pycupc.second_process import SecondProcess
+from pycupc.cli.second_process import SecondProcess
 
 
 def note_process(path):

@@ -14,7 +14,7 @@ from stability_data import discrete, gaussian
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph.sparse import SparseGraph
 from pycupc.stability import Consensus, bounds
 from pycupc.stability.consensus import least_count
 from pycupc.stability.resampling import Resampling

@@ -13,7 +13,7 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.machine import gpu_works
+from pycupc.system.machine import gpu_works
 
 DATA = gaussian(n=20, p=4)
 

@@ -19,7 +19,7 @@ from pycupc.cli import compare, doctor, estimate, plot, run, stability
 from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, discard_output
 from pycupc.cli.folder import FolderError
 from pycupc.cli.interrupts import interrupting
-from pycupc.version import __version__
+from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
 

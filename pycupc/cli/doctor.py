@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pycupc import machine
 from pycupc.cli.command import DEVICE, OK, add_command
-from pycupc.machine import version_of
-from pycupc.version import __version__
+from pycupc.system import machine
+from pycupc.system.machine import version_of
+from pycupc.system.version import __version__
 
 #: Distributions by what needs them.
 PACKAGES = {

@@ -10,7 +10,7 @@ from pycupc.cli.command import OK, add_command
 from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.discrete.g_square import DiscreteTest
-from pycupc.progress import level_bar
+from pycupc.system.progress import level_bar
 
 #: Seconds for which the levels after level 1 are tried.
 TRIAL = 2.0
@@ -43,7 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
-    from pycupc import estimate
+    from pycupc.algorithm import estimate
     from pycupc.engines.base import Engine
     from pycupc.engines.reference import ReferenceEngine
     from pycupc.engines.select import make_engine

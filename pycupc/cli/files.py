@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pycupc.data.text_layout import is_formula
-from pycupc.results import exports
+from pycupc.graph import exports
 from pycupc.results.evidence_table import SEPSETS, sepset_columns
 
 if TYPE_CHECKING:
+    from pycupc.graph.sparse import SparseGraph
     from pycupc.results.pcalgo import PcAlgo
-    from pycupc.sparse_graph import SparseGraph
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
@@ -103,13 +103,13 @@ def _edges(fit: PcAlgo) -> str:
 
 
 def _write_picture(content: tuple[SparseGraph, Sequence[str]], path: Path, start: Start) -> Callable[[], object]:
-    from pycupc import plotting
+    from pycupc.graph import drawing as plotting
 
     return start(plotting.save, *content, path)
 
 
 def _rehearse_picture() -> None:
-    from pycupc import plotting
+    from pycupc.graph import drawing as plotting
 
     plotting.rehearse()
 
@@ -121,7 +121,7 @@ def _page(fit: PcAlgo, request: Request) -> Any:
 
 
 def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
-    from pycupc.explorer import place_variables, unplaced_page
+    from pycupc.graph.explorer import place_variables, unplaced_page
 
     positions = start(place_variables, content.graph, content.labels[: content.graph.p])
     beginning, rest = unplaced_page(content)
@@ -135,7 +135,7 @@ def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
 
 
 def _prepare_page(skeleton: SparseGraph) -> None:
-    from pycupc.explorer import place_early
+    from pycupc.graph.explorer import place_early
 
     place_early(skeleton)
 
@@ -143,7 +143,7 @@ def _prepare_page(skeleton: SparseGraph) -> None:
 def _rehearse_page() -> None:
     import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
 
-    from pycupc.explorer import place_variables  # noqa: F401
+    from pycupc.graph.explorer import place_variables  # noqa: F401
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from pycupc.algorithm.estimate import labels_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.names import listed
@@ -21,11 +22,10 @@ from pycupc.data.text_layout import is_formula
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.discrete.suffstat import DegreesOfFreedom
 from pycupc.engines.select import NAMES, make_engine
-from pycupc.estimate import labels_of
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.machine import begin_context
 from pycupc.orientation import U2pd
-from pycupc.progress import LevelBar
+from pycupc.system.machine import begin_context
+from pycupc.system.progress import LevelBar
 
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs only an unused context.

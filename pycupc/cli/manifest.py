@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pycupc.cli.files import write_text
 from pycupc.cli.folder import MANIFEST
-from pycupc.machine import version_of
-from pycupc.version import __version__
+from pycupc.system.machine import version_of
+from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo

@@ -45,8 +45,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc import SuffStat, plotting
+    from pycupc import SuffStat
     from pycupc.cli.compare import load_or_compute
+    from pycupc.graph import drawing as plotting
     from pycupc.stability import Consensus
 
     if args.radius < 0:

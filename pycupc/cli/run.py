@@ -17,7 +17,7 @@ from pycupc.cli.interrupts import only_once
 from pycupc.cli.messages import shown_warnings
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.progress import level_bar, skeleton_to
+from pycupc.system.progress import level_bar, skeleton_to
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:

@@ -17,8 +17,8 @@ from pycupc.cli.files import no_amat, write_text
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.messages import shown_warnings
 from pycupc.engines.base import EngineError
-from pycupc.results import exports
-from pycupc.results.named_graph import NamedGraph
+from pycupc.graph import exports
+from pycupc.graph.named import NamedGraph
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, Stability

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from pycupc.cli.files import FILES, FileKind, Request
 from pycupc.cli.manifest import Written
-from pycupc.machine import available_cores
-from pycupc.second_process import SecondProcess
+from pycupc.cli.second_process import SecondProcess
+from pycupc.system.machine import available_cores
 
 if TYPE_CHECKING:
+    from pycupc.graph.sparse import SparseGraph
     from pycupc.results.pcalgo import PcAlgo
-    from pycupc.sparse_graph import SparseGraph
 
 #: Called with files begun, files, name of the file.
 Progress = Callable[[int, int, str], None]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.message import Argument, Message, Value
+from pycupc.system.message import Argument, Message, Value
 
 
 def is_whole(value: Any) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pycupc.data.binary import NUMERIC, arrow_values, warn_of_rounding
 from pycupc.data.names import check_names, kept_names, listed
 from pycupc.data.readers import ReadOptions, read_table
-from pycupc.message import Argument, Message
+from pycupc.system.message import Argument, Message
 
 Floats = NDArray[np.float64]
 

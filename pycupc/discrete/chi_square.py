@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import part
+from pycupc.system.compiled import part
 
 #: Cutoffs are kept for at most this many degrees of freedom; beyond, the p-value itself is compared with alpha.
 MOST_CUTOFFS = 1 << 16

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import column_names
-from pycupc.log import logger
+from pycupc.system.log import logger
 
 
 def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:

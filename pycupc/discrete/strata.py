@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from pycupc.compiled import part
+from pycupc.system.compiled import part
 
 
 @part

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.gaussian.correlation import correlation
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
-from pycupc.progress import ProgressHook as ProgressHook  # for those who import `Engine`
+from pycupc.system.progress import ProgressHook as ProgressHook  # for those who import `Engine`
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Engine, Floats, Ints, LevelResult, Mask, ProgressHook
 from pycupc.gaussian.gauss_ci_test import partial_correlations
 from pycupc.gaussian.suffstat import MatrixFacts
-from pycupc.machine import free_memory
+from pycupc.system.machine import free_memory
 
 #: indepTest(x, y, S, suffStat) -> p-value
 IndepTest = Callable[[int, int, Sequence[int], Any], float]

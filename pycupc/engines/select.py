@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pycupc.engines.base import Engine, EngineError
-from pycupc.machine import gpu_works
-from pycupc.message import Message, Setting, Value, Words
+from pycupc.system.machine import gpu_works
+from pycupc.system.message import Message, Setting, Value, Words
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError
-from pycupc.message import Argument, Message, Variable
+from pycupc.system.message import Argument, Message, Variable
 
 Counts = NDArray[np.int64]
 

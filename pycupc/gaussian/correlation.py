@@ -26,8 +26,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.machine import available_cores, in_threads
-from pycupc.progress import CountHook
+from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.progress import CountHook
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,8 +68,8 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     -----
     Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
     """
-    from pycupc.compiled import announced  # Numba, which takes a while to import
     from pycupc.gaussian.pairwise import Blocks
+    from pycupc.system.compiled import announced  # Numba, which takes a while to import
 
     n, p = X.shape
     n_blocks = -(-p // WIDTH)

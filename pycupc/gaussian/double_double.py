@@ -10,7 +10,7 @@ Source: Dekker (1971), Numer. Math. 18, 224-242.
 
 from __future__ import annotations
 
-from pycupc.compiled import part
+from pycupc.system.compiled import part
 
 #: 2^27 + 1: multiplying by it splits a float64 number into two halves whose products are exact.
 SPLITTER = 134217729.0

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from pycupc.compiled import part
 from pycupc.gaussian.double_double import minus, normalised, over, plus, times, two_product
 from pycupc.gaussian.fisher_z import EPS
+from pycupc.system.compiled import part
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.
 MAX_SWEEPS = 30

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled, part
 from pycupc.gaussian.fisher_z import R_MAX
+from pycupc.system.compiled import compiled, part
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled
+from pycupc.system.compiled import compiled
 
 Floats = NDArray[np.float64]
 

@@ -29,8 +29,8 @@ from pycupc.gaussian.table_checks import (
     warn_of_counter,
     warn_of_sentinels,
 )
-from pycupc.message import Cell, Message, Value
-from pycupc.progress import CountHook
+from pycupc.system.message import Cell, Message, Value
+from pycupc.system.progress import CountHook
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import listed
 from pycupc.data.remedies import option
-from pycupc.message import Argument, Message, Words
+from pycupc.system.message import Argument, Message, Words
 
 Floats = NDArray[np.float64]
 

@@ -23,10 +23,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.conservative import TripleCheck, check_triples
 from pycupc.orientation.trace import Reason
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import SparseGraph
 
 __all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]
 
@@ -85,8 +85,8 @@ def orient(
     Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782. Dor and Tarsi (1992), A simple
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
-    from pycupc.compiled import announced, plain_if_small  # loads Numba
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
+    from pycupc.system.compiled import announced, plain_if_small  # loads Numba
 
     status, n_tries = "relaxed", 0
     degree = skeleton.degrees()

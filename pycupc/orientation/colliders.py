@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.compiled import compiled_for_large, part
+from pycupc.graph.sepset import SepSets
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     MIRROR,
@@ -21,7 +21,7 @@ from pycupc.orientation.mixed_graph import (
     unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.sepset import SepSets
+from pycupc.system.compiled import compiled_for_large, part
 
 #: So many cells of a row are read in the time in which one of them is searched for.
 CELLS_PER_SEARCH = 50

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian.fisher_z import cutoff
-from pycupc.machine import available_cores
-from pycupc.message import Argument, Message, Variable, Variables, Words
-from pycupc.sepset import FlatCells
-from pycupc.sparse_graph import SparseGraph, look_up
+from pycupc.graph.sepset import FlatCells
+from pycupc.graph.sparse import SparseGraph, look_up
+from pycupc.system.machine import available_cores
+from pycupc.system.message import Argument, Message, Variable, Variables, Words
 
 #: Largest number of subsets that is accepted: for one pair with the built-in test, for one pair with a test in Python,
 #: and in all.

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled_for_large
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import (
@@ -26,6 +25,7 @@ from pycupc.orientation.mixed_graph import (
     without_arrows,
 )
 from pycupc.orientation.trace import COLLIDER
+from pycupc.system.compiled import compiled_for_large
 
 #: "retry" gives up after this many sets of reversed edges, all of which are among the first `MAX_TURNS`.
 MAX_TRIES = 100

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.compiled import announced, plain_if_small
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.dag_extension import cpdag_of_order, extension_order
 from pycupc.orientation.mixed_graph import directed_as, to_sparse
-from pycupc.sparse_graph import SparseGraph
+from pycupc.system.compiled import announced, plain_if_small
 
 
 def dag_and_cpdag(graph: SparseGraph) -> tuple[SparseGraph, SparseGraph] | None:

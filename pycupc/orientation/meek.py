@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.compiled import compiled_for_large, part
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     IN,
@@ -34,6 +33,7 @@ from pycupc.orientation.mixed_graph import (
     put_arrowhead,
     triple_number,
 )
+from pycupc.system.compiled import compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
 N_WAITING, LOWEST = 0, 1

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled_for_large, part
+from pycupc.graph.sparse import Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
-from pycupc.sparse_graph import Ints, Marks, SparseGraph
+from pycupc.system.compiled import compiled_for_large, part
 
 Indices = NDArray[np.int64]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import Orientation, check_triples, orient
 from pycupc.orientation.conservative import GaussianTest
 from pycupc.results.arrays import ANSWER, only_stored_cells
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.sparse_graph import SparseGraph
 
 __all__ = ["explain", "result_from"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
+from pycupc.system.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
 
 __all__ = ["failures_in_reply", "in_r"]
 

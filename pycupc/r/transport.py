@@ -28,12 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.comparison import compare
+from pycupc.algorithm.pc import pc
+from pycupc.algorithm.skeleton import skeleton
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.engines.base import ProgressHook
-from pycupc.log import lines_to
-from pycupc.machine import gpu_works, version_of
-from pycupc.pc import pc
 from pycupc.r.background import Background
 from pycupc.r.explained import explain, result_from
 from pycupc.r.messages import failures_in_reply, in_r
@@ -41,12 +39,14 @@ from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.r.users_test import UsersTest
 from pycupc.results.arrays import sepset_arrays
+from pycupc.results.comparison import compare
 from pycupc.results.evidence import PValues
 from pycupc.results.p_matrix import Filling
-from pycupc.skeleton import skeleton
 from pycupc.stability import stability
 from pycupc.stability.checkpoint import seed_in
-from pycupc.version import __version__ as VERSION
+from pycupc.system.log import lines_to
+from pycupc.system.machine import gpu_works, version_of
+from pycupc.system.version import __version__ as VERSION
 
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 

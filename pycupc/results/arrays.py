@@ -37,10 +37,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
 from pycupc.results.untested import UntestedPairs
-from pycupc.sepset import FlatCells, SepSets
-from pycupc.sparse_graph import Ints, SparseGraph
 
 Arrays = Mapping[str, NDArray[Any]]
 PValueForm = Literal["matrix", "evidence"]

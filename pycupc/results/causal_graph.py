@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from pycupc.results.named_graph import NamedGraph
-from pycupc.sparse_graph import SparseGraph
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.gaussian.suffstat import check_n
+from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results.arrays import ANSWER, GAPS, Arrays
 from pycupc.results.evidence import LevelSummary
-from pycupc.sparse_graph import look_up, pair_keys
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:

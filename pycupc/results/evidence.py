@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian import fisher_z
+from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.results import p_matrix
 from pycupc.results.p_matrix import set_both
-from pycupc.sparse_graph import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results.evidence import GaussianPValues, PValues, Removals
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import SparseGraph
 
 Integers = NDArray[np.int64]
 

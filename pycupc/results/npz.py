@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.machine import free_memory
-from pycupc.whole_file import whole_file
+from pycupc.system.machine import free_memory
+from pycupc.system.whole_file import whole_file
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.gaussian import fisher_z
-from pycupc.machine import available_cores, in_threads
-from pycupc.sparse_graph import Ints
+from pycupc.graph.sparse import Ints
+from pycupc.system.machine import available_cores, in_threads
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.gaussian.suffstat import as_suff_stat
-from pycupc.plotting import Variables
+from pycupc.graph.drawing import Variables
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import read_only
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.causal_graph import CausalGraph
@@ -21,9 +23,7 @@ from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.untested import UntestedPairs, no_untested_pairs
 from pycupc.results.why import Why, reason_of_arrow, why_pair
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import read_only
-from pycupc.text import counted
+from pycupc.system.text import counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.discrete.g_square import observations_needed
 from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results.evidence import PValues
-from pycupc.sepset import SepSets
-from pycupc.sparse_graph import look_up, pair_keys
 
 Integers = NDArray[np.int64]
 

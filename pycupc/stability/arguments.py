@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.arguments import Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.algorithm.pc import pc
 from pycupc.data.numbers import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
-from pycupc.message import Message, Setting
-from pycupc.pc import pc
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.resampling import Resampling, Scheme, seed_of
 from pycupc.stability.rows import Rows, as_rows
 from pycupc.stability.study import Study
+from pycupc.system.message import Message, Setting
 
 #: The arguments of `pc` that `stability` passes on, with their defaults.
 PC_ARGUMENTS = {

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.message import Argument, Message, Value
 from pycupc.results import npz
 from pycupc.stability.study import Outcome, Study
 from pycupc.stability.tally import BIDIRECTED, Edges
-from pycupc.whole_file import whole_file
+from pycupc.system.message import Argument, Message, Value
+from pycupc.system.whole_file import whole_file
 
 STUDY = npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc import plotting
+from pycupc.graph import drawing as plotting
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explored
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.sparse_graph import SparseGraph
 from pycupc.stability.tally import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Consensus(CausalGraph):
     Attributes
     ----------
     labels, sparse_graph
-        See `pycupc.results.named_graph.NamedGraph`.
+        See `pycupc.graph.named.NamedGraph`.
     alpha : float
     threshold : float
         Share of the resamples in which the two variables of an edge are at least adjacent.
@@ -93,13 +93,13 @@ class Consensus(CausalGraph):
         )
 
     def plot(self, **options: Any) -> Axes:
-        """Draw the graph, the more frequent edges thicker and darker; `options` are those of `pycupc.plotting.plot`."""
+        """Draw the graph, more frequent edges thicker and darker, with the options of `pycupc.graph.drawing.plot`."""
         title = self.title if options.get("around") is None else None
         defaults = {"strength": self.frequencies["adjacent"], "title": title}
         return plotting.plot(self.sparse_graph, self.labels, **{**defaults, **options})
 
     def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
-        """Write the picture that `plot` draws into files; see `pycupc.plotting.save`."""
+        """Write the picture that `plot` draws into files; see `pycupc.graph.drawing.save`."""
         title, strength = self.title if around is None else None, self.frequencies["adjacent"]
         options: dict[str, Any] = {"title": title, "strength": strength, "around": around, "radius": radius}
         plotting.save(self.sparse_graph, self.labels, *paths, **options)

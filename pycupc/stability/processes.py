@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-from pycupc.machine import available_cores
 from pycupc.stability.study import Outcome, Study
+from pycupc.system.machine import available_cores
 
 #: Seconds that a task of several resamples should take, at least and at most: an executor needs milliseconds for each
 #: task, at whose end resamples no longer run side by side; a worker that dies loses what the task had done.

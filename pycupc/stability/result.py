@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.numbers import check_real, is_whole
-from pycupc.results.named_graph import NamedGraph
-from pycupc.sparse_graph import look_up, pair_keys
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
 from pycupc.stability.resampling import Resampling
@@ -216,7 +216,7 @@ class Stability:
         return self.consensus(threshold, alpha).to_graphml()
 
     def plot(self, threshold: float = 0.5, alpha: float | None = None, **options: Any) -> Axes:
-        """Draw `consensus`, more frequent edges thicker and darker; `options` are those of `pycupc.plotting.plot`."""
+        """Draw `consensus`, more frequent edges thicker and darker, with the options of `pycupc.graph.drawing.plot`."""
         return self.consensus(threshold, alpha).plot(**options)
 
     # -- error control ------------------------------------------------------------------------------------------------

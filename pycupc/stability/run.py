@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from pycupc.engines.base import EngineError
-from pycupc.message import Message, Position, Words
-from pycupc.progress import CountHook, count_hook
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
 from pycupc.stability.gathered import Gathered
@@ -19,6 +17,8 @@ from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_o
 from pycupc.stability.resampling import Scheme
 from pycupc.stability.result import Stability
 from pycupc.stability.study import Study
+from pycupc.system.message import Message, Position, Words
+from pycupc.system.progress import CountHook, count_hook
 
 
 class _Unfinished(BaseException):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.algorithm.pc import pc
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.pc import pc
 from pycupc.stability.resampling import Resampling
 from pycupc.stability.rows import Rows
 from pycupc.stability.tally import Edges

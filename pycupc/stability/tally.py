@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.sparse_graph import SparseGraph, pair_keys
+from pycupc.graph.sparse import SparseGraph, pair_keys
 
 Ints = NDArray[np.int64]
 

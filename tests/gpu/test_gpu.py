@@ -27,10 +27,10 @@ from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.correlation import correlation
-from pycupc.machine import gpu_works
+from pycupc.graph.sepset import SepSets
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
-from pycupc.sepset import SepSets
+from pycupc.system.machine import gpu_works
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE.parent / "golden").glob("*.npz"))

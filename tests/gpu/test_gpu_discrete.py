@@ -14,7 +14,7 @@ from discrete_runs import compare, random_problem
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, discrete
-from pycupc.machine import gpu_works
+from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]

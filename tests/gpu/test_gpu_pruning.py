@@ -20,7 +20,7 @@ from pycupc import skeleton
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, ahead, pruning, screening, smallest
 from pycupc.gaussian.fisher_z import cutoff
-from pycupc.machine import gpu_works
+from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]

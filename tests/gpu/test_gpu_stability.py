@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.machine import gpu_works
 from pycupc.stability import study
+from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]

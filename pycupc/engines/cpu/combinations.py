@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import copied_part
+from pycupc.system.compiled import copied_part
 
 Indices = NDArray[np.int64]
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.compiled import compiled, part
 from pycupc.discrete.chi_square import upper_tail
 from pycupc.discrete.contingency import (
     Data,
@@ -26,6 +25,7 @@ from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP
 from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.system.compiled import compiled, part
 
 
 class DiscreteSide(NamedTuple):

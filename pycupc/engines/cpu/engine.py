@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import announced
 from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
 from pycupc.engines.base import (
@@ -27,8 +26,9 @@ from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
-from pycupc.machine import available_cores, free_memory
-from pycupc.message import Argument, Message, Variable
+from pycupc.system.compiled import announced
+from pycupc.system.machine import available_cores, free_memory
+from pycupc.system.message import Argument, Message, Variable
 
 #: The families of tests and their levels whose code is loaded.
 _loaded: set[tuple[type, int]] = set()

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.compiled import compiled
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.threads import State, Task, run
+from pycupc.system.compiled import compiled
 
 Indices = NDArray[np.int64]
 

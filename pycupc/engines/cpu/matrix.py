@@ -11,7 +11,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.suffstat import MatrixFacts
-from pycupc.machine import free_memory
+from pycupc.system.machine import free_memory
 
 #: Rows and columns of a tile of the inspection: a tile and its mirror image fit the cache together.
 TILE = 256

@@ -11,7 +11,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
-from pycupc.message import Argument, Message, Setting
+from pycupc.system.message import Argument, Message, Setting
 
 #: Most bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.
 WORK_BYTES = 512 << 20

@@ -17,8 +17,8 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
 from pycupc.engines.gpu.transfers import Scratch, Transfers
-from pycupc.machine import gpu_works
-from pycupc.message import Message, Setting
+from pycupc.system.machine import gpu_works
+from pycupc.system.message import Message, Setting
 
 #: Seconds between two calls of `tick` in `Device.wait`.
 TICK = 0.2

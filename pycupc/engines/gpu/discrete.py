@@ -32,7 +32,7 @@ from pycupc.engines.gpu.structures import (
     i64,
     ptr,
 )
-from pycupc.message import Message, Setting
+from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.discrete.contingency import Data

@@ -17,7 +17,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
-from pycupc.message import Argument, Message, Variable
+from pycupc.system.message import Argument, Message, Variable
 
 #: Threads per block of settle; pairs per block from which on it gets another one.
 SETTLE_BLOCK, SETTLE_PAIRS = 512, 1024

@@ -16,8 +16,8 @@ from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.machine import available_cores
-from pycupc.message import Message, Variable
+from pycupc.system.machine import available_cores
+from pycupc.system.message import Message, Variable
 
 if TYPE_CHECKING:
     from pycupc.engines.cpu import CpuEngine

@@ -27,8 +27,8 @@ from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.gaussian.fisher_z import R_MAX, z_score
 from pycupc.gaussian.suffstat import SuffStat
-from pycupc.log import LARGEST_P, logger
-from pycupc.message import Message
+from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.message import Message
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12

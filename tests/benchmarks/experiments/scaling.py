@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 import pycupc
-from pycupc.estimate import run_stages
+from pycupc.algorithm.estimate import run_stages
 
 from .. import generator, record, runs, workloads
 from .gpu import engines_of, measure

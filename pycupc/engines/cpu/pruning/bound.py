@@ -10,8 +10,8 @@ import math
 
 from numba import uint64
 
-from pycupc.compiled import fused_part, part
 from pycupc.engines.cpu.pruning.row_work import BOUNDS
+from pycupc.system.compiled import fused_part, part
 
 #: Steps of the relaxation at most.
 STEPS = 8

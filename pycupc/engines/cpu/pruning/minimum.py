@@ -19,8 +19,8 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
 from pycupc.gaussian import fisher_z
-from pycupc.log import LARGEST_P, logger
-from pycupc.machine import available_cores
+from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.machine import available_cores
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from pycupc.compiled import compiled, fused_part, part
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED, search
 from pycupc.engines.cpu.threads import STOP
+from pycupc.system.compiled import compiled, fused_part, part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
 LEAST_DELTA = 1e-5

@@ -24,11 +24,11 @@ import math
 
 from numba import uint64
 
-from pycupc.compiled import compiled, fused_part, part
 from pycupc.engines.cpu.combinations import rank_without
 from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, MARGIN, TESTS, RowPlace, Target
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.system.compiled import compiled, fused_part, part
 
 #: A bound is not tried where correlations given the prefix reach this.
 NEAR_ONE = 0.999

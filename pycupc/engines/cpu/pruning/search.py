@@ -11,11 +11,11 @@ import math
 
 from numba import uint64
 
-from pycupc.compiled import fused_part, part
 from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.row_work import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP
 from pycupc.gaussian.partial_correlation import given_several
+from pycupc.system.compiled import fused_part, part
 
 #: Nanoseconds of a family that is enumerated, and of a test in it.
 FAMILY_TIME, TEST_TIME = 1250.0, 7.7

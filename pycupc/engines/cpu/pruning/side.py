@@ -24,7 +24,7 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
-from pycupc.message import Message, Variable
+from pycupc.system.message import Message, Variable
 
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
 #: as the tests.

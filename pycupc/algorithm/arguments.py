@@ -1,0 +1,299 @@
+"""The arguments of `pc` and `skeleton`, checked before anything runs (tests/CONTRACT.md, section 3)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
+
+import numpy as np
+
+from pycupc.algorithm.kinds import Custom, Kind, kind_of
+from pycupc.data.names import check_labels, default_labels, listed
+from pycupc.data.numbers import check_real, is_real, is_whole
+from pycupc.data.observations import column_names, row_names
+from pycupc.data.pairs import pairs_mask
+from pycupc.data.text_layout import ReadOptions
+from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
+from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.engines.base import Engine, Mask, ProgressHook
+from pycupc.engines.reference import IndepTest, ReferenceEngine
+from pycupc.engines.select import make_engine
+from pycupc.gaussian.gauss_ci_test import gaussCItest
+from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.orientation import U2pd
+from pycupc.system.message import Message, Setting, Value
+from pycupc.system.progress import LevelBar
+
+Method = Literal["stable", "stable.fast"]
+#: The options of reading.
+READING = [field.name for field in fields(ReadOptions)]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `skeleton` that determine how tests are made; checked on construction."""
+
+    alpha: float
+    m_max: float
+    method: str
+    NAdelete: bool
+    numCores: int | None
+
+    def __post_init__(self) -> None:
+        if self.method == "original":
+            raise ValueError(
+                "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
+                "pcalg::pc()"
+            )
+        if self.method not in get_args(Method):
+            raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
+        check_real("alpha", "a number in [0, 1]", self.alpha)
+        if not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
+        limit = "a whole number of at least 0, or inf"
+        check_real("m_max", limit, self.m_max, lambda m: m == math.inf or (m >= 0 and m == int(m)))
+        cores = self.numCores
+        if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
+            text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
+            raise ValueError(Message(text, none=Value(None), given=Value(cores)))
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The arguments that determine what is tested, unchecked; `check_arguments` checks them."""
+
+    suffStat: Any
+    indepTest: IndepTest | None = None
+    labels: Sequence[str] | None = None
+    p: int | None = None
+    fixedGaps: Any = None
+    fixedEdges: Any = None
+    quirks: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The checked arguments of one run."""
+
+    labels: tuple[str, ...]
+    n: float | None
+    test: Kind
+    options: Options
+    gaps: Mask | None
+    fixed: Mask | None
+    engine: Engine
+    engine_note: str
+    call: str
+    progress: ProgressHook | None
+
+
+def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """`pc` or `skeleton`, with a remedy for keywords that it does not have but users may expect."""
+    name, known = function.__name__, inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        unknown = kwargs.keys() - known.keys()
+        if reading := [option for option in READING if option in unknown]:
+            data = f"SuffStat.from_data(data, {reading[0]}={kwargs[reading[0]]!r})"
+            raise TypeError(f"{name} has no argument {reading[0]}, which is an option of reading: {name}({data})")
+        if unknown & {"data", "df", "X"}:
+            raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_arguments(
+    function: str,
+    variables: Variables,
+    options: Options,
+    engine: str | Engine,
+    engine_options: Mapping[str, Any] | None = None,
+    progress: ProgressHook | None = None,
+) -> Problem:
+    """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is invalid; the message names it, what was expected and what was given.
+    EngineError
+        The engine cannot run on this machine.
+    """
+    test = variables.indepTest
+    if test is not None and not callable(test):
+        raise TypeError(
+            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
+            + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
+        )
+    discrete = _discrete_test(variables)
+    suff_stat: SuffStat | DiscreteSuffStat | None = None
+    if discrete is None and test is not None and test is not gaussCItest:
+        kind: Kind = Custom(test, variables.suffStat, options.alpha)
+        if engine not in ("auto", "reference"):
+            needed, given = Setting("engine", "reference"), Setting("engine", engine)
+            raise ValueError(
+                Message("a custom indepTest runs on {needed} only, got {given}", needed=needed, given=given)
+            )
+    else:
+        correlations = progress.correlations if isinstance(progress, LevelBar) else None
+        data = discrete or as_suff_stat(variables.suffStat, correlations)
+        kind = kind_of(data, options.alpha, literal=engine == "reference")
+        suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
+    if isinstance(kind, Custom) and engine_options:
+        names = ", ".join(engine_options)
+        raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
+    labels = _checked_labels(variables, suff_stat)
+    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
+    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
+    if isinstance(kind, Custom):
+        chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
+        note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
+    else:
+        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=engine_options)
+    name = engine if isinstance(engine, str) else engine.name
+    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={name!r})"
+    n = None if suff_stat is None else suff_stat.n
+    return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
+
+
+def _discrete_test(variables: Variables) -> DiscreteTest | None:
+    """The G^2 test if `indepTest` is one, else None, in which case `quirks` must be False."""
+    test, quirks = variables.indepTest, variables.quirks
+    if not isinstance(quirks, (bool, np.bool_)):
+        raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if test is not disCItest and test is not binCItest:
+        if quirks:
+            raise ValueError(
+                Message(
+                    "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest",
+                    quirks=Setting("quirks", True),
+                    no=Value(False),
+                )
+            )
+        if isinstance(variables.suffStat, DiscreteSuffStat) and (test is None or test is gaussCItest):
+            raise TypeError(
+                "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
+            )
+        return None
+    suff_stat = as_discrete_suff_stat(variables.suffStat)
+    if test is binCItest:
+        suff_stat.check_binary()
+    if quirks and suff_stat.df == "observed":
+        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+    return DiscreteTest(suff_stat, test is binCItest, bool(quirks))
+
+
+def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat | None) -> tuple[str, ...]:
+    """The names of the variables, from whichever arguments provide them; these must agree."""
+    labels, p = variables.labels, variables.p
+    if labels is None and suff_stat is not None:
+        labels = suff_stat.labels
+    elif labels is None:  # a custom test, whose data may have column names
+        names = column_names(variables.suffStat)
+        labels = names if names is not None and p in (None, len(names)) else None
+    if p is not None:
+        if not is_whole(p):
+            raise TypeError(f"p must be the number of variables, got {p!r}")
+        if labels is not None and len(labels) != p:
+            raise ValueError(f"p must equal the number of labels, {len(labels)}, got {p}")
+        if suff_stat is not None and p != suff_stat.p:
+            raise ValueError(f"p must equal the number of variables of suffStat, {suff_stat.p}, got {p}")
+        if p < 2:
+            raise ValueError(f"p must be at least 2, got {p}")
+    elif labels is None and suff_stat is None:
+        raise ValueError("either labels or p must be given with a custom indepTest")
+    if suff_stat is not None and suff_stat.labels is not None and labels is not None:
+        _warn_of_order(list(labels), list(suff_stat.labels))
+    number = suff_stat.p if suff_stat is not None else p
+    if labels is None:
+        return default_labels(number or 0)
+    return check_labels(labels, len(labels) if number is None else number)
+
+
+def _warn_of_order(labels: list[str], names: list[str]) -> None:
+    """Warn if the labels are the names of the data in another order."""
+    if labels != names and sorted(map(str, labels)) == sorted(names):
+        k = next(k for k, name in enumerate(names) if labels[k] != name)
+        warnings.warn(
+            f"labels are the names of suffStat in another order: variable {k} is called {labels[k]!r}, though suffStat "
+            f"calls it {names[k]!r}; leave labels out, or give them in the order of the columns",
+            stacklevel=2,
+        )
+
+
+def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
+    """The pairs as a symmetric bool matrix (p, p) with an empty diagonal; None if there are none."""
+    if value is None:
+        return None
+    p = len(labels)
+    if _is_list_of_pairs(value):
+        try:
+            return pairs_mask(value, labels) if value else None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    matrix = _in_order_of(value, name, labels)
+    if matrix.shape != (p, p):
+        raise ValueError(
+            f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
+        )
+    if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
+        raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
+    matrix = np.ascontiguousarray(matrix != 0)
+    if not np.array_equal(matrix, matrix.T):
+        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
+        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
+    matrix[np.diag_indices(p)] = False  # the diagonal means nothing
+    return matrix if matrix.any() else None
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    """Whether these are pairs of names: [("a", "b"), ...]."""
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(pair, (list, tuple, set, frozenset)) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
+        for pair in value
+    )
+
+
+def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
+    """`value` as a matrix; the rows and columns of a table with names are put into the order of `labels`."""
+    columns = column_names(value)
+    if columns is None:
+        return np.asarray(value)
+    matrix = value.to_numpy()
+    if columns == [str(k) for k in range(len(columns))] and set(columns) != set(labels):
+        return matrix  # a DataFrame without names
+    if sorted(columns) != sorted(labels):
+        unknown = sorted(set(columns) - set(labels))
+        absent = sorted(set(labels) - set(columns))
+        raise ValueError(
+            f"{name} must have one row and one column for each variable; "
+            + "; ".join(
+                [f"not variables: {listed(unknown)}"] * bool(unknown)
+                + [f"not in {name}: {listed(absent)}"] * bool(absent)
+            )
+        )
+    rows = row_names(value)
+    if rows is not None and sorted(rows) != sorted(columns):
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {listed(rows)}")
+    at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
+    return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
+
+
+def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
+    if u2pd not in get_args(U2pd):
+        raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
+    for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
+        if value and u2pd != "relaxed":
+            raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
+    if conservative and maj_rule:
+        raise ValueError("choose one of conservative=True and maj_rule=True, got both")

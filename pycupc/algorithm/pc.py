@@ -1,0 +1,161 @@
+"""`pc`: the PC algorithm, skeleton then orientation, behind the arguments of ``pcalg::pc``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
+from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
+from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.reference import IndepTest
+from pycupc.orientation import U2pd, check_triples, orient
+from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.log import logger
+from pycupc.system.progress import progress_hook, skeleton_found
+from pycupc.system.text import explained_as
+
+
+@explained_as(skeleton)
+@hinted
+def pc(  # noqa: PLR0913 - pcalg's arguments
+    suffStat: Any,
+    indepTest: IndepTest | None = None,
+    alpha: float = 0.01,
+    labels: Sequence[str] | None = None,
+    p: int | None = None,
+    fixedGaps: Any = None,
+    fixedEdges: Any = None,
+    NAdelete: bool = True,
+    m_max: float = math.inf,
+    u2pd: U2pd = "relaxed",
+    skel_method: Method = "stable",
+    conservative: bool = False,
+    maj_rule: bool = False,
+    solve_confl: bool = False,
+    numCores: int | None = None,
+    verbose: bool = False,
+    *,
+    engine: str | Engine = "auto",
+    engine_options: dict[str, Any] | None = None,
+    progress: ProgressHook | bool | None = None,
+    random_state: int | np.random.Generator | None = None,
+    quirks: bool = False,
+) -> PcAlgo:
+    """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
+
+    Parameters
+    ----------
+    suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
+    engine_options, progress, quirks
+        See `skeleton`.
+    u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
+        What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
+        a CPDAG (`PcAlgo.is_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton; "retry" first tries other
+        directions of the edges on which colliders disagree.
+    skel_method : {"stable", "stable.fast"}
+        Both give pcalg's "stable" answer.
+    conservative, maj_rule : bool, default False
+        Decide whether an unshielded triple is a collider from all separating sets in the neighbourhoods of its ends: by
+        agreement of all of them (`conservative`), or by the majority (`maj_rule`). Undecided triples are not oriented.
+    solve_confl : bool, default False
+        Mark edges on which colliders or rules disagree as bidirected instead of overwriting. A directed cycle can
+        remain.
+    random_state : int, numpy.random.Generator or None
+        Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
+
+    Returns
+    -------
+    PcAlgo
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is invalid, or two contradict each other; the message names them. With `conservative` or `maj_rule`,
+        also if a triple has too many subsets for the check to finish; the message names it.
+    EngineError, Interrupted
+        See `skeleton`.
+
+    Notes
+    -----
+    A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
+    same.
+
+    References
+    ----------
+    Spirtes, Glymour and Scheines (2000), Causation, Prediction, and Search. Kalisch et al. (2012), Causal inference
+    using graphical models with the R package pcalg, J. Stat. Softw. 47(11).
+
+    Examples
+    --------
+    >>> import numpy as np, pycupc
+    >>> rng = np.random.default_rng(1)
+    >>> x, z = rng.standard_normal((2, 1000))
+    >>> y = x + z + rng.standard_normal(1000)
+    >>> fit = pycupc.pc(np.column_stack([x, y, z]), labels=["x", "y", "z"], alpha=0.01)
+    >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
+    (np.int8(1), np.int8(0))
+    """
+    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "pc",
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            engine,
+            engine_options,
+            hook,
+        )
+        fit = find_skeleton(problem, orient=not (conservative or maj_rule))
+        if not len(fit.sparse_graph):
+            return fit
+        skeleton_found(fit.sparse_graph)
+        ambiguous = None
+        if conservative or maj_rule:
+            fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
+        fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
+        if verbose:
+            _log(lines_of_arrows(fit.trace, fit.labels))
+        return fit
+
+
+def _log(lines: Iterable[str]) -> None:
+    for line in lines:
+        logger.info("%s", line)
+
+
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
+    """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
+    check = check_triples(
+        fit.sparse_graph, fit.sepset, problem.test.triple_test(problem.options.numCores), maj_rule=maj_rule
+    )
+    if verbose:
+        _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
+    changed = fit.sepset.changed(check.cells)
+    notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
+    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
+
+
+def _oriented(
+    fit: PcAlgo,
+    u2pd: U2pd,
+    solve_confl: bool,
+    ambiguous: NDArray[np.int64] | None,
+    random_state: int | np.random.Generator | None,
+) -> PcAlgo:
+    """`fit` with its edges oriented."""
+    oriented = orient(
+        fit.sparse_graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
+    )
+    notes = dict(fit.notes)
+    if u2pd != "relaxed":
+        notes["orientation"] = f"{u2pd}: {oriented.status}"
+        if oriented.n_tries:
+            notes["orientations_tried"] = oriented.n_tries
+    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)

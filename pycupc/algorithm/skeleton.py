@@ -1,0 +1,249 @@
+"""The skeleton phase: the level loop of PC-stable. It is independent of the hardware; an engine runs each level."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
+from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
+from pycupc.engines.reference import IndepTest
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
+from pycupc.results.evidence import LevelSummary, Removals
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.log import lines_to, logger
+from pycupc.system.progress import progress_hook
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run.
+
+    Attributes
+    ----------
+    level : int
+        The level that was running.
+    partial : PcAlgo or None
+        The skeleton after the levels that had finished; None if none had.
+    """
+
+    def __init__(self, level: int, partial: PcAlgo | None) -> None:
+        done = f"levels 0 to {level - 1} had finished and are in .partial" if level else "no level had finished"
+        super().__init__(f"interrupted during level {level}; {done}")
+        self.level = level
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None]]:
+        return type(self), (self.level, self.partial)
+
+
+@hinted
+def skeleton(  # noqa: PLR0913 - pcalg's arguments
+    suffStat: Any,
+    indepTest: IndepTest | None = None,
+    alpha: float = 0.01,
+    labels: Sequence[str] | None = None,
+    p: int | None = None,
+    method: Method = "stable",
+    m_max: float = math.inf,
+    fixedGaps: Any = None,
+    fixedEdges: Any = None,
+    NAdelete: bool = True,
+    numCores: int | None = None,
+    verbose: bool = False,
+    *,
+    engine: str | Engine = "auto",
+    engine_options: dict[str, Any] | None = None,
+    progress: ProgressHook | bool | None = None,
+    quirks: bool = False,
+) -> PcAlgo:
+    """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
+
+    Parameters
+    ----------
+    suffStat : SuffStat, mapping with "C" and "n", or data
+        Correlation matrix (p, p) and number of observations; or a table of observations (n, p), or the path of a file
+        that holds one, as accepted by `SuffStat.from_data`. With a custom `indepTest`, whatever that test takes.
+    indepTest : callable ``(x, y, S, suffStat) -> p``, optional
+        Conditional-independence test, where S is a tuple of 0-based indices. The engines implement `gaussCItest` (the
+        default), `pycupc.discrete.disCItest` and `binCItest`; any other function runs on the reference engine, one call
+        per test.
+    alpha : float in [0, 1], default 0.01
+        Significance level of each test; a larger alpha keeps more edges.
+    labels : sequence of str, optional
+        Names of the variables; by default those of `suffStat`, or "1", "2", ... if it has none.
+    p : int, optional
+        Number of variables. Needed only with a custom `indepTest`, unless `suffStat` is a DataFrame or `labels` are
+        given.
+    method : {"stable", "stable.fast"}
+        Both give pcalg's "stable" answer; "original" depends on the order of the variables and is refused.
+    m_max : int or inf, default inf
+        Largest size of the conditioning sets (R: ``m.max``).
+    fixedGaps, fixedEdges : bool (p, p), or list of pairs of names, optional
+        Pairs that never get an edge, and edges that are never tested. A matrix must be symmetric; a DataFrame is
+        matched by its row and column names.
+    NAdelete : bool, default True
+        Treat a NaN p-value as independence. (The Gaussian test never returns NaN: a NaN correlation counts as 0.)
+    numCores : int, optional
+        Number of threads of the cpu engine; by default one per available core. The answer does not depend on it.
+    verbose : bool, default False
+        Log a line per level on the logger ``pycupc``, and print it to stderr if logging is not configured. `pc` then
+        also logs each collider and each arrow that a rule set, with the reason, and each triple that the conservative
+        or the majority rule decides.
+    engine : {"auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference"} or Engine, default "auto"
+        "auto" takes the GPU if one works and the problem is large enough to benefit, else the CPU; "schur" is another
+        name for "gpu".
+    engine_options : dict, optional
+        Options of the engine: pruning (cpu and gpu; True by default); device, the number of a CUDA device (every GPU
+        engine); beta, gamma (cupc-e); theta, delta (cupc-s).
+    progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
+        True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
+        fast.
+    quirks : bool, default False
+        For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (tests/CONTRACT.md, section 12). If
+        they could affect the answer, the result has a note.
+
+    Returns
+    -------
+    PcAlgo
+        The skeleton, with all edges undirected.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is invalid; the message names it, what was expected and what was given.
+    EngineError
+        The engine cannot run on this machine, or the problem does not fit into its memory.
+    Interrupted
+        Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the skeleton after the levels that had
+        finished.
+
+    Notes
+    -----
+    Every decision, separating set and test count equals that of pcalg's "stable" method, except where rounding in pcalg
+    decides: where p and alpha agree to 10 digits, and on near-collinear data (tests/CONTRACT.md, sections 10 and 11).
+
+    References
+    ----------
+    Colombo and Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
+    Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
+    TPDS 31(3), 530-542.
+    """
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "skeleton",
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Options(alpha, m_max, method, NAdelete, numCores),
+            engine,
+            engine_options,
+            hook,
+        )
+        return find_skeleton(problem)
+
+
+def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
+    """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does.
+
+    With `orient`, the engine is asked for what helps to orient the edges.
+    """
+    engine = problem.engine
+    summaries: list[LevelSummary] = []
+    results: list[LevelResult] = []
+    try:
+        _check_memory(problem)
+        logger.info(
+            "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
+        )
+        engine.expect(partial(_cutoff, problem))
+        masks = {"gaps": problem.gaps, "fixed": problem.fixed}
+        problem.test.start(engine, problem.labels, **masks, progress=problem.progress)
+        p = len(problem.labels)
+        edges = p * (p - 1) // 2 - (0 if problem.gaps is None else int(np.count_nonzero(problem.gaps)) // 2)
+        more = edges > 0
+        while more and edges and len(results) <= problem.options.m_max:
+            r, seconds = engine.timed_level(len(results), problem.test.cutoff(len(results)))
+            edges -= r.n_removed
+            results.append(r)
+            summaries.append(
+                LevelSummary(r.level, r.n_tests, r.n_removed, edges, r.n_careful, seconds, r.n_made, r.n_bounds)
+            )
+            made = f" ({r.n_made} made, {r.n_bounds} bounds)" if r.n_bounds else ""
+            text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
+            logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, seconds)
+            more = r.more
+        return _assemble(problem, summaries, results, orient)
+    except MemoryError as error:
+        level, p = len(results), len(problem.labels)
+        raise EngineError(
+            f"out of memory at level {level} of {p:,} variables on engine {engine.name!r} ({error or 'no detail'}); "
+            "take a smaller alpha or m_max, fewer variables, or another engine or machine"
+        ) from error
+    except KeyboardInterrupt:
+        call = problem.call.replace("pc(", "skeleton(", 1)  # which it is
+        finished = replace(_assemble(problem, summaries, results, False), call=call) if results else None
+        raise Interrupted(len(results), finished) from None
+    finally:
+        engine.close()
+
+
+def _cutoff(problem: Problem, level: int) -> float | None:
+    """What the test compares |r| with at a level; None beyond m_max."""
+    return None if level > problem.options.m_max else problem.test.cutoff(level)
+
+
+def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult], orient: bool) -> PcAlgo:
+    p = len(problem.labels)
+    problem.engine.wait()
+    x, y, z = problem.engine.edges() if results else np.zeros((3, 0))
+    graph = SparseGraph.undirected(p, x, y)
+    later = [r for r in results if r.level > 0]
+    found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
+    if not problem.test.has_r:
+        removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
+    gaps = None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
+    noncolliders = problem.engine.noncolliders() if orient and results else None
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps, noncolliders)
+    note = problem.test.note([s.n_tests for s in summaries])
+    p_values = problem.test.p_values(problem.engine, graph, z, found, sepset)
+    return PcAlgo(
+        labels=problem.labels,
+        sparse_graph=graph,
+        sepset=sepset,
+        p_values=p_values,
+        n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
+        max_ord=len(summaries) - 1,
+        call=problem.call,
+        n=problem.n,
+        alpha=problem.options.alpha,
+        engine=problem.engine_note,
+        levels=tuple(summaries),
+        removals=removals,
+        find_untested=partial(problem.test.untested, sepset, p_values),
+        notes={"quirks": note} if note else {},
+    )
+
+
+def _check_memory(problem: Problem) -> None:
+    p = len(problem.labels)
+    need, free = problem.engine.memory(p)
+    if not (problem.engine.correlates_on_device or problem.test.computes_C):
+        need -= 8 * p * p
+    if need > free:
+        raise EngineError(
+            f"{p:,} variables need about {need / 1e9:.1f} GB on engine {problem.engine.name!r} and {free / 1e9:.1f} GB "
+            "are free; use fewer variables, or another engine or machine"
+        )
+
+
+def level_log(verbose: bool) -> AbstractContextManager[None]:
+    """With `verbose`, show the package's log lines, even if logging is not configured."""
+    if not verbose or sys.stderr is None:
+        return nullcontext()
+    return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

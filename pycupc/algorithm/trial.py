@@ -1,0 +1,156 @@
+"""The time of a run, from its first levels after level 1, which run for a few seconds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycupc.engines.base import EngineError
+from pycupc.engines.subsets import Counts, level_tests
+from pycupc.system.progress import clock
+
+if TYPE_CHECKING:
+    from pycupc.engines.base import Engine, Mask, ProgressHook
+
+#: Seconds that nobody waits for: a month.
+HOPELESS = 30 * 86400
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How far a run comes in a few seconds, and what that says about the rest.
+
+    Attributes
+    ----------
+    level : int
+        Last level that was begun.
+    finished : bool
+        Whether no level is left, so that `seconds` is the time of a run.
+    seconds : float
+        Time of all levels so far, without compiling.
+    level_seconds : float or None
+        Upper bound on the time of `level` at the speed measured; None if it has finished or cannot be run at all.
+    most_seconds : float or None
+        The same for all levels, if no further edge were removed; at most 1e300.
+    slow_level : int or None
+        First level that may take longer than `HOPELESS`.
+    busiest, degree, share : str, int, float
+        The variable with the most neighbours, their number, and its share of the tests of `slow_level`; "", 0, 0
+        without one.
+    refusal : str
+        Why the engine refused `level`, "" if it did not.
+    """
+
+    level: int
+    finished: bool
+    seconds: float
+    level_seconds: float | None = None
+    most_seconds: float | None = None
+    slow_level: int | None = None
+    busiest: str = ""
+    degree: int = 0
+    share: float = 0.0
+    refusal: str = ""
+
+
+def degrees_of(engine: Engine, fixed: Mask | None) -> tuple[Counts, Counts]:
+    """Neighbours of each variable, and those among them that are tested."""
+    degrees = engine.degrees()
+    if fixed is None:
+        return degrees, degrees
+    x, y, _ = engine.edges()
+    tested = ~fixed[x, y]
+    return degrees, np.bincount(np.concatenate((x[tested], y[tested])), minlength=len(degrees))
+
+
+class _Enough(Exception):
+    """The time of the trial is over."""
+
+
+class Watch:
+    """A progress hook that stops the level that runs when the time of the trial is over."""
+
+    def __init__(self, progress: ProgressHook | None) -> None:
+        self._progress = progress
+        self.end = math.inf
+        self.done, self.at_most = 0, 1
+
+    def __call__(self, level: int, done: int, at_most: int, edges: int) -> None:
+        if self._progress is not None:
+            self._progress(level, done, at_most, edges)
+        self.done, self.at_most = done, at_most
+        if done and time.monotonic() > self.end:
+            raise _Enough
+
+
+def try_levels(
+    engine: Engine,
+    cutoff: Callable[[int], float],
+    watch: Watch,
+    budget: float,
+    begun: tuple[int, float],
+    labels: Sequence[str],
+    fixed: Mask | None,
+) -> Trial:
+    """Run further levels for about `budget` seconds; `begun` are the next level and the time of those before it."""
+    level, passed = begun
+    while True:
+        degrees, targets = degrees_of(engine, fixed)
+        if not (bound := level_tests(degrees, targets, level)):
+            return Trial(level - 1, True, passed)
+        busiest = int(np.argmax(degrees))
+
+        def row(slow: int, x: int = busiest, d: Counts = degrees, t: Counts = targets) -> tuple[str, int, float]:
+            return str(labels[x]), int(d[x]), level_tests(d[x : x + 1], t[x : x + 1], slow) / level_tests(d, t, slow)
+
+        try:
+            engine.compile(level)
+            watch.done, start = 0, time.monotonic()
+            watch.end = start + budget
+            engine.run_level(level, cutoff(level))
+        except EngineError as error:
+            return Trial(level, False, passed, None, None, level, *row(level), str(error))
+        except _Enough:
+            took = time.monotonic() - start
+            whole = took * watch.at_most / watch.done
+            bounds = [level_tests(degrees, targets, k) for k in range(level, int(degrees[busiest]))]
+            seconds = [whole * (min(tests, 10**300 * bound) / bound) for tests in bounds]  # floats end beyond 1e308
+            slow = next((level + k for k, most in enumerate(seconds) if most > HOPELESS), None)
+            most = min(passed + sum(seconds), 1e300)
+            return Trial(level, False, passed + took, whole, most, slow, *(("", 0, 0.0) if slow is None else row(slow)))
+        took = time.monotonic() - start
+        passed, budget, level = passed + took, budget - took, level + 1
+
+
+def time_of(trial: Trial) -> str:
+    """How long a run takes, in sentences."""
+    low, level, slow = _seconds(trial.seconds), trial.level, trial.slow_level
+    if trial.finished:
+        return f"Time: the tests take about {low}."
+    tried = "" if trial.level_seconds is None else f"level {level} takes at most {_seconds(trial.level_seconds)}"
+    if slow is None and trial.most_seconds is not None:
+        return f"Time: {tried}, all levels between {low} and {_seconds(trial.most_seconds)}."
+    if slow == level:
+        text = f"This will not finish: {trial.refusal or f'at the speed measured here, {tried}'}."
+    else:
+        text = (
+            f"Time: {tried}, all levels more than {low}.\n"
+            f"This may not finish: level {slow} would take longer than a month, unless earlier ones remove edges."
+        )
+    return (
+        f"{text}\n{trial.busiest} has the most neighbours, {trial.degree:,}, and {trial.share:.1%} of the tests of "
+        f"that level.\nTake a smaller alpha, limit the sets to {(slow or 1) - 1} (--m-max, m_max), or leave out such "
+        "variables."
+    )
+
+
+def _seconds(seconds: float) -> str:
+    """A time: 0.03 s, 12:34, 3:25:00, 12 days, or 4.05e+05 years."""
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    return clock(seconds) if seconds < 1000 * 86400 else f"{seconds / 86400 / 365.25:.3g} years"

@@ -1,0 +1,9 @@
+"""A graph on variables, and what can be done with any of them.
+
+sparse.py      `SparseGraph`, the representation that all parts share
+sepset.py      `SepSets`, the separating sets of pairs without an edge
+named.py       `NamedGraph`: labels, look-up, and the functions below as methods
+exports.py     tables and the formats of other programs
+drawing/       pictures
+explorer/      the page that shows a graph in the browser
+"""

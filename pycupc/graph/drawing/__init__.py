@@ -1,0 +1,8 @@
+"""Pictures of a graph."""
+
+from __future__ import annotations
+
+from pycupc.graph.drawing.draw import MAX_LABELLED, describe, plot, rehearse, save, small_picture
+from pycupc.graph.drawing.neighbourhood import Variables, positions
+
+__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "rehearse", "save", "small_picture"]

@@ -1,0 +1,224 @@
+"""Pictures of a graph: boxes with labels, dots with labels, an overview of dots, or the pattern of the matrix.
+
+What is drawn depends on the variables that have edges and on the number of edges:
+
+    up to 60              every variable is a box with its label; arrows point down, layer by layer
+    up to 300             every variable is a dot; labels where there is room, those with most neighbours first
+    up to 3,000           dots, of which those with most neighbours are named; not drawn with more than 9,000 edges
+    beyond                the pattern of the adjacency matrix
+
+The kinds of edges differ in form, not only in colour, so that they remain distinct in black and white:
+
+    directed      solid line, one arrowhead
+    undirected    dashed line, no arrowhead
+    bidirected    thick line, arrowheads at both ends
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.graph.drawing.labelled import draw_labelled
+from pycupc.graph.drawing.matrix import draw_matrix
+from pycupc.graph.drawing.neighbourhood import Variables, neighbourhood
+from pycupc.graph.drawing.network import draw_network
+from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.system.caches import set_environment
+from pycupc.system.text import counted, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Most variables drawn as boxes with labels, and most edges between them.
+MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
+#: Most variables with edges, and most edges, that are drawn as a network of dots.
+MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
+
+
+def plot(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    max_labelled: int = MAX_LABELLED,
+    around: Variables | None = None,
+    radius: int = 2,
+    strength: ArrayLike | None = None,
+) -> Axes:
+    """Draw a graph, or the neighbourhood of some variables.
+
+    Parameters
+    ----------
+    graph : SparseGraph
+    labels : sequence of p str
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure of a suitable size.
+    title : str, optional
+        By default the numbers of variables and of edges of each kind.
+    max_labelled : int
+        Largest number of variables that are drawn as boxes with labels.
+    around : str or int, or sequence of them, optional
+        Draw only these variables, by label or position, and what is near them: at most `max_labelled` variables, the
+        nearest ones. They are highlighted.
+    radius : int
+        How many edges away from them, of whatever direction, a variable may be.
+    strength : float (m,), optional
+        From 0 to 1 for each edge, in the order of ``graph.edge_list()``: stronger edges are drawn thicker and darker,
+        except in the pattern of the matrix.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
+    """
+    _require_matplotlib()
+    labels = [str(label) for label in labels]
+    weight = None if strength is None else np.asarray(strength, dtype=np.float64)
+    if weight is not None and weight.shape != (len(graph),):
+        raise ValueError(f"strength must have one number for each of the {len(graph)} edges, got shape {weight.shape}")
+    centres: list[int] = []
+    heading = ""
+    if around is not None:
+        part, nodes, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
+        if weight is not None:
+            weight = weight[graph.edge_number(nodes[part.low], nodes[part.high])]
+        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    if title is None:
+        title = f"{heading}\n{describe(graph)}" if heading else describe(graph)
+    title = "\n".join(map(printable, title.split("\n")))
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
+    if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
+        draw_labelled(graph, labels, ax, title, centres, weight)
+    else:
+        _draw_dots(graph, labels, ax, title, weight)
+    return ax
+
+
+def _draw_dots(
+    graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: NDArray[np.float64] | None
+) -> None:
+    """Draw the variables that have edges, as a network or as the pattern of the matrix."""
+    connected = np.flatnonzero(graph.degrees())
+    if isolated := graph.p - len(connected):
+        title += f"\n{isolated:,} variables without an edge are not drawn"
+        graph, labels = graph.subgraph(connected), [labels[v] for v in connected.tolist()]
+    if 0 < graph.p <= MAX_NETWORK and len(graph) <= MAX_NETWORK_EDGES:
+        draw_network(graph, labels, ax, title, strength)
+    else:
+        draw_matrix(graph, ax, title)
+
+
+def save(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    *paths: str | Path,
+    dpi: int = 150,
+    title: str | None = None,
+    around: Variables | None = None,
+    radius: int = 2,
+    strength: ArrayLike | None = None,
+) -> None:
+    """Draw a graph into files without a display; the same graph gives the same bytes.
+
+    Parameters
+    ----------
+    graph : SparseGraph
+    labels : sequence of p str
+    *paths : str or Path
+        Their endings determine the formats: .png, .svg or .pdf.
+    dpi : int
+        Pixels per inch of a .png.
+    title, around, radius, strength
+        As for `plot`.
+    """
+    _require_matplotlib()
+    import matplotlib
+
+    from pycupc.graph.drawing.png import save_few_colours
+
+    figure, ax = _new_axes()
+    plot(graph, labels, ax=ax, title=title, around=around, radius=radius, strength=strength)
+    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
+    trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
+    undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    # unhinted letters look the same at this resolution, and take half the time
+    with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
+        for path in map(Path, paths):
+            ending = path.suffix.lower().lstrip(".")
+            if ending == "png" and not trimmed:
+                save_few_colours(figure, path, dpi)
+            else:
+                figure.savefig(path, dpi=dpi, metadata=undated.get(ending), **trimmed)
+
+
+def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
+    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    _require_matplotlib()
+    figure, ax = _new_axes()
+    plot(graph, labels, ax=ax)
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
+    return base64.b64encode(data.getvalue()).decode("ascii")
+
+
+def rehearse() -> None:
+    """Draw something small: the first picture of a process takes a second longer, to import packages and find fonts."""
+    _require_matplotlib()
+    from pycupc.graph.drawing.png import save_few_colours
+
+    figure, ax = _new_axes()
+    arrow = SparseGraph.from_cells(2, [0], [1], [1])
+    plot(arrow, ["from", "to"], ax=ax, max_labelled=1)
+    save_few_colours(figure, io.BytesIO(), dpi=20)
+
+
+def _new_axes() -> tuple[Figure, Axes]:
+    """Axes that fill a new figure, which needs no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_axes((0, 0, 1, 1))
+
+
+def _require_matplotlib() -> None:
+    set_environment()
+    try:
+        import matplotlib  # noqa: F401 - only whether it can be imported
+    except ImportError as error:
+        raise ImportError("drawing requires matplotlib: pip install 'pycupc[plot]'") from error
+
+
+def describe(graph: SparseGraph) -> str:
+    """One line: the numbers of variables, of edges and of edges of each kind."""
+    counts = dict(zip((DIRECTED, UNDIRECTED, BIDIRECTED), graph.counts(), strict=True))
+    kinds = [kind for kind, n in counts.items() if n]
+    text = f"{counted(graph.p, 'variable')}, {counted(len(graph), 'edge')}"
+    if len(kinds) == 1:
+        return f"{text}, all {kinds[0]}"
+    return f"{text}: {', '.join(f'{counts[kind]:,} {kind}' for kind in kinds)}" if kinds else text

@@ -1,0 +1,336 @@
+"""Positions of the boxes of a drawing: layers, or a stress layout, per component, and the components packed.
+
+Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.drawing.layered import layered_layout
+from pycupc.graph.drawing.stress import stress_layout
+from pycupc.graph.sparse import read_only
+
+Floats = NDArray[np.float64]
+Nodes = NDArray[np.integer]
+#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
+#: are fitted into the gaps of the largest one, rather than placed beside it.
+MAX_PAIRS = 600
+#: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
+MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
+#: The nodes of one component and their positions, relative to each other.
+Block = tuple[Nodes, Floats]
+
+
+def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0) -> Floats:
+    """Place boxes so that neighbours lie near each other, arrows tend to point down and no two boxes overlap.
+
+    Parameters
+    ----------
+    tail, head : int (m,)
+        Edges.
+    directed : bool (m,)
+        Whether an edge points from tail to head.
+    sizes : float (p, 2)
+        Width and height of the box of each node.
+    spacing : float
+        Distance between neighbours.
+
+    Returns
+    -------
+    float (p, 2)
+        Centres of the boxes; nodes without edges are in rows below the others, in a large graph beside them.
+    """
+    p = len(sizes)
+    if p > MAX_PAIRS:
+        return _overview(tail, head, directed, sizes, spacing)
+    blocks: list[Block] = []
+    isolated: list[Block] = []
+    small = len(np.unique(np.r_[tail, head])) <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
+    for part in _components(tail, head, directed, p):
+        nodes = part.nodes
+        if len(nodes) == 1:
+            isolated.append((nodes, np.zeros((1, 2))))
+            continue
+        arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
+        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing, layered=small)))
+    blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
+    positions = np.zeros((p, 2))
+    widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
+    width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
+    bottom = _place_in_rows(positions, blocks[:1], sizes, width, top=0.0, gap=0.35)
+    if blocks:
+        blocks = _place_in_gaps(positions, blocks, sizes, tail, head, width)
+    bottom = _place_in_rows(positions, blocks, sizes, width, top=bottom - 0.35, gap=0.35)
+    _place_in_rows(positions, isolated, sizes, width, top=bottom - 0.25, gap=0.15)
+    return positions
+
+
+@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
+def _placed(
+    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, layered: bool
+) -> Floats:
+    """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
+    size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
+    if layered and tail:
+        lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
+        return read_only(layered_layout(*lists, size, 0.75 * spacing))
+    stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
+    xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
+    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)
+    return read_only(_remove_overlaps(xy, size))
+
+
+def _overview(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, spacing: float) -> Floats:
+    """What `layout` returns of a large graph: what does not take long is done for all components at once."""
+    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part.nodes), part.nodes[0]))
+    nodes = np.concatenate([part.nodes for part in parts])
+    count = np.array([len(part.nodes) for part in parts])
+    component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
+    largest = np.maximum.reduceat(sizes[nodes].max(axis=1), first).tolist()
+    placed = [
+        _dots(part.start.astype(np.int32).tobytes(), part.neighbours.astype(np.int32).tobytes(), size, spacing)
+        if len(part.nodes) > 1
+        else np.zeros((1, 2))
+        for part, size in zip(parts, largest, strict=True)
+    ]
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
+    stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, sizes[nodes, 0]) / count)
+    xy = _rotate(np.concatenate(placed), component, place[tail[directed]], place[head[directed]], stretch, 24)
+    low, high = np.minimum.reduceat(xy - sizes[nodes] / 2, first), np.maximum.reduceat(xy + sizes[nodes] / 2, first)
+    positions = np.empty((len(sizes), 2))
+    positions[nodes] = xy + (_beside(high - low) - low)[component]
+    return positions
+
+
+@lru_cache(maxsize=1000)  # may be called before the edges have directions, see `pycupc.graph.explorer.place_early`
+def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
+    """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
+    xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)
+    return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
+
+
+def _numbers(array: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(array, dtype=np.int32)
+
+
+class _Component(NamedTuple):
+    """A connected component, whose nodes are numbered 0, 1, ... in ascending order.
+
+    `nodes` are their numbers in the graph; ``neighbours[start[v]:start[v + 1]]`` are those of node v, ascending; the
+    directed edges go from `tail` to `head`.
+    """
+
+    nodes: Nodes
+    start: Nodes
+    neighbours: Nodes
+    tail: Nodes
+    head: Nodes
+
+
+def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[_Component]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    m = len(tail)
+    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
+    count, component = connected_components(pattern, directed=False)
+    size = np.bincount(component, minlength=count)
+    end = np.cumsum(size)
+    order = np.argsort(component, kind="stable")  # the nodes, component by component
+    local = np.empty(p, dtype=np.int64)
+    local[order] = np.arange(p) - (end - size)[component[order]]
+    rows = pattern[order]
+    rows.sort_indices()
+    neighbours = local[rows.indices]
+    u, v = tail[directed], head[directed]
+    by_component = np.argsort(component[u], kind="stable")
+    u, v = local[u[by_component]], local[v[by_component]]
+    last = np.cumsum(np.bincount(component[tail[directed]], minlength=count))
+    first = np.concatenate(([0], last[:-1]))
+    for c in range(count):
+        nodes = slice(end[c] - size[c], end[c])
+        start = rows.indptr[end[c] - size[c] : end[c] + 1]
+        arrows = slice(first[c], last[c])
+        yield _Component(order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows])
+
+
+def _extent(xy: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Lower left corner, and width and height, of the rectangle that the boxes cover."""
+    low: Floats = (xy - sizes / 2).min(axis=0)
+    return low, (xy + sizes / 2).max(axis=0) - low
+
+
+def _place_in_gaps(
+    positions: Floats, blocks: list[Block], sizes: Floats, tail: Nodes, head: Nodes, width: float
+) -> list[Block]:
+    """Place blocks where the first, already placed, leaves room on a grid of cells; return those that do not fit."""
+    cell, gap = 0.1, 0.3
+    first = blocks[0][0]
+    low, (w, h) = _extent(positions[first], sizes[first])
+    shape = (int(h / cell) + 1, int(max(w, width) / cell) + 1)
+    taken = np.zeros(shape, dtype=bool)
+
+    def mark(points: Floats, reach: Floats) -> None:
+        start = np.maximum(((points - reach - low) / cell).astype(int), 0)
+        stop = ((points + reach - low) / cell).astype(int) + 1
+        for (x0, y0), (x1, y1) in zip(start.tolist(), stop.tolist(), strict=True):
+            taken[y0:y1, x0:x1] = True
+
+    mark(positions[first], sizes[first] / 2)
+    own = np.isin(tail, first)
+    t = np.linspace(0, 1, 40)[:, None, None]
+    along = (1 - t) * positions[tail[own]] + t * positions[head[own]]
+    mark(along.reshape(-1, 2), np.full(2, 0.15))  # edges may be slightly curved
+    unplaced = []
+    for nodes, xy in blocks[1:]:
+        corner, size = _extent(xy, sizes[nodes])
+        need = np.ceil((size + 2 * gap) / cell).astype(int)
+        total = np.pad(taken.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        bw, bh = need.tolist()
+        inside = total[bh:, bw:] - total[:-bh, bw:] - total[bh:, :-bw] + total[:-bh, :-bw]
+        rows, columns = np.nonzero(inside == 0)
+        if len(rows) == 0:  # also where the block is larger than the grid
+            unplaced.append((nodes, xy))
+            continue
+        k = int(np.argmin(columns - rows * 0.01))  # leftmost, then highest
+        at = low + np.array([columns[k], rows[k]]) * cell + gap
+        positions[nodes] = xy - corner + at
+        taken[rows[k] : rows[k] + bh, columns[k] : columns[k] + bw] = True
+    return unplaced
+
+
+def _beside(extents: Floats) -> Floats:
+    """Lower left corners of the largest block, the first, and of the others to its right.
+
+    They are in rows, which fill a page together with it.
+    """
+    padded = extents[1:] + 0.25
+    area = float(padded.prod(axis=1).sum())
+    (wide, high), height = extents[0].tolist(), max(4.0, float(np.sqrt(area / 1.4)))
+    alone = high < 0.6 * height  # one among many
+    width = max(1.25 * area / (height if alone else max(high, height)), float(padded[:, 0].max(initial=0.0)))
+    if alone:
+        return np.array(_rows(extents.tolist(), width, top=0.0, gap=0.25)[0])
+    others = np.array(_rows(extents[1:].tolist(), width, top=0.0, gap=0.25)[0]).reshape(-1, 2)
+    return np.vstack([[(0.0, -high)], others + (wide + 0.7, 0.0)])
+
+
+def _place_in_rows(
+    positions: Floats, blocks: list[Block], sizes: Floats, width: float, top: float, gap: float
+) -> float:
+    """Place blocks side by side in rows of at most `width`, downward from `top`; return the y below the last row."""
+    extents = [_extent(xy, sizes[nodes]) for nodes, xy in blocks]
+    corners, bottom = _rows([extent.tolist() for _, extent in extents], width, top, gap)
+    for (nodes, xy), (low, _), corner in zip(blocks, extents, corners, strict=True):
+        positions[nodes] = xy - low + corner
+    return bottom
+
+
+def _rows(
+    extents: Sequence[Sequence[float]], width: float, top: float, gap: float
+) -> tuple[list[tuple[float, float]], float]:
+    """Lower left corners of blocks in rows, and the y below the last row; as `_place_in_rows`."""
+    corners, x, row_height = [], 0.0, 0.0
+    for w, h in extents:
+        if x > 0 and x + w > width:
+            x, top, row_height = 0.0, top - row_height - gap, 0.0
+        corners.append((x, top - h))
+        x, row_height = x + w + gap, max(row_height, h)
+    return corners, top - row_height
+
+
+def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats, angles: int) -> Floats:
+    """Rotate each component so that arrows tend to point down and it fills a page.
+
+    `component` is the ascending number of each node's component. Widths are multiplied by its `stretch`.
+    """
+    angle = np.linspace(0.0, 2 * np.pi, angles, endpoint=False)
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = xy @ np.stack([c, -s]) * stretch[component, None], xy @ np.stack([s, c])  # (k, angles)
+    step = xy[head] - xy[tail]
+    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
+    arrows = np.bincount(component[tail], minlength=len(stretch))
+    down = [-np.bincount(component[tail], along, len(stretch)) / np.maximum(arrows, 1) for along in step.T]
+    first = np.flatnonzero(np.diff(component, prepend=-1))
+    width, height = (np.maximum.reduceat(at, first) - np.minimum.reduceat(at, first) + 0.3 for at in (x, y))
+    form = np.where(np.bincount(component) > 3, 0.8, 0.0)[:, None] * np.abs(np.log(width / height / 1.3))
+    score = np.round(np.stack(down, axis=1) @ np.stack([s, c]) - form, 9)
+    best = np.argmax(score, axis=1)[component]  # the first of those that are equal but for rounding
+    return np.column_stack([at[np.arange(len(xy)), best] for at in (x, y)])
+
+
+def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
+    """Spread the drawing, then move boxes until none overlaps another."""
+    need = (sizes[:, None, :] + sizes[None, :, :]) / 2 + (0.25, 0.3)
+    upper = np.triu(np.ones((len(xy), len(xy)), dtype=bool), 1)
+    # factor by which the drawing would have to grow to separate each pair: growth separates most, moves the others
+    with np.errstate(divide="ignore"):
+        factor = (need / np.abs(xy[:, None, :] - xy[None, :, :])).min(axis=2)[upper]
+    crowded = np.sort(factor)[::-1][: max(1, len(xy) // 3)]
+    xy = xy * float(np.clip(crowded[-1], 1.0, 1.7))
+    order = np.sign(np.subtract.outer(np.arange(len(xy)), np.arange(len(xy))))[:, :, None]
+    steps = 400 if len(xy) <= 100 else 60
+    for step in range(steps):
+        delta = xy[:, None, :] - xy[None, :, :]
+        overlap = need - np.abs(delta)
+        both = (overlap[:, :, 0] > 1e-3) & (overlap[:, :, 1] > 1e-3)
+        np.fill_diagonal(both, False)
+        if not both.any():
+            break
+        side = np.where(delta == 0, order, np.sign(delta))
+        cheaper = overlap / need  # relative to the distance needed, otherwise wide boxes are stacked in columns
+        along_x = cheaper[:, :, 0] <= cheaper[:, :, 1]
+        move = np.where(both[:, :, None], overlap * side, 0.0) * np.stack([along_x, ~along_x], axis=2)
+        count = np.maximum(both.sum(axis=1), 1)[:, None]
+        xy += move.sum(axis=1) / (2.0 * count if step < 0.75 * steps else 2.0)
+    return xy
+
+
+def _push_apart(xy: Floats, reach: float) -> Floats:
+    """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close.
+
+    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together. None
+    moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive each other away.
+    """
+    x, y = xy.T.copy()
+    for share in (0.9, 0.9, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25):
+        a, b = close_pairs(x, y, reach)
+        if not len(a):
+            break
+        dx, dy = x[a] - x[b], y[a] - y[b]
+        part = share * (reach / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9) - 1)
+        right, up = (np.bincount(a, m, len(x)) - np.bincount(b, m, len(x)) for m in (part * dx, part * dy))
+        bound = np.minimum(1.0, 3 * reach / np.maximum(np.hypot(right, up), 1e-9))
+        x += right * bound
+        y += up * bound
+    return np.column_stack([x, y])
+
+
+def close_pairs(x: Floats, y: Floats, reach: float) -> tuple[Nodes, Nodes]:
+    """Pairs of points closer than `reach`, found on a grid of cells of this size.
+
+    Each point is compared with those that follow it in its cell and the next, and with those in three cells above.
+    """
+    column, row = ((at - at.min()) // reach for at in (x, y))
+    wide = int(column.max()) + 3  # at least one empty cell between the rows
+    cell = (row * wide + column).astype(np.int64)
+    order = np.argsort(cell, kind="stable")
+    cell, x, y = cell[order], x[order], y[order]
+    next_cells = np.arange(1, len(cell) + 1), cell.searchsorted(cell + 2)
+    cells_above = cell.searchsorted(cell + wide - 1), cell.searchsorted(cell + wide + 2)
+    found: list[tuple[Nodes, Nodes]] = []
+    for first, end in (next_cells, cells_above):
+        count = end - first
+        j = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        dx, dy = np.repeat(x, count) - x[j], np.repeat(y, count) - y[j]
+        close = np.flatnonzero(dx * dx + dy * dy < reach * reach)
+        found.append((np.repeat(order, count)[close], order[j[close]]))
+    a, b = zip(*found, strict=True)
+    return np.concatenate(a), np.concatenate(b)

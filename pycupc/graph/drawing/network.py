@@ -1,0 +1,203 @@
+"""The drawing of a medium-sized graph as a network of dots, with as many labels as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
+from pycupc.graph.drawing.layout import layout
+from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Places = NDArray[np.integer]
+Kinds = NDArray[np.str_]
+
+#: Largest graph in which all variables are named, as far as there is room for their labels.
+MAX_NAMED = 300
+#: Number of variables that are named in a larger network: those with the most neighbours.
+HUBS = 24
+#: Size of labels in points.
+POINTS = 7.0
+#: Length of arrowheads.
+HEAD = 0.085
+
+
+def draw_network(
+    graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: Floats | None = None
+) -> None:
+    """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
+    tail, head, kind = graph.edge_list()
+    degree = graph.degrees()
+    named = graph.p if graph.p <= MAX_NAMED else HUBS
+    xy, radius = place_dots(graph)
+    wide = max(10.0, float(np.ptp(xy[:, 0])))
+    enlarged = wide / 10  # text of a large picture, which is viewed from a greater distance
+    points = POINTS if named == graph.p else 8 * enlarged
+    order = np.argsort(-degree, kind="stable")[:named]
+    boxes = [_text_size(short(labels[v]), points) for v in order.tolist()]
+    margin = np.array([0.25 + max(width for width, _ in boxes) if named == graph.p else 0.35, 0.55 * enlarged])
+    low = xy.min(axis=0) - margin
+    high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
+    canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
+    _draw_edges(canvas, xy, radius, (tail, head, kind), strength)
+    _draw_variables(canvas, xy, radius)
+    obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
+    if named == graph.p:
+        heads = _arrowheads(xy, radius, tail, head, kind)
+        obstacles = np.stack(
+            [np.vstack([xy - radius[:, None], heads.min(axis=1)]), np.vstack([xy + radius[:, None], heads.max(axis=1)])]
+        )
+    places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles)
+    _draw_plates(canvas, places, dict(zip(order.tolist(), boxes, strict=True)))
+    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
+    for v, (x, y) in places.items():
+        canvas.text(x, y, short(labels[v]), points, **style)
+    canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
+    note = _note(len(places), graph.p, kind)
+    canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.05 * enlarged, note, 8 * enlarged, va="bottom", color=GREY)
+
+
+def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
+    """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
+    tail, head, kind = graph.edge_list()
+    degree = graph.degrees()
+    radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
+    spacing = 0.42
+    if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
+        spacing = 0.62 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
+    sizes = np.repeat(np.where(degree > 0, 2 * radius, spacing)[:, None], 2, axis=1)
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), radius
+
+
+def _note(named: int, p: int, kind: Kinds) -> str:
+    """The caption: which variables are named, what the dots and axes mean, and how to read the lines."""
+    note = "" if named == p else f"named: {named} of {p:,} variables, those with most neighbours first; "
+    note += "larger dots have more neighbours\nneighbours lie near each other, the axes have no unit"
+    note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
+    return note + ("; thick, two arrowheads: bidirected" if (kind == BIDIRECTED).any() else "")
+
+
+def _text_size(text: str, points: float) -> tuple[float, float]:
+    """Width and height of a text in inches, as it will be drawn."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    width, _, _ = TextToPath().get_text_width_height_descent(text, FontProperties(size=points), False)
+    return width / 72 + 0.03, 1.25 * points / 72
+
+
+def place_labels(
+    xy: Floats, radius: Floats, order: Places, sizes: Floats, obstacles: Floats
+) -> dict[int, tuple[float, float]]:
+    """Centres of labels beside their dots, so that no label covers another label or an obstacle.
+
+    Parameters
+    ----------
+    xy : float (p, 2)
+        Dots.
+    radius : float (p,)
+        Their radii.
+    order : int (k,)
+        Variables to name, the most important first.
+    sizes : float (k, 2)
+        Width and height of the label of each variable of `order`.
+    obstacles : float (2, q, 2)
+        Lower left and upper right corners of what must not be covered: dots and arrowheads.
+
+    Returns
+    -------
+    dict of int to (float, float)
+        The centres of the labels of the variables for which there is room.
+    """
+    taken_low, taken_high = obstacles
+    sides = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])
+    diagonal = np.where(np.abs(sides).sum(axis=1, keepdims=True) == 2, 0.72, 1.0)
+    placed: dict[int, tuple[float, float]] = {}
+    for v, size in zip(order.tolist(), sizes, strict=True):
+        beside = max(radius[v], 0.05) + 0.015  # further candidates lie beyond the arrowheads at this dot
+        away = diagonal * [[[beside]], [[beside + HEAD]], [[beside + 2 * HEAD]]]
+        for centre in (xy[v] + sides * (size / 2 + away)).reshape(-1, 2):
+            low, high = centre - size / 2, centre + size / 2
+            if not ((taken_low < high) & (taken_high > low)).all(axis=1).any():
+                taken_low, taken_high = np.vstack([taken_low, low]), np.vstack([taken_high, high])
+                placed[v] = float(centre[0]), float(centre[1])
+                break
+    return placed
+
+
+def _draw_edges(
+    canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
+) -> None:
+    """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    from pycupc.graph.drawing.lines import Lines
+
+    tail, head, kind = edges
+    for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
+        style = EDGE_STYLES[name]
+        u, v = tail[kind == name], head[kind == name]
+        covered = radius[u] + HEAD * (name == BIDIRECTED), radius[v] + HEAD * (name != UNDIRECTED)
+        lines = Lines(*_uncovered(xy[u], xy[v], *covered), edgecolors=style.color, alpha=0.55, zorder=1)
+        lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=[style.dashes])
+        if strength is not None and len(u):  # matplotlib refuses opacities of no lines
+            wider, opacity = emphasis(strength[kind == name])
+            lines.set(linewidths=0.45 * style.width * canvas.scale * wider, alpha=opacity)
+        canvas.ax.add_collection(lines, autolim=False)
+        triangles = _arrowheads(xy, radius, u, v, kind[kind == name])
+        codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(triangles))
+        path = Path(triangles.reshape(-1, 2), codes)
+        heads = PathCollection([path], facecolors=style.color, linewidths=0, zorder=2)
+        canvas.ax.add_collection(heads, autolim=False)
+
+
+def _uncovered(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> tuple[Floats, Floats]:
+    """The ends of lines without the lengths that dots and arrowheads cover: a line takes time by its length."""
+    step = end - start
+    length = np.maximum(np.linalg.norm(step, axis=1), 1e-9)
+    first = np.minimum(at_start / length, 1.0)
+    last = np.maximum(1.0 - at_end / length, first)
+    return start + first[:, None] * step, start + last[:, None] * step
+
+
+def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats) -> None:
+    """Draw all dots of the same size together, which matplotlib then paints once and copies."""
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "markerfacecolor": "#e3ebf2"}
+    style.update(markeredgewidth=0.5 * canvas.scale, zorder=3)
+    for size in np.unique(radius).tolist():
+        canvas.ax.add_artist(Line2D(*xy[radius == size].T, markersize=144 * size * canvas.scale, **style))
+
+
+def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: dict[int, tuple[float, float]]) -> None:
+    """Draw what lies under the labels, so that they can be read over lines: all together, as text boxes are slow."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
+    canvas.ax.add_collection(
+        PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4), autolim=False
+    )
+
+
+def _arrowheads(xy: Floats, radius: Floats, tail: Places, head: Places, kind: Kinds) -> Floats:
+    """The arrowheads of edges, triangles that touch the circles around the dots: closed, (k, 4, 2).
+
+    All turn the same way, so that where two overlap the path of both has no hole.
+    """
+    forth, back = kind != UNDIRECTED, kind == BIDIRECTED
+    tip, source = np.concatenate([head[forth], tail[back]]), np.concatenate([tail[forth], head[back]])
+    along = xy[tip] - xy[source]
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * HEAD)
+    front = xy[tip] - along * (radius[tip][:, None] + 0.005)
+    base = front - along * HEAD
+    return np.stack([front, base + across, base - across, front], axis=1)

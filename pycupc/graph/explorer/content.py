@@ -1,0 +1,123 @@
+"""The content of an explorer page: a graph, or a part of it, and the evidence for and against its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.sparse import Ints, SparseGraph
+
+Floats = NDArray[np.float64]
+
+#: Most variables and edges that a page holds.
+MAX_NODES, MAX_EDGES = 5_000, 20_000
+#: Most removed pairs of level 1 and above that a page lists.
+MAX_REMOVED = 100_000
+#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
+MAX_TESTS = 40_000
+#: Most variables for which a page holds the correlations of all pairs.
+MAX_CORRELATIONS = 800
+
+
+@dataclass(frozen=True, eq=False)
+class RemovedPairs:
+    """Pairs that a non-empty set separated.
+
+    Attributes
+    ----------
+    x, y : int (k,)
+        The pair, in the order of its separating test.
+    level : int (k,)
+        Size of the set.
+    members : int (sum of level,)
+        All sets, one after the other; they may name variables that the page does not draw.
+    r, p : float (k,) or None
+        Partial correlation, or p-value if the correlation is not known.
+    complete_from : int
+        Every pair of the page that was removed at this level or a later one is listed; 1: all are.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    level: NDArray[Any]
+    members: NDArray[Any]
+    r: Floats | None
+    p: Floats | None
+    complete_from: int
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The content of a page. Variables are numbered 0, 1, ... in the order in which the page draws them.
+
+    Attributes
+    ----------
+    title, facts, note : str
+        Headline; a line of figures; what the page leaves out, if anything.
+    graph : SparseGraph
+        The variables and edges that are drawn.
+    labels : sequence of str
+        Labels of these variables, followed by those of variables that occur only in separating sets.
+    degree : int (p,)
+        Number of neighbours in the whole result.
+    edge_p : float (m,) or None
+        Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested. None for
+        a consensus of resamples, which has `stability` and `shares` instead of tests.
+    edge_r : float (m,) or None
+        Correlation of its ends.
+    edge_tests : float (m,)
+        Number of tests that each edge survived.
+    edge_level : int (m,)
+        The highest level of these tests.
+    weakest : sequence of m (sequence, float) or None
+        The set and the partial correlation of the test with the largest p-value; None or empty if it was not
+        determined.
+    reasons : sequence of m sequences
+        What set its arrowheads: each [rule, variable, ...].
+    stability : float (m,) or None
+        A frequency from 0 to 1 that the caller gave.
+    removed : RemovedPairs
+    untested : int (k, 3)
+        Removed pairs whose separating test was not made, and the observations that it would have needed.
+    gaps : int (k, 2)
+        Pairs that fixedGaps excludes.
+    correlations : float (p (p - 1) / 2,) or None
+        Of all pairs i < j, by rows, if the graph is small.
+    cutoffs : sequence of float or None
+        Largest |r| judged independent, for each level; None where every r is.
+    n, alpha : float or None
+    edges_left_out : int
+        Number of edges among the variables of the page that are left out.
+    start : int or None
+        The variable whose neighbourhood is shown first.
+    shares : mapping of str to float (m,)
+        Of a consensus, the share of the resamples that have each edge with a mark, see `pycupc.stability.Consensus`.
+    """
+
+    title: str
+    facts: str
+    note: str
+    graph: SparseGraph
+    labels: Sequence[str]
+    degree: NDArray[np.int64]
+    edge_p: Floats | None
+    edge_r: Floats | None
+    edge_tests: Floats | None
+    edge_level: NDArray[np.int64] | None
+    weakest: Sequence[tuple[Sequence[str | int], float] | None]
+    reasons: Sequence[Sequence[Sequence[str | int]]]
+    stability: Floats | None
+    removed: RemovedPairs
+    untested: NDArray[np.int64]
+    gaps: Ints
+    correlations: Floats | None
+    cutoffs: Sequence[float | None]
+    n: float | None
+    alpha: float | None
+    edges_left_out: int = 0
+    start: int | None = None
+    shares: Mapping[str, Floats] = field(default_factory=dict)

@@ -1,0 +1,166 @@
+"""Turn a `Content` into one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.drawing.layout import MAX_PAIRS, layout
+from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.explorer.content import MAX_EDGES, MAX_NODES, Content
+from pycupc.graph.sparse import DIRECTED, SparseGraph
+
+Floats = NDArray[np.float64]
+
+_FOLDER = Path(__file__).parent / "page"
+_SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
+#: Most variables that are placed so that all of their labels have room.
+MAX_ROOMY = 80
+_KINDS = ("directed", "undirected", "bidirected")
+
+
+def write_page(content: Content, path: str | PathLike[str]) -> None:
+    """Write the page of `content` to a file."""
+    Path(path).write_text(page(content), encoding="utf-8", newline="\n")
+
+
+def page(content: Content) -> str:
+    """The page of `content`, HTML. The same content gives the same text."""
+    beginning, rest = unplaced_page(content)
+    return beginning + rest(place_variables(content.graph, content.labels))
+
+
+def unplaced_page(content: Content) -> tuple[str, Callable[[Floats], str]]:
+    """Nearly all of the page of `content`, and a function of the positions of its variables that returns the rest.
+
+    Labels reach the page in one block of JSON, in which no character can end the block, and the scripts set them as
+    text only. The Content-Security-Policy names the script and the style by their hashes and allows nothing else: no
+    other script runs, and no request leaves the page.
+    """
+    style = (_FOLDER / "explorer.css").read_text(encoding="utf-8")
+    script = '"use strict";\n' + "\n".join(
+        (_FOLDER / name).read_text(encoding="utf-8").removeprefix('"use strict";\n') for name in _SCRIPTS
+    )
+    parts = {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
+    before, after = (_filled(part, parts) for part in (_FOLDER / "explorer.html").read_text("utf-8").split("{data}"))
+    data = _json(_data(content))
+
+    def rest(xy: Floats) -> str:
+        positions = {"x": _single(xy[:, 0]), "y": _single(-xy[:, 1])}  # upward on paper, downward on a screen
+        return _json(positions).removeprefix("{") + after
+
+    return before + data.removesuffix("}") + ",", rest
+
+
+def _filled(frame: str, parts: Mapping[str, str]) -> str:
+    """The frame with its parts, in one pass: what is put in is not searched again."""
+    return re.sub("{(.*?)}", lambda found: parts[found[1]], frame)
+
+
+def _hash(text: str) -> str:
+    """The hash by which a Content-Security-Policy allows an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON in ASCII that cannot end the HTML element that holds it."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
+    """An array for JavaScript: whole numbers in the smallest type that holds them, other numbers unchanged."""
+    if values is None:
+        return None
+    if values.dtype.kind in "iu":
+        values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return {"type": values.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
+
+
+def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
+    """As `_packed`, in single precision."""
+    return None if values is None else _packed(values.astype(np.float32))
+
+
+def place_variables(graph: SparseGraph, labels: Sequence[str]) -> Floats:
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2).
+
+    The first p of `labels` are theirs.
+    """
+    if not graph.p:
+        return np.zeros((0, 2))
+    if graph.p > MAX_ROOMY:
+        return place_dots(graph)[0]
+    tail, head, kind = graph.edge_list()
+    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
+    sizes[:, 0] += [0.07 * min(28, len(label)) for label in labels[: graph.p]]  # for labels beside the dots
+    sizes[:, 1] += 0.15
+    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
+
+
+def place_early(skeleton: SparseGraph) -> None:
+    """Place the variables of a large graph whose edges have no directions yet.
+
+    A page or a picture that this process then makes of the graph takes less time, because the slow part of placing
+    dots does not depend on directions.
+    """
+    if MAX_PAIRS < skeleton.p <= MAX_NODES and len(skeleton) <= MAX_EDGES:
+        place_dots(skeleton)
+
+
+def _data(content: Content) -> dict[str, Any]:
+    """What the scripts read, but for the positions; page/data.js names each entry."""
+    graph, removed = content.graph, content.removed
+    tail, head, kind = graph.edge_list()
+    listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
+    if removed.complete_from > 1:
+        listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
+    return {
+        "title": content.title,
+        "facts": content.facts,
+        "note": content.note,
+        "nodes": graph.p,
+        "labels": [str(label) for label in content.labels],
+        "degree": _packed(content.degree),
+        "edges": {
+            "tail": _packed(tail),
+            "head": _packed(head),
+            "kind": _packed(np.array([_KINDS.index(k) for k in kind.tolist()], dtype=np.uint8)),
+            "p": None if content.edge_p is None else _packed(np.asarray(content.edge_p, dtype=np.float64)),
+            "r": _single(content.edge_r),
+            "tests": _packed(content.edge_tests),
+            "level": _packed(content.edge_level),
+            "weakest": content.weakest,
+            "stability": _single(content.stability),
+            "shares": {mark: _single(share) for mark, share in content.shares.items()},
+            "reasons": content.reasons,
+            "left_out": content.edges_left_out,
+        },
+        "removed": {
+            "x": _packed(removed.x),
+            "y": _packed(removed.y),
+            "level": _packed(removed.level),
+            "members": _packed(removed.members),
+            "r": _single(removed.r),
+            "p": _packed(removed.p),  # NaN where not known
+            "complete_from": removed.complete_from,
+            "note": f"listed: {listed}" if len(removed.x) else "",
+        },
+        "untested": content.untested.tolist(),
+        "gaps": _packed(content.gaps.ravel()),
+        "correlations": _single(content.correlations),
+        "cutoffs": list(content.cutoffs),
+        "n": content.n,
+        "alpha": content.alpha,
+        "start": content.start,
+    }

@@ -1,0 +1,249 @@
+"""Exports of a graph for other programs: pure functions of a `SparseGraph` and its labels.
+
+The direction of edges in adjacency matrices is a frequent source of errors, so every function states which way its
+edges point.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.system.text import distinct, printable
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+#: Further columns of an edge table, in the order of `SparseGraph.edge_list`.
+Attributes = Mapping[str, NDArray[Any]]
+
+PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <-> j (column to row, pcalg's amat.cpdag)"
+EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges are listed once, order without meaning"
+BOTH_WAYS = "source --> target where type is directed; an undirected or bidirected edge is stored as two arcs"
+
+_QUOTED = re.compile('[",\r\n]')
+_PLAIN = re.compile("[\\w .-]*")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _names(graph: SparseGraph, labels: Sequence[str]) -> list[str]:
+    names = [str(label) for label in labels]
+    if len(names) != graph.p:
+        raise ValueError(f"labels must name the {graph.p} variables of the graph, got {len(names)} labels")
+    return names
+
+
+def row_to_column(graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
+    """Adjacency matrix, row to column: [i, j] = 1 and [j, i] = 0 means i --> j. What R's ``as(g, "matrix")`` holds."""
+    import pandas as pd
+
+    names = _names(graph, labels)
+    return pd.DataFrame(graph.dense(), index=names, columns=names)
+
+
+def amat(graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
+    """Adjacency matrix in pcalg's coding ``amat.cpdag``: [i, j] = 1 and [j, i] = 0 means **j --> i**.
+
+    This is what R's ``as(fit, "amat")`` gives: the transpose of `row_to_column`.
+    """
+    turned = SparseGraph(graph.p, graph.low, graph.high, graph.backward, graph.forward)
+    return row_to_column(turned, labels)
+
+
+def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
+    """Table of edges: columns from, to, type, then one per given attribute.
+
+    Parameters
+    ----------
+    graph : SparseGraph
+    labels : sequence of p str
+    attributes : mapping of str to array (m,), optional
+        Further columns, in the order of `SparseGraph.edge_list`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        from --> to where type is "directed"; "undirected" and "bidirected" edges are listed once.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(edge_columns(graph, labels, attributes))
+
+
+def edge_columns(
+    graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of `edges`."""
+    tail, head, kind = graph.edge_list()
+    names = np.array(_names(graph, labels), dtype=object)
+    table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}
+    return {**table, **_aligned(attributes, len(tail))}
+
+
+def csv(columns: Mapping[str, NDArray[Any]]) -> str:
+    """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
+    cells = zip(*map(_cells, columns.values()), strict=True)
+    return "\n".join(map(",".join, [_cells(np.array([*columns], dtype=object)), *cells])) + "\n"
+
+
+def _cells(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "f":
+        return ["" if text == "nan" else text for text in _digits(values)]
+    texts = list(map(str, values.tolist()))
+    if values.dtype.kind in "iub" or not _QUOTED.search("".join(texts)):
+        return texts
+    return ['"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text for text in texts]
+
+
+def _digits(values: NDArray[Any]) -> list[str]:
+    """Each number as the shortest text that is read back as the same float64."""
+    return _printed(values.astype(np.float64).tobytes())
+
+
+@lru_cache(maxsize=8)  # three files of a result hold the same numbers, and to print them takes half of the time
+def _printed(numbers: bytes) -> list[str]:
+    return list(map(repr, np.frombuffer(numbers).tolist()))
+
+
+def amat_csv(graph: SparseGraph, labels: Sequence[str]) -> str:
+    """`amat` as CSV text."""
+    names = np.array(["", *_names(graph, labels)], dtype=object)
+    _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), graph.dense(), strict=True))}).partition("\n")
+    return ",".join(_cells(names)) + "\n" + body
+
+
+def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:
+    out = {}
+    for name, values in (attributes or {}).items():
+        values = np.asarray(values)
+        if values.shape != (m,):
+            raise ValueError(
+                f"attribute {name!r} must have one value for each of the {m} edges, got shape {values.shape}"
+            )
+        out[name] = values
+    return out
+
+
+def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> networkx.DiGraph:
+    """``networkx.DiGraph`` on the labels; the edge attribute ``type`` tells the three kinds apart.
+
+    u --> v where type is "directed". An undirected or bidirected edge is stored as two arcs, u to v and v to u, both
+    with that type. Needs networkx (extra ``plot``).
+    """
+    import networkx as nx
+
+    names = _names(graph, labels)
+    columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
+    data = {name: values.tolist() for name, values in columns.items()}
+    out = nx.DiGraph(convention=BOTH_WAYS)
+    out.add_nodes_from(names)
+    for u, v, k in _arcs(graph):
+        out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
+    return out
+
+
+def _arcs(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
+    """Yield (u, v, number of the edge): one arc for a directed edge, two for the others."""
+    tail, head, kind = graph.edge_list()
+    for k, (u, v, type_) in enumerate(zip(tail.tolist(), head.tolist(), kind.tolist(), strict=True)):
+        yield u, v, k
+        if type_ != DIRECTED:
+            yield v, u, k
+
+
+def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
+    """GraphML text: source --> target where ``type`` is "directed".
+
+    An undirected or bidirected edge is stored as two arcs of that type, because common readers (networkx, igraph)
+    refuse or ignore files that mix directed and undirected edges. The label is the node's attribute ``label``.
+    """
+    names = _names(graph, labels)
+    columns = _aligned(attributes, len(graph))
+    kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}
+    keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
+    keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
+    for k, (name, type_) in enumerate(kinds.items()):
+        keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<!-- pycupc: {_comment(BOTH_WAYS)} -->",
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        *keys,
+        '  <graph edgedefault="directed">',
+    ]
+    shown = _xml(distinct(names, _without_controls))
+    lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(shown)]
+    texts = [_digits(values) if kinds[name] == "double" else _xml(values.tolist()) for name, values in columns.items()]
+    form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
+    data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
+    lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in _arcs(graph)]
+    lines += ["  </graph>", "</graphml>"]
+    return "\n".join(lines) + "\n"
+
+
+def _xml(values: Sequence[object]) -> list[str]:
+    texts = list(map(str, values))
+    if _PLAIN.fullmatch("".join(texts)):
+        return texts
+    return [text if _PLAIN.fullmatch(text) else _escaped(text) for text in texts]
+
+
+def _without_controls(text: str) -> str:
+    """`text` with a question mark for each character that XML does not allow."""
+    return _NOT_XML.sub("?", text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
+
+
+def _comment(text: str) -> str:
+    """`text` as it may stand in an XML comment, which must not hold two hyphens in a row."""
+    return text.replace("-->", "to").replace("--", "-")
+
+
+def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
+    """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges."""
+    names = _names(graph, labels)
+    escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names]
+    quoted = [f'"{label}"' for label in distinct(escaped, printable)]
+    style = {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
+    lines = [f"// {EDGE_LIST}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
+    lines += [f"  {name};" for name in quoted]
+    tail, head, kind = graph.edge_list()
+    lines += [f"  {quoted[u]} -> {quoted[v]}{style[k]};" for u, v, k in zip(tail, head, kind.tolist(), strict=True)]
+    return "\n".join(lines) + "\n}\n"
+
+
+def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
+    """JSON text: nodes and edges, ``convention`` says how to read an edge. A number that is not finite becomes null."""
+    names = _json(_names(graph, labels))
+    tail, head, kind = graph.edge_list()
+    texts = [[names[v] for v in tail.tolist()], [names[v] for v in head.tolist()], _json(kind.tolist())]
+    columns = _aligned(attributes, len(tail))
+    for values in columns.values():
+        if values.dtype.kind == "f":
+            finite = np.isfinite(values).tolist()
+            texts.append([text if there else "null" for text, there in zip(_digits(values), finite, strict=True)])
+        else:
+            texts.append(_json(values.tolist()))
+    form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
+    edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
+    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{EDGE_LIST}"'}
+    parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
+    return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
+
+
+def _json(values: list[Any]) -> list[str]:
+    """Each value as JSON."""
+    text = json.dumps(values, separators=("\n", ":"), ensure_ascii=False, allow_nan=False)
+    return text[1:-1].split("\n") if values else []  # within a value, a new line would be written as two letters

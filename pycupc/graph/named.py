@@ -1,0 +1,214 @@
+"""A graph on named variables: the base of every result, and of parts of a result."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.data.names import position
+from pycupc.graph import drawing as plotting
+from pycupc.graph import exports
+from pycupc.graph.sparse import SparseGraph, read_only
+from pycupc.system.text import counted
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Largest graph of which a notebook shows a picture: variables and edges.
+MAX_SHOWN = 300, 1500
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NamedGraph:
+    """A graph on named variables.
+
+    Attributes
+    ----------
+    labels : tuple of p str
+    sparse_graph : SparseGraph
+        The edges with their marks.
+    """
+
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
+    @cached_property
+    def graph(self) -> NDArray[np.int8]:
+        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only.
+
+        Row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
+        """
+        return read_only(self.sparse_graph.dense())
+
+    @cached_property
+    def skeleton(self) -> NDArray[np.bool_]:
+        """Which pairs are adjacent, bool (p, p), read only."""
+        return read_only(self.sparse_graph.skeleton())
+
+    def edge_counts(self) -> tuple[int, int, int]:
+        """Number of edges that are directed, undirected, bidirected."""
+        return self.sparse_graph.counts()
+
+    # -- edges --------------------------------------------------------------------------------------------------------
+
+    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
+        """Attributes of each edge in tables and exports, in the order of `SparseGraph.edge_list`."""
+        return {}
+
+    def kinds_of_edges(self) -> str:
+        """The numbers of `edge_counts` as text."""
+        directed, undirected, bidirected = self.edge_counts()
+        return f"{directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected"
+
+    def __repr__(self) -> str:
+        return f"<Graph: {self._size()}>"
+
+    def _size(self) -> str:
+        return f"{counted(self.p, 'variable')}, {counted(len(self.sparse_graph), 'edge')} ({self.kinds_of_edges()})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""
+        text = f"<p>{html.escape(repr(self)[1:-1])}</p>"
+        if self.p > MAX_SHOWN[0] or len(self.sparse_graph) > MAX_SHOWN[1]:
+            return f"<div>{text}</div>"
+        try:
+            picture = plotting.small_picture(self.sparse_graph, self.labels)
+        except ImportError:
+            return f"<div>{text}</div>"
+        return f'<div>{text}<img alt="the graph" style="max-width: 36em" src="data:image/png;base64,{picture}"></div>'
+
+    # -- variables ----------------------------------------------------------------------------------------------------
+
+    def index(self, v: int | str) -> int:
+        """Number of a variable, given by number or label.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            If there is no such variable.
+        """
+        return position(v, self.labels)
+
+    def subgraph(self, variables: Sequence[int | str]) -> NamedGraph:
+        """The graph on some variables, in this order, with all edges between them and the attributes of these edges.
+
+        Parameters
+        ----------
+        variables : sequence of str or int
+            Labels or numbers, each at most once.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            If `variables` is one string, or a variable does not exist or is named twice.
+        """
+        if isinstance(variables, str):
+            raise TypeError(f"variables must be a sequence of labels, got the string {variables!r}")
+        kept = np.array([self.index(v) for v in variables], dtype=np.int64)
+        graph = self.sparse_graph.subgraph(kept)
+        edge = self.sparse_graph.edge_number(kept[graph.low], kept[graph.high])
+        attributes = {name: values[edge] for name, values in self.edge_attributes().items()}
+        labels = tuple(self.labels[v] for v in kept.tolist())
+        return _Subgraph(labels=labels, sparse_graph=graph, attributes=attributes)
+
+    # -- exports ------------------------------------------------------------------------------------------------------
+
+    def amat(self) -> pd.DataFrame:
+        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row)."""
+        return exports.amat(self.sparse_graph, self.labels)
+
+    def matrix(self) -> pd.DataFrame:
+        """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
+        return exports.row_to_column(self.sparse_graph, self.labels)
+
+    def edges(self) -> pd.DataFrame:
+        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
+        return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """networkx.DiGraph, source --> target; undirected and bidirected edges are two arcs with attribute ``type``."""
+        return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_graphml(self) -> str:
+        """GraphML text, source --> target."""
+        return exports.to_graphml(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_dot(self) -> str:
+        """Graphviz DOT text, tail --> head."""
+        return exports.to_dot(self.sparse_graph, self.labels)
+
+    def to_json(self) -> str:
+        """JSON text: nodes, and edges from --> to with their type."""
+        return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def plot(
+        self,
+        *,
+        around: plotting.Variables | None = None,
+        radius: int = 2,
+        title: str | None = None,
+        max_labelled: int = plotting.MAX_LABELLED,
+        strength: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the graph, or the neighbourhood of some variables: ``plot(around="TP53", radius=2)``.
+
+        Parameters
+        ----------
+        around : str or int, or sequence of them, optional
+            Draw only these variables, by label or position, and what is near them.
+        radius : int, default 2
+            How many edges away from them, of whatever direction, a variable may be.
+        title : str, optional
+            By default the numbers of variables and of edges of each kind.
+        max_labelled : int
+            Largest number of variables that are drawn as boxes with labels, and of those drawn around some.
+        strength : sequence of m float, optional
+            From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of a suitable size.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
+        """
+        return plotting.plot(
+            self.sparse_graph,
+            self.labels,
+            ax=ax,
+            title=title,
+            max_labelled=max_labelled,
+            around=around,
+            radius=radius,
+            strength=strength,
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Subgraph(NamedGraph):
+    """Part of a result; `attributes` are those of its edges."""
+
+    attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
+        return self.attributes

@@ -1,0 +1,350 @@
+"""Separating sets in pcalg's own cells, sparse: those of level 0 are empty and implied, only the others are stored."""
+
+from __future__ import annotations
+
+import reprlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.data.names import default_labels, position
+from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
+from pycupc.system.text import counted
+
+Cell = tuple[int, int]
+
+
+class SetsOfOneSize:
+    """The stored sets with the same number of members, sorted by cell.
+
+    Parameters
+    ----------
+    x, y : int32 (m,)
+        The cells, in row order.
+    members : int32 (m, size)
+        The set of each cell.
+    """
+
+    def __init__(self, x: Ints, y: Ints, members: Ints) -> None:
+        self.x, self.y, self.members = x, y, members
+
+    def find(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where each cell (x, y) is, or would have to be inserted, and whether it is there."""
+        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
+        at, end = self.x.searchsorted(x), self.x.searchsorted(x, side="right")
+        below = end
+        while (open_ := at < below).any():  # bisect the rows of all cells together
+            middle = (at + below) >> 1
+            less = open_ & (self.y[np.minimum(middle, len(self.y) - 1)] < y)
+            at, below = np.where(less, middle + 1, at), np.where(open_ & ~less, middle, below)
+        there = at < end
+        there[there] = self.y[at[there]] == y[there]
+        return at, there
+
+    def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
+        """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
+        left = self
+        if len(gone):
+            left = SetsOfOneSize(*(np.delete(part, gone, axis=0) for part in (self.x, self.y, self.members)))
+        if not len(x):
+            return left
+        at, _ = left.find(x, y)
+        new = zip((left.x, left.y, left.members), (x, y, members), strict=True)
+        return SetsOfOneSize(*(np.insert(old, at, values, axis=0) for old, values in new))
+
+
+class FlatCells(NamedTuple):
+    """Stored cells in row order: x, y, number of members (int32), and all members one set after the other (int32)."""
+
+    x: Ints
+    y: Ints
+    length: Ints
+    members: Ints
+
+
+class SepSets:
+    """Separating sets, indexed as pcalg's ``sepset``.
+
+    ``sepset[x, y]`` is the set of a pair, whichever cell holds it: None or a tuple of 0-based indices (of labels, where
+    x and y are labels). ``sepset[x][y]`` is one cell: None (the pair is adjacent, a fixed gap, or its set is in the
+    mirrored cell) or a tuple; ``()`` in cell x < y for a pair that is independent without conditioning. The cell shows
+    on which side the set was found: x < y, a subset of adj(x), or x > y, of the neighbours of the larger index.
+
+    A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in cell (x, y). `get` and
+    `implied_empty` decide that, and nothing else does.
+
+    Parameters
+    ----------
+    skeleton : SparseGraph
+        Which pairs are adjacent.
+    blocks : sequence of (x, y, members)
+        One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
+    gaps : int64 (k,), optional
+        ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
+    noncolliders : int32 (k, 2), optional
+        See `pycupc.engines.base.Engine.noncolliders`, for these sets and this skeleton.
+
+    Attributes
+    ----------
+    blocks : tuple of SetsOfOneSize
+        The stored sets.
+    noncolliders : int32 (k, 2) or None
+    labels : tuple of str
+        Names of the variables, once the sets are part of a result.
+    """
+
+    def __init__(
+        self,
+        skeleton: SparseGraph,
+        blocks: Sequence[tuple[Ints, Ints, Ints]] = (),
+        gaps: NDArray[np.int64] | None = None,
+        noncolliders: Ints | None = None,
+    ) -> None:
+        self.p, self._skeleton = skeleton.p, skeleton
+        self.noncolliders = noncolliders
+        self.labels: tuple[str, ...] = ()
+        self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
+        self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
+
+    @classmethod
+    def from_flat(cls, skeleton: SparseGraph, cells: FlatCells, gaps: NDArray[np.int64] | None = None) -> SepSets:
+        """From stored cells in any order; what `flat` gives."""
+        x, y, length = (np.asarray(values, dtype=np.int32) for values in cells[:3])
+        members = np.asarray(cells.members, dtype=np.int32)
+        start = _starts(length)
+        order = np.lexsort((y, x))
+        blocks = []
+        for size in np.unique(length).tolist():
+            at = order[length[order] == size]
+            blocks.append((x[at], y[at], members[start[at, None] + np.arange(size)]))
+        return cls(skeleton, blocks, gaps)
+
+    @classmethod
+    def from_named_cells(cls, skeleton: SparseGraph, cells: FlatCells) -> SepSets:
+        """From every cell that holds a set, the empty ones of level 0 included, as in R's list of lists.
+
+        A pair that is not adjacent and has no cell is a gap; an empty set that `SepSets` implies is not stored.
+        """
+        p = skeleton.p
+        x, y, length = (np.asarray(values, dtype=np.int64) for values in cells[:3])
+        named = np.zeros((p, p), dtype=np.bool_)
+        named[x, y] = True
+        gap = ~(named | named.T | skeleton.skeleton())
+        stored = (length > 0) | (x > y) | named[y, x]
+        members = np.asarray(cells.members)[np.repeat(stored, length)]
+        kept = FlatCells(
+            x[stored].astype(np.int32), y[stored].astype(np.int32), length[stored].astype(np.int32), members
+        )
+        return cls.from_flat(skeleton, kept, np.flatnonzero(np.triu(gap, 1)))
+
+    # -- one cell ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of variables (rows)."""
+        return self.p
+
+    @overload
+    def __getitem__(self, x: int) -> SepSetRow: ...
+    @overload
+    def __getitem__(self, x: tuple[str, str]) -> tuple[str, ...] | None: ...
+    @overload
+    def __getitem__(self, x: tuple[int, int]) -> tuple[int, ...] | None: ...
+
+    def __getitem__(
+        self, x: int | tuple[str, str] | tuple[int, int]
+    ) -> SepSetRow | tuple[str, ...] | tuple[int, ...] | None:
+        if isinstance(x, tuple):
+            labels = self.labels or default_labels(self.p)
+            try:
+                i, j = (position(variable, labels) for variable in x)
+            except ValueError as error:
+                raise KeyError(f"{error}; sepset[0, 1] takes numbers, sepset['a', 'b'] labels") from None
+            found = self.of_pair(i, j)
+            return tuple(labels[v] for v in found) if found and isinstance(x[0], str) else found
+        if not -self.p <= x < self.p:
+            raise IndexError(f"sepset has rows 0 to {self.p - 1}, got {x}")
+        return SepSetRow(self, x % self.p)
+
+    def __repr__(self) -> str:
+        cells = [pair_keys(block.x, block.y, self.p) for block in self.blocks]
+        implied = self.p * (self.p - 1) // 2 - len(self._skeleton) - len(self._gaps)
+        implied -= len(np.unique(np.concatenate(cells))) if cells else 0
+        sizes = Counter({0: implied})
+        for block in self.blocks:
+            sizes[block.members.shape[1]] += len(block.x)
+        listed = ", ".join(f"{n:,} of size {size}" for size, n in sizes.items() if n)
+        return f"<SepSets of {counted(self.p, 'variable')}: {listed or 'none'}>"
+
+    def _stored(self, x: int, y: int) -> tuple[int, ...] | None:
+        for block in self.blocks:
+            begin, end = block.x.searchsorted(np.array([x, x + 1], dtype=np.int32)).tolist()
+            at = begin + int(block.y[begin:end].searchsorted(np.int32(y)))
+            if at < end and block.y[at] == y:
+                return tuple(block.members[at].tolist())
+        return None
+
+    def get(self, x: int, y: int) -> tuple[int, ...] | None:
+        """The contents of cell (x, y)."""
+        found = self._stored(x, y)
+        if found is not None or x >= y or self._skeleton.adjacent(x, y) or self._is_gap(x, y):
+            return found
+        return () if self._stored(y, x) is None else None
+
+    def _is_gap(self, x: int, y: int) -> bool:
+        at = int(self._gaps.searchsorted(key := min(x, y) * self.p + max(x, y)))
+        return at < len(self._gaps) and bool(self._gaps[at] == key)
+
+    def contains(self, x: int, y: int, b: int) -> bool:
+        """Is b in the set of cell (x, y)? False where there is none."""
+        return b in (self._stored(x, y) or ())
+
+    def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:
+        """The set of the unordered pair, from whichever cell holds it."""
+        found = self.get(x, y)
+        return self.get(y, x) if found is None else found
+
+    # -- many cells -------------------------------------------------------------------------------------------------
+
+    def stored(self, x: Ints, y: Ints) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) are stored, and their sets; the other cells have length 0."""
+        there, length = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.int32)
+        found = []
+        for block in self.blocks:
+            open_ = np.flatnonzero(~there)  # a cell is in one block only
+            at, here = block.find(x[open_], y[open_])
+            found.append((open_[here], block.members[at[here]]))
+            there[open_[here]], length[open_[here]] = True, block.members.shape[1]
+        start = _starts(length)
+        members = np.empty(int(length.sum()), dtype=np.int32)
+        for cells, sets in found:
+            members[start[cells, None] + np.arange(sets.shape[1])] = sets
+        return there, FlatCells(x, y, length, members)
+
+    def of_cells(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
+        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
+        there, sets = self.stored(x, y)
+        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
+        for block in self.blocks:
+            implied &= ~block.find(y, x)[1]
+        return there | implied, sets
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored cells."""
+        return sum(len(block.x) for block in self.blocks)
+
+    def flat(self, *, by_row: bool = True) -> FlatCells:
+        """The stored cells; the implied ones are not among them. By row, or sets of one size after the other."""
+        if not by_row or not self.blocks:
+            return _one_after_the_other(self.blocks)
+        largest = max(self.blocks, key=lambda block: len(block.x))  # mostly all but a few cells
+        others = self._by_row(_one_after_the_other([block for block in self.blocks if block is not largest]))
+        at = self._keys(largest.x, largest.y).searchsorted(self._keys(others.x, others.y))
+        size = largest.members.shape[1]
+        lengths = np.full(len(largest.x), size, dtype=np.int32)
+        members = np.insert(largest.members.reshape(-1), np.repeat(at * size, others.length), others.members)
+        x, y = np.insert(largest.x, at, others.x), np.insert(largest.y, at, others.y)
+        return FlatCells(x, y, np.insert(lengths, at, others.length), members)
+
+    def _by_row(self, cells: FlatCells) -> FlatCells:
+        order = np.argsort(self._keys(cells.x, cells.y), kind="stable")  # a merge: each block is sorted
+        length = cells.length[order]
+        at = np.repeat(_starts(cells.length)[order] - _starts(length), length) + np.arange(len(cells.members))
+        return FlatCells(cells.x[order], cells.y[order], length, cells.members[at])
+
+    def gaps(self) -> Ints:
+        """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
+        if not len(self._gaps):  # in nearly every run, each of which asks
+            return np.empty((0, 2), dtype=np.int32)
+        return np.column_stack(np.divmod(self._gaps, max(self.p, 1))).astype(np.int32)
+
+    def implied_empty(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Cells (x, y), x < y, whose empty set is implied: pairs removed at level 0, up to p^2 / 2 of them."""
+        p = self.p
+        implied = np.triu(np.ones((p, p), dtype=np.bool_), 1)
+        implied[self._skeleton.low, self._skeleton.high] = False
+        implied.reshape(-1)[self._gaps] = False
+        for block in self.blocks:
+            implied[np.minimum(block.x, block.y), np.maximum(block.x, block.y)] = False
+        x, y = np.nonzero(implied)
+        return x, y
+
+    def cells(self) -> dict[Cell, tuple[int, ...]]:
+        """All cells that hold a set, the implied ones included, as a dict: for small p, tests and comparisons."""
+        x, y = self.implied_empty()
+        found: dict[Cell, tuple[int, ...]] = dict.fromkeys(zip(x.tolist(), y.tolist(), strict=True), ())
+        for block in self.blocks:
+            cells = zip(block.x.tolist(), block.y.tolist(), strict=True)
+            found.update(zip(cells, map(tuple, block.members.tolist()), strict=True))
+        return found
+
+    def changed(self, new: FlatCells) -> SepSets:
+        """A copy in which these cells hold other sets: the conservative and the majority rule change some.
+
+        A set that a mirrored cell had implicitly stays; a gap that receives a set is a gap no longer.
+        """
+        keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
+        alone = ~np.isin(mirrored, keys)
+        there, held = self.of_cells(new.y[alone], new.x[alone])
+        held = FlatCells(held.x[there], held.y[there], held.length[there], held.members)
+        x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
+        start, order = _starts(length), np.lexsort((y, x))
+        blocks = {block.members.shape[1]: block for block in self.blocks}
+        for n in {*blocks, *np.unique(length).tolist()}:
+            block = blocks.get(n) or SetsOfOneSize(*(np.zeros(shape, dtype=np.int32) for shape in (0, 0, (0, n))))
+            at, there = block.find(x[order], y[order])
+            these = order[length[order] == n]
+            blocks[n] = block.edited(at[there], x[these], y[these], members[start[these, None] + np.arange(n)])
+        parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
+        return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
+
+    def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
+        return x.astype(np.int64) * self.p + y
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SepSets):
+            return NotImplemented
+        same = all(np.array_equal(a, b) for a, b in zip(self.flat(), other.flat(), strict=True))
+        pairs = np.array_equal(self._skeleton.keys, other._skeleton.keys)
+        return self.p == other.p and pairs and np.array_equal(self._gaps, other._gaps) and same
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where each set begins among the members of all sets, one after the other."""
+    return np.cumsum(length, dtype=np.int64) - length
+
+
+def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:
+    """The cells of several blocks."""
+    none = np.zeros(0, dtype=np.int32)
+    x, y = (np.concatenate([none, *(getattr(block, name) for block in blocks)]) for name in ("x", "y"))
+    sizes = [block.members.shape[1] for block in blocks]
+    length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in blocks])
+    return FlatCells(x, y, length, np.concatenate([none, *(block.members.ravel() for block in blocks)]))
+
+
+class SepSetRow:
+    """One row of `SepSets`: ``sepset[x]``."""
+
+    def __init__(self, sets: SepSets, x: int) -> None:
+        self._sets, self._x = sets, x
+
+    def __getitem__(self, y: int) -> tuple[int, ...] | None:
+        if not -len(self) <= y < len(self):
+            raise IndexError(f"sepset[{self._x}] has entries 0 to {len(self) - 1}, got {y}")
+        return self._sets.get(self._x, y % len(self))
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __repr__(self) -> str:
+        return f"<sepset[{self._x}]: {reprlib.repr({y: S for y, S in enumerate(self) if S is not None})}>"
+
+    def __iter__(self) -> Iterator[tuple[int, ...] | None]:
+        return (self[y] for y in range(len(self)))

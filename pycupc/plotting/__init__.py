@@ -1,8 +1,0 @@
-"""Pictures of a graph."""
-
-from __future__ import annotations
-
-from pycupc.plotting.draw import MAX_LABELLED, describe, plot, rehearse, save, small_picture
-from pycupc.plotting.neighbourhood import Variables, positions
-
-__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "rehearse", "save", "small_picture"]

@@ -1,0 +1,150 @@
+"""`compare`, and what it returns.
+
+Two results begin to differ at the first level at which one removed an edge that the other kept. Later differences may
+merely follow from that one, so it is explained in full: the test, both p-values, the condition number of its matrix,
+and the collinear columns among its variables, which are the usual reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pycupc.gaussian.suffstat import as_suff_stat
+from pycupc.results.comparison.differences import (
+    Compared,
+    Difference,
+    collinear_pairs,
+    find_differences,
+    first_triple,
+    same_p_values,
+)
+from pycupc.results.comparison.report import Report
+from pycupc.results.pcalgo import PcAlgo
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The result of `compare`. Its truth value says whether the results are equal; printed, it is the report.
+
+    Attributes
+    ----------
+    equal : bool
+        Skeleton, graph, separating sets, numbers of tests, last level and p-values are all equal.
+    parts : dict of str to bool
+        Which of these are.
+    differences : tuple of Difference
+        Pairs of variables on which the skeletons differ, by level and then by variables.
+    triple : tuple of (x, y, z) or None
+        The first unshielded triple x - y - z that only one of two results with equal skeletons calls a collider.
+    edge : tuple of (x, y) or None
+        The first edge whose direction differs, in results with equal skeletons.
+    collinear : tuple of (int, int)
+        All pairs of columns that are collinear up to rounding, where `suffStat` was given.
+    text : str
+        The report.
+    """
+
+    equal: bool
+    parts: dict[str, bool]
+    differences: tuple[Difference, ...]
+    triple: tuple[int, int, int] | None
+    edge: tuple[int, int] | None
+    collinear: tuple[tuple[int, int], ...]
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+
+def compare(
+    a: PcAlgo,
+    b: PcAlgo,
+    *,
+    suffStat: Any = None,
+    alpha: float | None = None,
+    names: Sequence[str] = ("a", "b"),
+    rtol: float = 1e-6,
+) -> Comparison:
+    """Compare two results of the same data.
+
+    Parameters
+    ----------
+    a, b : PcAlgo
+    suffStat : SuffStat, mapping with "C" and "n", or data, optional
+        The data of both; with it the test at which the results begin to differ is computed once more and its matrix
+        examined.
+    alpha : float, optional
+        Significance level, for the report only.
+    names : sequence of two str
+        What the report calls them.
+    rtol : float
+        Relative tolerance of the p-values; everything else is compared exactly, numbers of tests as float64, which is
+        what R has.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the two have different variables, or `suffStat` is something else or has a different number of variables.
+    """
+    labels = list(a.labels)
+    _check_labels(labels, list(b.labels), names)
+    one, two = Compared(a, names[0]), Compared(b, names[1])
+    C, n = _data(suffStat, len(labels))
+    skeleton = np.array_equal(one.adjacent, two.adjacent)
+    parts = {
+        "skeleton": skeleton,
+        "graph": np.array_equal(one.graph, two.graph),
+        "separating sets": a.sepset == b.sepset,
+        "numbers of tests": np.array_equal(np.array(a.n_edgetests, float), np.array(b.n_edgetests, float)),
+        "last level": int(a.max_ord) == int(b.max_ord),
+        "p-values": same_p_values(one, two, rtol),
+    }
+    differences = () if skeleton else find_differences(one, two, C, n)
+    triple = edge = None
+    if skeleton and not parts["graph"]:
+        triple = first_triple(one, two)
+        x, y = (int(v) for v in np.argwhere(one.graph != two.graph)[0])
+        edge = min(x, y), max(x, y)
+    collinear = () if C is None else collinear_pairs(C, range(len(C)))
+    report = Report(one, two, labels, alpha)
+    text = report.text(parts, differences, triple, edge, collinear)
+    if not all(parts.values()):
+        text += "".join(
+            f"{name}: {fit.notes['quirks']}\n" for fit, name in zip((a, b), names, strict=True) if "quirks" in fit.notes
+        )
+    return Comparison(all(parts.values()), parts, differences, triple, edge, collinear, text)
+
+
+def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:
+    if a == b:
+        return
+    if len(a) != len(b):
+        raise ValueError(f"{names[0]} has {len(a)} variables, {names[1]} has {len(b)}; compare two of the same data")
+    k = next(i for i in range(len(a)) if a[i] != b[i])
+    order = "in another order" if sorted(a) == sorted(b) else "by other names"
+    raise ValueError(f"{names[0]} and {names[1]} have their variables {order}: number {k + 1} is {a[k]!r} and {b[k]!r}")
+
+
+def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, float]:
+    if suffStat is None:
+        return None, 0
+    stat = as_suff_stat(suffStat)
+    if stat.p != p:
+        raise ValueError(f"suffStat must have the {p} variables of the results, got {stat.p}")
+    return stat.C, stat.n

@@ -1,0 +1,291 @@
+"""Functions compiled by Numba: their options in one place, and a cache that cannot hold anything stale.
+
+Modules with compiled code take their decorators from here:
+
+    compiled   a function that Python calls; its machine code is cached on disk, with everything that it calls
+    compiled_callback
+               a function that compiled code calls by its address
+    compiled_for_large
+               as `compiled`, but plain Python where `plain_if_small` finds that quicker
+    part       a function that compiled functions call; from Python it runs as plain Python
+    fused_part as `part`, with products fused with sums
+    copied_part
+               as `part`, for what is called in one place or is small: Numba copies its statements there
+
+Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
+counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
+itself, once more in each caller, callers of callers included, and once for each combination of types of its arguments
+and for either kind of caller, `compiled` or part. Hence copied parts; short call chains; arguments of one type only;
+and arrays made by NumPy outside rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles
+as a function of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core import event, sigutils
+from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
+from numba.extending import intrinsic, register_jitable
+
+from pycupc.system.caches import numba_cache
+from pycupc.system.log import FIRST_USE, logger
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
+#: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False}
+
+#: Steps of loops, some 4 microseconds each, that plain Python takes before anything is compiled for them, which takes
+#: seconds once per machine, or loaded, which takes 15 ms once per process.
+MOST_PLAIN_STEPS = 1_000
+
+#: Seconds after which a thread that compiles is looked at again, and seconds of compiling that are worth a line.
+TICK, WORTH_A_LINE = 0.1, 1.0
+
+_steps_of_plain_python = 0
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
+
+_HERE = Path(__file__).resolve().parents[1]
+
+#: Files whose functions and constants are compiled.
+SOURCES = (
+    "system/compiled.py",
+    "gaussian/*.py",
+    "discrete/*.py",
+    "engines/cpu/*.py",
+    "engines/cpu/pruning/*.py",
+    "orientation/*.py",
+)
+
+
+@cache
+def can_cache() -> bool:
+    """Whether machine code can be cached on disk; provides a folder for it if Numba would find none."""
+    try:
+        folder = numba_cache()
+    except OSError:
+        return False
+    if folder is not None:
+        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    return True
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
+    dispatcher: Any = njit(**OPTIONS)(function)
+    _store(dispatcher, function)
+    compile_here = dispatcher.compile
+    dispatcher.compile = lambda signature: _in_a_thread(lambda: compile_here(signature))
+    return cast("Function", dispatcher)
+
+
+def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function for this signature whose `address` compiled code can call."""
+    options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
+    signature = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    callback: Any = CFunc(function, signature, {}, options)
+    _store(callback, function)
+    _in_a_thread(callback.compile)
+    return callback
+
+
+def _store(code: Any, function: Callable[..., Any]) -> None:
+    """Store the machine code of a function on disk where that is possible."""
+    if can_cache():
+        code._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        _forget_stale_code(Path(code._cache.cache_path))
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, except that damaged files and a full disk are no errors: the code is compiled again."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception as error:  # pickle, zlib, LLVM and what a damaged file names raise errors of every type
+            index = Path(self._cache_file._index_path)
+            with contextlib.suppress(OSError):
+                index.unlink(missing_ok=True)  # only the index leads to the code
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            warnings.warn(f"{index} or the code beside it is damaged ({reason}): it is compiled anew", stacklevel=2)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            _say_unstored(self.cache_path, error.strerror or str(error))
+
+
+@cache
+def _say_unstored(folder: str, reason: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be stored in {folder} ({reason}), so each process compiles it anew; the environment "
+        "variable NUMBA_CACHE_DIR names another folder",
+        stacklevel=2,
+    )
+
+
+class _Compilation(threading.Thread):
+    """Compiles or loads one function; the calling thread waits, so that an interrupt ends the wait and not the work.
+
+    LLVM cannot be interrupted for seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work
+    ends in the background and is stored.
+    """
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(name="pycupc compiles", daemon=True)
+        self._work = work
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.value = self._work()
+        except BaseException as error:  # handed to the calling thread
+            self.error = error
+
+
+_seconds_compiling = 0.0
+
+
+def _in_a_thread(work: Callable[[], Any]) -> Any:
+    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long."""
+    global _seconds_compiling
+    if isinstance(threading.current_thread(), _Compilation):  # a function that the one being compiled calls
+        return work()
+    thread = _Compilation(work)
+    thread.start()
+    while thread.is_alive():
+        thread.join(TICK)
+        before = _seconds_compiling
+        _seconds_compiling += TICK if thread.is_alive() else 0.0
+        if before < WORTH_A_LINE <= _seconds_compiling and not logger.isEnabledFor(logging.INFO):
+            logger.warning(FIRST_USE)
+    if thread.error is not None:
+        raise thread.error
+    return thread.value
+
+
+def compiled_for_large(function: Function) -> Function:
+    """As `compiled`, but inside `plain_if_small` with few steps the function runs as plain Python."""
+    dispatcher = compiled(function)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return (function if _plain.get() else dispatcher)(*arguments)
+
+    return cast("Function", call)
+
+
+@contextlib.contextmanager
+def plain_if_small(steps: int) -> Iterator[None]:
+    """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many."""
+    global _steps_of_plain_python
+    _steps_of_plain_python += steps
+    token = _plain.set(_steps_of_plain_python <= MOST_PLAIN_STEPS)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def part(function: Function) -> Function:
+    """Let compiled functions call this one."""
+    decorated: Function = register_jitable(**OPTIONS)(function)
+    return decorated
+
+
+def copied_part(function: Function) -> Function:
+    """As `part`, for what is called in one place or is small; a call from Python would compile it by itself."""
+    return cast("Function", njit(inline="always", **OPTIONS)(function))
+
+
+def fused_part(function: Function) -> Function:
+    """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for.
+
+    They are called so often that passing their arguments would take noticeable time, so LLVM has to inline them.
+    """
+    decorated: Function = register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
+    return decorated
+
+
+def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:
+    """Call code of which only the address is known: float64 of int64s, see `partial_correlation.careful_address`."""
+    integers = [types.int64] * 7
+
+    def codegen(_: Any, builder: Any, __: Any, values: Any) -> Any:
+        function = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 6)
+        return builder.call(builder.inttoptr(values[0], function.as_pointer()), values[1:])
+
+    return types.float64(*integers), codegen
+
+
+call_address: Any = intrinsic(_call_address)
+
+
+@contextlib.contextmanager
+def announced(message: str) -> Iterator[None]:
+    """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache.
+
+    Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
+    repeatedly would take a tenth of the time.
+    """
+
+    class Announcement(event.Listener):
+        made = False
+
+        def on_start(self, _: event.Event) -> None:
+            if not self.made:
+                logger.info(message)
+            self.made = True
+
+        def on_end(self, _: event.Event) -> None:
+            """Nothing to do."""
+
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with event.install_listener("numba:compile", Announcement()):
+            yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@cache
+def _forget_stale_code(folder: Path) -> None:
+    forget_stale_code(folder, (file for pattern in SOURCES for file in sorted(_HERE.glob(pattern))))
+
+
+def forget_stale_code(folder: Path, sources: Iterable[Path]) -> bool:
+    """Delete the compiled code in `folder` if it was not compiled from these sources; True if it was deleted.
+
+    Numba compiles a function again when its own file has changed, but does not look at the functions and constants that
+    were compiled into it from other files. So the cache is stamped with a hash of all sources.
+    """
+    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sources)).hexdigest()
+    stamp = folder / "pycupc-sources.sha256"
+    with contextlib.suppress(OSError):
+        if stamp.is_file() and stamp.read_bytes() == digest.encode():
+            return False
+        for index in folder.glob("*.nbi"):
+            index.unlink(missing_ok=True)
+        stamp.write_text(digest)
+        return True
+    return False

@@ -1,0 +1,311 @@
+"""This machine: its cores and work on them, its memory, its processor, and whether the GPU engines can run on it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pycupc.system.caches import set_environment
+from pycupc.system.message import Message, Words
+
+#: Distributions of CuPy, of which a machine needs exactly one.
+CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
+
+_INSTALL = Words(
+    "pip install 'pycupc[gpu]' for an NVIDIA driver of CUDA 12, 'pycupc[gpu13]' for one of CUDA 13",
+    'cu_install(source, gpu = "gpu") for an NVIDIA driver of CUDA 12, gpu = "gpu13" for one of CUDA 13',
+)
+_FORKED = Message(
+    "the GPU was used before this process was forked, and CUDA works in no fork; {remedy}",
+    remedy=Words(
+        "start processes anew (multiprocessing's method 'spawn' or 'forkserver')",
+        'use new R processes (parallel::makeCluster(), future::plan("multisession"))',
+    ),
+)
+_DRIVER = "libcuda.so.1"
+_CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
+
+_PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def available_cores() -> int:
+    """Cores this process may use, of a container or job with a share of the processors as many as that is worth."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        cores = os.cpu_count() or 1
+    return min(cores, _cores_of_groups())
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """Yield ``work(item)`` for each item, in order. Threads are a few items ahead only: Ctrl-C takes effect soon."""
+    if n_threads == 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                ahead.append(pool.submit(work, item))
+                if len(ahead) >= 2 * n_threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+
+def keep_memory() -> None:
+    """Let glibc keep freed memory, up to 256 MB in blocks of up to 32 MB: the system takes long to make new pages."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+        mallopt(mmap_threshold, 32 << 20)  # the most that older versions accept
+        mallopt(trim_threshold, 256 << 20)
+
+
+def physical_memory() -> int | None:
+    """Bytes of memory installed; None where the system does not provide the number."""
+    return _pages("SC_PHYS_PAGES")
+
+
+def free_memory() -> int:
+    """Bytes of memory available without swapping; a very large number where the system does not provide it.
+
+    No more than what is left of the limits of the process (``ulimit -v``) and of its control groups (containers, jobs).
+    """
+    available = _linux_field("/proc/meminfo", "MemAvailable")
+    pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
+    free = 2**62 if pages is None else pages
+    return max(0, min(free, _left_of_address_space(), *(group.left() for group in _memory_groups())))
+
+
+def _left_of_address_space() -> int:
+    """Bytes left of the limit on the address space, ``ulimit -v``."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 2**62
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = None if limit == resource.RLIM_INFINITY else _linux_field("/proc/self/status", "VmSize")
+    return 2**62 if used is None else limit - int(used.split()[0]) * 1024
+
+
+class _MemoryGroup(NamedTuple):
+    """A control group with a limit on memory: its limit in bytes, and the files of what it uses and can give back."""
+
+    limit: int
+    usage: Path
+    statistics: Path
+
+    def left(self) -> int:
+        used = _number(self.usage)
+        if used is None:
+            return 2**62
+        # files in the page cache count as used, and make room when it is needed; "total" is that of version 1
+        names = ("total_inactive_file", "inactive_file")
+        cached = next(filter(None, (_linux_field(str(self.statistics), name, " ") for name in names)), "0")
+        return self.limit - used + int(cached)
+
+
+@cache
+def _memory_groups() -> tuple[_MemoryGroup, ...]:
+    """The control groups of this process, of either version, that limit its memory."""
+    found = []
+    for folder in _groups("memory"):
+        for limit, usage in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+            if (most := _number(folder / limit)) is not None and most < 2**60:  # version 1 has a huge number for none
+                found.append(_MemoryGroup(most, folder / usage, folder / "memory.stat"))
+    return tuple(found)
+
+
+@cache
+def _cores_of_groups() -> int:
+    """Processor time that control groups grant, in whole cores, rounded up; a very large number without a limit."""
+    cores = 2**62
+    for folder in _groups("cpu"):
+        quota, period = _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
+        with contextlib.suppress(OSError, ValueError):  # "max 100000" without a limit
+            quota, period = map(int, (folder / "cpu.max").read_text().split())
+        if quota is not None and period and quota > 0:
+            cores = min(cores, -(-quota // period))
+    return cores
+
+
+def _groups(controller: str) -> list[Path]:
+    """The folders of this process's control group and of those around it, as far as they can be seen."""
+    folders = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in (_PROC / "self/cgroup").read_text().splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0" or controller in controllers.split(","):
+                # inside a container the path may be that of the host; its own group is then at the root
+                for root in (
+                    (_CGROUP, _CGROUP / "unified") if number == "0" else (_CGROUP / controllers, _CGROUP / controller)
+                ):
+                    group = root / path.lstrip("/")
+                    folders += [f for f in (group, *group.parents) if f.is_relative_to(root) and f.is_dir()]
+    return list(dict.fromkeys(folders))
+
+
+def _number(path: Path) -> int | None:
+    """The number in a file of a control group; None without one."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def processor_name() -> str:
+    """Name of the processor model, as far as the system knows it."""
+    import platform
+
+    return _linux_field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+
+
+def version_of(distribution: str) -> str | None:
+    """Version of an installed distribution; None if it is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def several_cupys() -> Message | None:
+    """A message if more than one distribution of CuPy is installed: they overwrite each other's files."""
+    names = [name for name in CUPY if version_of(name)]
+    text = "{cupys} are installed and overwrite each other; uninstall all of them, then {install}"
+    return Message(text, cupys=" and ".join(names), install=_INSTALL) if len(names) > 1 else None
+
+
+_usable: dict[int, str] = {}
+#: The process that found a device usable. CUDA does not work in a process that was forked from it.
+_user: int | None = None
+
+
+def gpu_works(device: int = 0) -> tuple[bool, str]:
+    """Whether the GPU engines can run on the CUDA device with this number, and a description of the device.
+
+    If they cannot run, the text is the reason and the remedy. A positive answer is cached.
+    """
+    global _user
+    if _user not in (None, os.getpid()):
+        return False, _FORKED
+    if device not in _usable:
+        try:
+            _usable[device], _user = _describe(_import_cupy(), device), os.getpid()
+        except _Unusable as reason:
+            return False, reason.message
+    return True, _usable[device]
+
+
+def begin_context() -> None:
+    """Create the CUDA context of device 0 in a thread, while Python reads files and imports packages.
+
+    This takes a few tenths of a second. CuPy uses the context if there is one, and otherwise reports what is wrong.
+    """
+
+    def begin() -> None:
+        number, context = ctypes.c_int(), ctypes.c_void_p()
+        try:
+            driver = ctypes.CDLL(_DRIVER)  # its functions run without Python's lock
+            if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(number), 0) == 0:
+                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), number)
+        except (OSError, AttributeError):
+            return
+
+    if sys.platform.startswith("linux"):
+        threading.Thread(target=begin).start()  # no daemon: the process must not end while the driver starts
+
+
+class _Unusable(Exception):
+    """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
+
+    def __init__(self, template: str, **facts: object) -> None:
+        self.message = Message(template, **facts)
+        super().__init__(self.message)
+
+
+def _import_cupy() -> Any:
+    if importlib.util.find_spec("cupy") is None:
+        raise _Unusable("CuPy is not installed; {install}", install=_INSTALL)
+    if "cupy" not in sys.modules and not _driver_found():  # importing CuPy takes a third of a second
+        raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}")
+    set_environment()
+    try:
+        import cupy
+    except Exception as error:
+        text, why = "CuPy cannot be imported ({why}); {remedy}", f"{type(error).__name__}: {error}"
+        raise _Unusable(text, why=why, remedy=several_cupys() or _INSTALL) from error
+    return cupy
+
+
+def _driver_found() -> bool:
+    """Whether the library of the NVIDIA driver can be loaded; True where its name is not known."""
+    if not sys.platform.startswith("linux"):
+        return True
+    try:
+        ctypes.CDLL(_DRIVER)
+    except OSError:
+        return False
+    return True
+
+
+def _describe(cupy: Any, device: int) -> str:
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        text = "no CUDA device, or a driver too old for this CuPy ({why}); {check}"
+        raise _Unusable(text, why=str(error), check=_CHECK_DRIVER) from error
+    if not 0 <= device < count:
+        raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
+    try:
+        from cupy.cuda import nvrtc
+
+        compiler = ".".join(map(str, nvrtc.getVersion()))
+    except Exception as error:
+        text = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
+        raise _Unusable(text, why=str(error), install=_INSTALL) from error
+    try:
+        properties = cupy.cuda.runtime.getDeviceProperties(device)
+    except Exception as error:
+        text = "CUDA device {device} does not respond ({why}); {check}"
+        raise _Unusable(text, device=device, why=str(error), check=_CHECK_DRIVER) from error
+    major, minor = int(properties["major"]), int(properties["minor"])
+    if major < 7:
+        raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")
+    return f"{properties['name'].decode()}, compute capability {major}.{minor}, NVRTC {compiler}"
+
+
+def _linux_field(path: str, name: str, separator: str = ":") -> str | None:
+    """The value in the first line ``name: value`` of a file of the system; None if there is none."""
+    try:
+        with open(path) as lines:
+            return next((line.split(separator, 1)[1].strip() for line in lines if line.startswith(name)), None)
+    except OSError:
+        return None
+
+
+def _pages(name: str) -> int | None:
+    """A number of memory pages by its sysconf name, in bytes."""
+    try:
+        return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -17,10 +17,10 @@ from test_golden import VARIANTS
 from test_properties import true_cpdag
 
 import pycupc
+from pycupc.cli.files import sepset_columns
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.discrete.contingency import SingleTests, prepare
-from pycupc.results.checks import check_arrays
-from pycupc.results.evidence_table import sepset_columns
+from pycupc.results.arrays import check_arrays
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 

@@ -13,7 +13,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.data.categories import read_categories
-from pycupc.data.errors import DataError
+from pycupc.data.names import DataError
 from pycupc.data.text_layout import ReadOptions
 from pycupc.discrete import DiscreteSuffStat, disCItest
 

@@ -21,7 +21,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files, keeping, writing
+from pycupc.cli import files, writing
 from pycupc.data import load_example
 
 HERE = Path(__file__).resolve().parent
@@ -76,14 +76,14 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
     """The results are kept in the folder for temporary files, which the message names."""
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if name == "manifest.json":
-        write_manifest = keeping.write_manifest
+        write_manifest = writing.write_manifest
 
         def fail(folder, *args):
             if folder.is_relative_to(here):
                 raise full
             write_manifest(folder, *args)
 
-        monkeypatch.setattr(keeping, "write_manifest", fail)
+        monkeypatch.setattr(writing, "write_manifest", fail)
     else:
         broken = [failing(kind, full) if kind.name == name else kind for kind in files.FILES]
         write = writing.Writer.write
@@ -108,7 +108,7 @@ def test_no_place_anywhere(here, capsys, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(keeping, "write_manifest", fail)
+    monkeypatch.setattr(writing, "write_manifest", fail)
     monkeypatch.setenv("HOME", str(here))
     assert run("--out", "out", "--plot", "none") == cli.DEVICE
     assert "No space left on device" in capsys.readouterr().err

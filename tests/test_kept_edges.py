@@ -10,7 +10,7 @@ import pytest
 
 import pycupc
 from pycupc.gaussian.gauss_ci_test import gaussCItest
-from pycupc.results import explored, kept
+from pycupc.results import explored, why
 
 ALPHA = 0.05
 
@@ -47,7 +47,7 @@ def pairs(fit):
 
 def test_numbers_of_tests_and_highest_levels(fit, tests):
     graph = fit.sparse_graph
-    n, highest = kept.KeptEdges(fit).n_tests(graph.low, graph.high)
+    n, highest = why.KeptEdges(fit).n_tests(graph.low, graph.high)
     assert fit.max_ord >= 3
     assert n.tolist() == [tests[pair]["calls"] for pair in pairs(fit)]
     longest = [max(len(S) for S in tests[pair] if S != "calls") for pair in pairs(fit)]

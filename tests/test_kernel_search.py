@@ -13,7 +13,7 @@ from gpu_on_host import HostDevice, build
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
-from pycupc.engines.gpu import on_cpu, pruning, smallest
+from pycupc.engines.gpu import pruning, smallest
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.gaussian.fisher_z import cutoff, z_score
 from pycupc.gaussian.suffstat import SuffStat
@@ -132,7 +132,7 @@ def test_checked_filters_hold_and_a_wrong_one_is_reported(device, monkeypatch, l
         found = certify(dev, graph, level, outlook)
         spares = (ctypes.c_uint64 * outlook.pairs).from_address(found.spares)
         spares[:] = [n + later for n in spares]
-        on_cpu.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
+        smallest.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
         return found
 
     monkeypatch.setattr(pruning, "certify", checked)

@@ -10,7 +10,7 @@ from test_kernel_walk import observations
 
 import pycupc
 from pycupc.discrete import disCItest
-from pycupc.engines.gpu import noncolliders, records
+from pycupc.engines.gpu import records
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
@@ -81,7 +81,7 @@ def test_no_sets(engine):
     check(fit, pycupc.pc(**given, engine="cpu"), 0)
 
 
-@pytest.mark.parametrize(("module", "limit"), [(records, "MOST_KEPT"), (noncolliders, "MOST_PATHS")])
+@pytest.mark.parametrize(("module", "limit"), [(records, "MOST_KEPT"), (records, "MOST_PATHS")])
 def test_beyond_the_limits_the_sets_decide(engine, monkeypatch, module, limit):
     monkeypatch.setattr(module, limit, 2)
     given = {"suffStat": correlations(3), "alpha": 0.1}
@@ -93,7 +93,7 @@ def test_beyond_the_limits_the_sets_decide(engine, monkeypatch, module, limit):
 def test_paths_beyond_those_that_are_copied_at_once(engine, monkeypatch):
     given = {"suffStat": correlations(3), "alpha": 0.1}
     at_once = pycupc.pc(**given, engine=engine).sepset.noncolliders
-    monkeypatch.setattr(noncolliders, "AT_ONCE", len(at_once) - 1)
+    monkeypatch.setattr(records, "AT_ONCE", len(at_once) - 1)
     fit = pycupc.pc(**given, engine=engine)
     paths = fit.sepset.noncolliders  # in any order
     np.testing.assert_array_equal(np.unique(paths, axis=0), np.unique(at_once, axis=0))

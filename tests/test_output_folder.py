@@ -11,7 +11,7 @@ import pytest
 
 from pycupc.cli import folder
 from pycupc.cli.folder import FolderError, FolderExists, OutputFolder
-from pycupc.system.whole_file import whole_file
+from pycupc.results.npz import whole_file
 
 NAMES = ("manifest.json", "edges.csv", "result.npz")
 

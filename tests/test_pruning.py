@@ -18,9 +18,9 @@ from scipy.special import ndtr, ndtri
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.pruning import bound, minimum, pair_work, plan, side
+from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.gaussian import fisher_z
 
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))

@@ -16,9 +16,8 @@ import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.graph.sparse import SparseGraph
 from pycupc.stability import Consensus, bounds
-from pycupc.stability.consensus import least_count
-from pycupc.stability.resampling import Resampling
-from pycupc.stability.tally import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts, Edges, Tally
+from pycupc.stability.consensus import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts, Edges, Tally, least_count
+from pycupc.stability.rows import Resampling
 
 SCHEMES = ("bootstrap", "subsample", "complementary")
 

@@ -13,8 +13,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 import numpy as np
 
 from pycupc.algorithm.kinds import Custom, Kind, kind_of
-from pycupc.data.names import check_labels, default_labels, listed
-from pycupc.data.numbers import check_real, is_real, is_whole
+from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.data.text_layout import ReadOptions

@@ -17,9 +17,8 @@ from pycupc.engines.reference import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import logger
+from pycupc.system.log import explained_as, logger
 from pycupc.system.progress import progress_hook, skeleton_found
-from pycupc.system.text import explained_as
 
 
 @explained_as(skeleton)

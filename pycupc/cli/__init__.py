@@ -2,8 +2,8 @@
 
 inputs.py, output.py               arguments about data and tests, and about results; reading the data
 files.py, writing.py, manifest.py  what is written
-folder.py, keeping.py              the folder of results, which exists completely or not at all
-command.py, messages.py, interrupts.py
+folder.py                          the folder of results, which exists completely or not at all
+second_process.py, interrupts.py   the process that draws; Ctrl-C, and messages
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import pycupc
 from pycupc.cli import compare, doctor, estimate, plot, run, stability
-from pycupc.cli.command import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, discard_output
 from pycupc.cli.folder import FolderError
 from pycupc.cli.interrupts import interrupting
+from pycupc.cli.output import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, discard_output
 from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pycupc
-from pycupc.cli.command import DATA, DIFFERS, OK, USAGE, add_command
+from pycupc.cli.output import DATA, DIFFERS, OK, USAGE, add_command
 from pycupc.results.pcalgo import PcAlgo
 
 METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
@@ -39,7 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    from pycupc.data.errors import DataError
+    from pycupc.data.names import DataError
     from pycupc.r.bridge import RBridgeError
 
     try:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pycupc.cli.command import DEVICE, OK, add_command
+from pycupc.cli.output import DEVICE, OK, add_command
 from pycupc.system import machine
 from pycupc.system.machine import version_of
 from pycupc.system.version import __version__

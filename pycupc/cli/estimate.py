@@ -6,8 +6,8 @@ import argparse
 import json
 
 from pycupc.cli import inputs
-from pycupc.cli.command import OK, add_command
-from pycupc.cli.messages import shown_warnings
+from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli.output import OK, add_command
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.discrete.g_square import DiscreteTest
 from pycupc.system.progress import level_bar

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from pycupc.system.whole_file import unfinished_prefix
+from pycupc.results.npz import unfinished_prefix
 
 MANIFEST = "manifest.json"
 #: Seconds after which a folder without a lock is regarded as abandoned by its run.

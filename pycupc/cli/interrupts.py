@@ -1,13 +1,29 @@
-"""Ctrl-C and SIGTERM during a command."""
+"""Ctrl-C and SIGTERM during a command; warnings, as the command line shows them."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+
+@contextmanager
+def shown_warnings() -> Iterator[list[str]]:
+    """Print each warning on stderr as one line, and collect them."""
+    messages: list[str] = []
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        messages.append(str(message))
+        print(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield messages
 
 
 @contextmanager

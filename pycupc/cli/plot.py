@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pycupc.cli.command import OK, add_command
 from pycupc.cli.folder import MANIFEST
+from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus

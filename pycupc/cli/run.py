@@ -9,12 +9,11 @@ import warnings
 from contextlib import nullcontext
 
 import pycupc
-from pycupc.cli import inputs, keeping, manifest, output, writing
-from pycupc.cli.command import INTERRUPTED, add_command
+from pycupc.cli import inputs, manifest, output, writing
 from pycupc.cli.files import FILES, Request, sizes
 from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder
-from pycupc.cli.interrupts import only_once
-from pycupc.cli.messages import shown_warnings
+from pycupc.cli.interrupts import only_once, shown_warnings
+from pycupc.cli.output import INTERRUPTED, add_command
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.system.progress import level_bar, skeleton_to
@@ -96,7 +95,7 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             progress = None if bar is None else bar.writing
-            kept = keeping.keep(lambda new: writer.write(fit, new, progress), manifest.facts_of(fit), folder, record)
+            kept = writing.keep(lambda new: writer.write(fit, new, progress), manifest.facts_of(fit), folder, record)
     return _report(args, fit, kept, interruption)
 
 
@@ -112,9 +111,9 @@ def _find_p_values(args: argparse.Namespace, fit: pycupc.PcAlgo) -> str | None:
     return None
 
 
-def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: keeping.Kept, interruption: str | None) -> int:
+def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: writing.Kept, interruption: str | None) -> int:
     """Print the summary and where the results are; returns the exit code."""
-    code = keeping.report(kept, None if args.quiet or interruption is not None else fit.summary())
+    code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
     print(f"pycupc: {interruption} is in {kept.place}{os.sep}", file=sys.stderr)

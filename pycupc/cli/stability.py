@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.cli import inputs, keeping, manifest, output
-from pycupc.cli.command import add_command
+from pycupc.cli import inputs, manifest, output, writing
 from pycupc.cli.files import no_amat, write_text
 from pycupc.cli.folder import MANIFEST, OutputFolder
-from pycupc.cli.messages import shown_warnings
+from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli.output import add_command
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
@@ -109,12 +109,12 @@ def main(args: argparse.Namespace) -> int:
         def write(new: Path) -> manifest.Written:
             return _write(args, result, consensus, new, pictures, summary)
 
-        kept = keeping.keep(write, _facts(result, consensus), folder, record)
+        kept = writing.keep(write, _facts(result, consensus), folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return keeping.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
+    return writing.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
 
 
 def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> Stability:

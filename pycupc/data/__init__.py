@@ -4,7 +4,8 @@
     source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
     observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
-    names.py, pairs.py, numbers.py    checks of names, of pairs of names, and of numbers
+    names.py, pairs.py                checks of names and of numbers, and of pairs of names
+    remedies.py                       how messages name the options of reading
 
 The source and licence of the example data are in README.md in this folder.
 """

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import DataError
-from pycupc.data.names import listed
+from pycupc.data.names import DataError, listed
 from pycupc.data.remedies import option
 from pycupc.data.source import Source
 

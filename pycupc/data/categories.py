@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.names import DataError, check_names, kept_names, listed
 from pycupc.data.readers import check_size, complete_rows, facts_of
 from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source

@@ -16,8 +16,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import DataError
-from pycupc.data.names import listed
+from pycupc.data.names import DataError, listed
 from pycupc.data.remedies import as_categories, option
 from pycupc.data.text_layout import NUMBER, Layout, ReadOptions, like_a_number
 

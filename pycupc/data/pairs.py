@@ -8,8 +8,7 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.errors import DataError
-from pycupc.data.names import unknown
+from pycupc.data.names import DataError, unknown
 from pycupc.data.source import open_text, read_source
 from pycupc.data.text_layout import find_delimiter, is_formula, rows
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
-from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.names import DataError, check_names, kept_names, listed
 from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, Layout, ReadOptions, find_delimiter, find_layout, rows

@@ -12,7 +12,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
 from typing import TextIO
 
-from pycupc.data.errors import DataError
+from pycupc.data.names import DataError
 
 #: Stands for standard input.
 STDIN = "-"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from pycupc.data.errors import DataError
-from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.names import DataError, check_names, kept_names, listed
 from pycupc.data.remedies import option
 
 Choice = Literal["auto", "yes", "no"]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, listed
-from pycupc.data.numbers import check_real
+from pycupc.data.names import check_labels, check_real, listed
 from pycupc.data.observations import matrix, observations
 from pycupc.gaussian.correlation import (
     CorrelationEngine,

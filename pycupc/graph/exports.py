@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
-from pycupc.system.text import distinct, printable
+from pycupc.system.log import distinct, printable
 
 if TYPE_CHECKING:
     import networkx

@@ -15,7 +15,7 @@ from pycupc.data.names import position
 from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.sparse import SparseGraph, read_only
-from pycupc.system.text import counted
+from pycupc.system.log import counted
 
 if TYPE_CHECKING:
     import networkx

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import default_labels, position
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-from pycupc.system.text import counted
+from pycupc.system.log import counted
 
 Cell = tuple[int, int]
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from pycupc.results.arrays import graph_arrays
 from pycupc.stability import Stability
-from pycupc.stability.consensus import FREQUENCIES
-from pycupc.stability.resampling import Resampling
-from pycupc.stability.tally import Counts
+from pycupc.stability.consensus import FREQUENCIES, Counts
+from pycupc.stability.rows import Resampling
 
 __all__ = ["answer", "from_values", "to_values"]
 

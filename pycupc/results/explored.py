@@ -19,8 +19,8 @@ from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
 from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.kept import KeptEdges, TestedResult
 from pycupc.results.untested import UntestedPairs
+from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]
 #: Of each variable its number on the page, or its label if it is not on the page.

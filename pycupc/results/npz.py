@@ -8,22 +8,51 @@ others   arrays; of a `PcAlgo` those of `pycupc.results.arrays`, with the eviden
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
 import os
+import secrets
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.system.machine import free_memory
-from pycupc.system.whole_file import whole_file
+
+#: Bytes of a name that leave room for what is added to it: file systems take 255.
+_LONGEST = 200
+
+
+def unfinished_prefix(name: str) -> str:
+    """How the name of the unfinished file or folder begins: ``.NAME-``, with a hash in place of a very long NAME."""
+    encoded = os.fsencode(name)
+    return f".{name if len(encoded) <= _LONGEST else hashlib.sha256(encoded).hexdigest()}-"
+
+
+@contextmanager
+def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its name, and the place of an older file, when the block ends without an error.
+
+    Until then it is beside that place, as ``.NAME-xxxxxxxx.part``; after an error or Ctrl-C nothing is left of it. Who
+    may read it is up to the umask, as with any new file.
+    """
+    target = Path(path)
+    temporary = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)  # an interrupt may have come after the exchange
+        raise
 
 
 @dataclass(frozen=True)

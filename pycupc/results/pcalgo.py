@@ -18,12 +18,12 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import read_only
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
+from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.results.checks import check_arrays, check_meta
 from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
 from pycupc.results.untested import UntestedPairs, no_untested_pairs
 from pycupc.results.why import Why, reason_of_arrow, why_pair
-from pycupc.system.text import counted
+from pycupc.system.log import counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,15 +1,13 @@
 """How stable is each edge? The PC algorithm on many resamples of the rows, and how often each edge is found.
 
-    resampling.py     which rows a resample has: a pure function of seed and index
-    rows.py           the data, and a resample of them as `pc` takes it
+    rows.py           which rows a resample has, a pure function of seed and index; the resample as `pc` takes it
     study.py          what is run on every resample, and one resample of it
-    tally.py          how often each edge was found
     processes.py      resamples in this process, or on an executor
     checkpoint.py     finished resamples in a folder
-    arguments.py      the arguments of `stability`, checked; gathered.py what has been counted so far
-    run.py            `stability`, which puts these together
+    arguments.py      the arguments of `stability`, checked
+    run.py            `stability`, which puts these together, and what has been counted so far
     result.py         `Stability`, which it returns; summary.py its text, saved.py its file
-    consensus.py      the graph of the stable edges
+    consensus.py      how often each edge was found; the graph of the stable edges
     bounds.py         how many of its edges are expected to be false
 
 References

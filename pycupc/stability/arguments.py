@@ -13,11 +13,10 @@ import numpy as np
 
 from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.algorithm.pc import pc
-from pycupc.data.numbers import is_real, is_whole
+from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.stability.checkpoint import seed_in
-from pycupc.stability.resampling import Resampling, Scheme, seed_of
-from pycupc.stability.rows import Rows, as_rows
+from pycupc.stability.rows import Resampling, Rows, Scheme, as_rows, seed_of
 from pycupc.stability.study import Study
 from pycupc.system.message import Message, Setting
 

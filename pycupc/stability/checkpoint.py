@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results import npz
+from pycupc.results.npz import whole_file
+from pycupc.stability.consensus import BIDIRECTED, Edges
 from pycupc.stability.study import Outcome, Study
-from pycupc.stability.tally import BIDIRECTED, Edges
 from pycupc.system.message import Argument, Message, Value
-from pycupc.system.whole_file import whole_file
 
 STUDY = npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.numbers import check_real, is_whole
+from pycupc.data.names import check_real, is_whole
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.stability import bounds, saved
-from pycupc.stability.consensus import Consensus, least_count, listed_frequencies
-from pycupc.stability.resampling import Resampling
+from pycupc.stability.consensus import BACKWARD, FORWARD, Consensus, Counts, least_count, listed_frequencies
+from pycupc.stability.rows import Resampling
 from pycupc.stability.summary import summary
-from pycupc.stability.tally import BACKWARD, FORWARD, Counts
 
 if TYPE_CHECKING:
     import networkx

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.results import npz
-from pycupc.results.checks import indices, require
-from pycupc.stability.resampling import Resampling
-from pycupc.stability.tally import Counts
+from pycupc.results.arrays import indices, require
+from pycupc.stability.consensus import Counts
+from pycupc.stability.rows import Resampling
 
 if TYPE_CHECKING:
     from pycupc.stability.result import Stability

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from pycupc.algorithm.pc import pc
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.stability.resampling import Resampling
-from pycupc.stability.rows import Rows
-from pycupc.stability.tally import Edges
+from pycupc.stability.consensus import Edges
+from pycupc.stability.rows import Resampling, Rows
 
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.

@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Floats, Ints, Mask
 from pycupc.engines.cpu import level1, matrix
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
-from pycupc.engines.cpu.pruning.check import contradicted, sample
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
-from pycupc.engines.cpu.pruning.side import PrunedSide, load
+from pycupc.engines.cpu.pruning.side import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import Items, Outcomes, Side, work_space
+from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.gaussian import fisher_z
 from pycupc.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 

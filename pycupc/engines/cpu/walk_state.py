@@ -1,4 +1,7 @@
-"""The arrays that a walk over the prefixes of a row reads and writes, as named tuples."""
+"""The arrays that a walk over the prefixes of a row reads and writes, as named tuples.
+
+`Cutoff` says where the fast test is certain: farther from the cutoff than rounding can move it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,35 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Indices
+from pycupc.gaussian.fisher_z import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.gaussian.partial_correlation import canonical_space
+
+#: A fast r^2 of at least this is doubtful.
+NEAR_ONE = 1.0 - PIVOT_FLOOR
+#: r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1).
+TINY = 1e-12
+
+
+class Cutoff(NamedTuple):
+    """The cutoff of a level with its doubtful band.
+
+    value : float
+        Largest |r| that is independent (`fisher_z.cutoff`).
+    low, high : float
+        A fast r^2 below `low` is certainly independent, one above `high` certainly not.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, value: float) -> Cutoff:
+        """The cutoff `value` with its band."""
+        square = value * value
+        return cls(value, square * (1.0 - CUTOFF_BAND) - TINY, square * (1.0 + CUTOFF_BAND) + TINY)
+
 
 #: Targets are filled up to whole blocks, so that few are left to scalar instructions.
 BLOCK = 8

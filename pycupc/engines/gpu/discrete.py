@@ -16,8 +16,7 @@ from pycupc.engines.gpu.device import Device, check_room
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.noncolliders import NONCOLLIDERS
-from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.records import NONCOLLIDERS, Running
 from pycupc.engines.gpu.structures import (
     Codes,
     Counters,

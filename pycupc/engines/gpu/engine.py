@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook, UnfinishedZ
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, inspection, on_cpu, schur, smallest
+from pycupc.engines.gpu import discrete, schur, smallest
 from pycupc.engines.gpu.ahead import RunAhead
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, check_room, open_device
@@ -114,7 +114,7 @@ class GpuEngine(Engine):
     def compile(self, level: int | None = None) -> None:
         """Load the kernels of `level` (None: all of the algorithm), and compile those that CuPy's cache lacks."""
         if level is None:
-            wanted = [inspection.INSPECT, *self._gaussian.all_kernels()]
+            wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
             wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
@@ -163,12 +163,12 @@ class GpuEngine(Engine):
         with self._session():
             with self._uploading(C):
                 pass
-            found = inspection.launch(self.device, self._C)
+            found = of_data.launch_inspection(self.device, self._C)
             self.device.wait()
         return self._facts(found)
 
     def _facts(self, found: NDArray[np.uint64]) -> MatrixFacts:
-        facts, self._mirrored = inspection.facts(found)
+        facts, self._mirrored = of_data.inspected(found)
         return facts
 
     # ---------------------------------------------------------------- the run
@@ -208,7 +208,7 @@ class GpuEngine(Engine):
                 with self._uploading(data.C):
                     levels = self._begin(data, gaps, fixed, progress)
                 self._C_host = None  # the caller may change its array
-                found = inspection.launch(self.device, self._C)
+                found = of_data.launch_inspection(self.device, self._C)
             else:
                 self._C, self._C_host, self._mirrored = None, None, True
                 self._C = of_data.correlation(self.device, data.data)
@@ -248,7 +248,7 @@ class GpuEngine(Engine):
 
     def _check(self, graph: Graph, level: Level, pairs: int, found: Filter) -> None:
         assert self._data is not None
-        on_cpu.check(self.device, self._data, (graph, level, pairs), found)
+        smallest.check(self.device, self._data, (graph, level, pairs), found)
 
     def _takes_over(self, level: int) -> CpuEngine | None:
         """The engine that runs this level and all after it instead of the device, if that cannot."""
@@ -256,7 +256,7 @@ class GpuEngine(Engine):
         if self._cpu or not (level and self._prune) or graph is None or data is None or graph.outlook.countable:
             return self._cpu
         with self._session():
-            self._cpu = on_cpu.take_over(data, graph, level, self._progress)
+            self._cpu = smallest.take_over(data, graph, level, self._progress)
         return self._cpu
 
     def run_level(self, level: int, cutoff: float) -> LevelResult:

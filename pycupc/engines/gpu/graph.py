@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
-from pycupc.engines.gpu import levels, noncolliders
+from pycupc.engines.gpu import levels, records
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
@@ -96,7 +96,7 @@ class DeviceGraph:
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, FINISH, noncolliders.NONCOLLIDERS]
+        return [SETTLE, FINISH, records.NONCOLLIDERS]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -309,4 +309,4 @@ class DeviceGraph:
         kept = self._records.kept
         if kept is None or self.outlook.pairs >= 1 << 31:
             return None
-        return noncolliders.find(self._dev, self._present, kept)
+        return records.find(self._dev, self._present, kept)

@@ -4,6 +4,9 @@ The decisions of a run do not need it, so it is found when somebody asks: for th
 by level. The search before the tests (kernels/pruning/pairs.cu) then looks for the smallest r^2 of each pair, with the
 smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. What would
 take too long is left to the CPU.
+
+The CPU engine also takes over levels whose tests the device cannot count, and checks the filters. It is imported where
+it is needed: it loads Numba, which most runs on the GPU do without.
 """
 
 from __future__ import annotations
@@ -12,23 +15,103 @@ import ctypes
 import time
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, on_cpu, pruning, schur
+from pycupc.engines.base import EngineError, Floats, Ints, ProgressHook
+from pycupc.engines.gpu import correlation, pruning, schur
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
+from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
-from pycupc.engines.gpu.structures import Counters, Graph, Level
+from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
 from pycupc.gaussian.fisher_z import R_MAX, z_score
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
-from pycupc.system.message import Message
+from pycupc.system.machine import available_cores
+from pycupc.system.message import Message, Variable
+
+if TYPE_CHECKING:
+    from pycupc.engines.cpu import CpuEngine
+    from pycupc.engines.cpu.pruning.minimum import PrunedTests
+
+#: Rank of a pair that no set separates (kernels/common/structures.cuh).
+NOT_SEPARATED = 2**64 - 1
+
+
+def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: ProgressHook | None) -> CpuEngine:
+    """The CPU engine, started in the middle of a run: `level` will be its first."""
+    from pycupc.engines.cpu import CpuEngine
+
+    warnings.warn(
+        Message(
+            "level {level} may need more than 2^62 tests (variable {x} has {d} neighbours), which the device cannot "
+            "count: the CPU takes over from this level on",
+            level=level,
+            x=Variable(graph.outlook.busiest),
+            d=graph.outlook.widest,
+        ),
+        stacklevel=6,
+    )
+    engine = CpuEngine()
+    engine.resume(data, graph.edges(), graph.fixed, _levels(graph.pending), progress)
+    return engine
+
+
+def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
+    """The smallest |z| of all tests of each edge; `z` holds the smallest that is known."""
+    from pycupc.engines.cpu.pruning.minimum import SmallestZ
+
+    C = data.C.view()
+    C.flags.writeable = False
+    return SmallestZ.on_all_cores(C, data.n, _levels(pending), x, y, z)()
+
+
+def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filter) -> None:
+    """Make tests of some pairs that a filter has decided, on the CPU: the mode "checked".
+
+    Parameters
+    ----------
+    dev : Device
+    data : SuffStat
+    at : tuple
+        Graph and level of the filter, and the number of ordered pairs.
+    found : Filter
+
+    Raises
+    ------
+    EngineError
+        If a test contradicts what the filter has found.
+    """
+    from pycupc.engines.cpu import threads
+    from pycupc.engines.cpu.gaussian import GaussianTests
+    from pycupc.engines.cpu.graph import Graph as GraphOnCpu
+    from pycupc.engines.cpu.walk_state import Cutoff
+
+    graph, level, pairs = at
+    pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
+    more = ((found.rank, np.uint64, pairs), (found.spares, np.int64, pairs))
+    arrays = dev.transfers.download(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
+    dev.wait()
+    offsets, neighbours, decided, rank, tests_up_to_it = arrays
+    of_level = GraphOnCpu.of_lists(offsets, neighbours)
+    findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
+    findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
+    tests = GaussianTests(data.C, data.n, pruning=False)
+    cutoff = Cutoff.around(level.cutoff)
+    for tasks, size in tests.check(of_level, decided == 1, level.level, cutoff, findings):
+        threads.run(tasks, available_cores(), size)
+
+
+def _levels(pending: list[PendingLevel]) -> list[PrunedTests]:
+    from pycupc.engines.cpu.pruning.minimum import PrunedTests
+
+    return [PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in pending]
+
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
@@ -67,7 +150,7 @@ class SmallestZ:
         except EngineError as error:
             text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
             warnings.warn(text, stacklevel=2)
-        return on_cpu.smallest_z(self.data, left, self.x, self.y, z) if left else z
+        return smallest_z(self.data, left, self.x, self.y, z) if left else z
 
 
 class Search:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED
-from pycupc.system.text import printable
+from pycupc.system.log import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,7 +31,7 @@ from pycupc.graph.drawing.neighbourhood import Variables, neighbourhood
 from pycupc.graph.drawing.network import draw_network
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
 from pycupc.system.caches import set_environment
-from pycupc.system.text import counted, printable
+from pycupc.system.log import counted, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,12 +1,11 @@
 """Pruning: bounds that answer tests without making them. The idea, its proof and its figures: tests/PRUNING.md.
 
 plan.py               which rows of a level are pruned, and how
-side.py               tasks for them, and what becomes of the outcomes
+side.py               tasks for them, what becomes of the outcomes, and random tests of these in the mode "checked"
 rows.py, row_work.py  levels 2 to 5: the walk over a row, where a bound skips most pairs of last members
 pairs.py              levels from 5 on: whether a set separates a pair, and the first that does
 search.py             the search through families of sets that this takes
 bound.py              the bound of a family
 pair_work.py          named arrays of the search
-check.py              random tests of what was decided without tests, in the mode "checked"
 minimum.py            the smallest |z| of an edge that stays, when somebody asks for it
 """

@@ -14,10 +14,10 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
+from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores

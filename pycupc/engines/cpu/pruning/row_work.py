@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.walk_state import Cutoff
 
 #: By how much a bound must exceed its threshold: more than rounding can move it in a well-conditioned row.
 MARGIN = 1e-9

@@ -1,8 +1,13 @@
-"""Tasks for the rows of a level that are pruned, and what becomes of their outcomes."""
+"""Tasks for the rows of a level that are pruned, and what becomes of their outcomes.
+
+In the mode "checked", some of the pairs that bounds have decided are tested: those with few tests by all of them, the
+others at random.
+"""
 
 from __future__ import annotations
 
 import functools
+import random
 import threading
 from collections.abc import Iterator
 from math import comb
@@ -13,9 +18,8 @@ from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
-from pycupc.engines.cpu.certainty import Cutoff
 from pycupc.engines.cpu.combinations import ranked
-from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Targets
+from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
 from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
@@ -23,8 +27,45 @@ from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, R
 from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
+from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.message import Message, Variable
+
+#: Pairs that are checked per level, at most, of either kind: all tests are made up to this many conditioning sets, else
+#: some of them. Conditioning sets drawn for a pair.
+PAIRS, ALL_SETS, SETS = 500, 1_000_000, 20
+
+
+def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
+    """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
+    few = [subsets.about(d - 1, level) <= ALL_SETS and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    in_few = np.array(few)[graph.rows()]
+    few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
+    return few_sets[:: max(1, len(few_sets) // PAIRS)], many_sets[:: max(1, len(many_sets) // PAIRS)]
+
+
+def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
+    """The entries about which tests say something else than the findings.
+
+    No set before the first separating set, or no set at all, may separate x and y; that set must.
+    """
+    draw, work, rows = random.Random(level), canonical_space(level), graph.rows()
+
+    def separates(e: int, rank: int) -> bool:
+        x, y = rows[e], graph.neighbours[e]
+        candidates = graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]]
+        members = candidates[candidates != y][subsets.exact_members(rank, len(candidates) - 1, level)]
+        return bool(abs(partial_correlation(C, np.array([*members, x, y], dtype=np.int64), level, work)) <= cutoff)
+
+    wrong = []
+    for e in entries.tolist():
+        first = findings.first(e)
+        before = first if first >= 0 else comb(int(graph.degrees()[rows[e]]) - 1, level)
+        ranks = [draw.randrange(before) for _ in range(SETS if before else 0)]
+        if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
+            wrong.append(e)
+    return wrong
+
 
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
 #: as the tests.

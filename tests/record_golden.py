@@ -1,4 +1,4 @@
-"""Record the answers of an installed pcalg: the cases of `tests/golden` (tests/CONTRACT.md, section 8).
+"""Record the answers of an installed pcalg: the cases of `tests/golden` (docs/CONTRACT.md, section 8).
 
     python tests/record_golden.py --check                    compare the stored answers with those of this pcalg
     python tests/record_golden.py --write                    store the answers of this pcalg
@@ -34,7 +34,7 @@ VARIANTS = (
 INPUTS = (
     "C", "n", "dm", "nlev", "adaptDF", "binary", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note",
 )  # fmt: skip
-#: Orientations that pcalg may have drawn with R's generator (tests/CONTRACT.md, section 5): another recording of such a
+#: Orientations that pcalg may have drawn with R's generator (docs/CONTRACT.md, section 5): another recording of such a
 #: case may differ.
 MAY_BE_DRAWN = ("cpdag_retry",)
 #: Relative; p-values depend on the linear algebra library that R is linked to.

@@ -17,7 +17,7 @@ from benchmarks.experiments import stability
 import pycupc
 
 PARTS = ("accuracy", "bounds", "examples", "peers")
-PAGE = (Path(__file__).resolve().parent / "STABILITY.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "STABILITY.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*structures.EQUAL, *structures.UNEQUAL])

@@ -107,7 +107,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
     quirks : bool, default False
-        For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (tests/CONTRACT.md, section 12). If
+        For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
         they could affect the answer, the result has a note.
 
     Returns
@@ -128,7 +128,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Notes
     -----
     Every decision, separating set and test count equals that of pcalg's "stable" method, except where rounding in pcalg
-    decides: where p and alpha agree to 10 digits, and on near-collinear data (tests/CONTRACT.md, sections 10 and 11).
+    decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/CONTRACT.md, sections 10 and 11).
 
     References
     ----------

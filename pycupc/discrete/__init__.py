@@ -7,7 +7,7 @@
     strata.py       the tables of contingency.py where the degrees of freedom are those observed
     chi_square.py   the exact sum behind G^2, its p-value, and the significance level as a cutoff on G^2
 
-What pcalg does, and where its two faults lie, is in tests/CONTRACT.md, section 12.
+What pcalg does, and where its two faults lie, is in docs/CONTRACT.md, section 12.
 """
 
 from pycupc.discrete.g_square import binCItest, disCItest, gSquareBin, gSquareDis

@@ -2,7 +2,7 @@
 
 The matrix is C[{S, x, y}]; pcalg's rule drops singular values up to m * (largest) * EPS, m = level + 2. Elimination
 gives r where no singular value can be so small: all are above 1 / trace of the inverse. Elsewhere, and where the
-matrix is indefinite, Jacobi's iteration computes the pseudoinverse. How exact both are: tests/CONTRACT.md, section 11.
+matrix is indefinite, Jacobi's iteration computes the pseudoinverse. How exact both are: docs/CONTRACT.md, section 11.
 
 Work space A, float64: rows 0 .. m + 1 hold the high parts of a matrix, the m + 2 rows below them the low parts.
 """

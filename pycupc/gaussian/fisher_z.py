@@ -1,6 +1,6 @@
 """Fisher's z: partial correlations to p-values, and the significance level to a cutoff on the correlation.
 
-All engines take their numerical rules from this module. Source: section 2 of ``tests/CONTRACT.md``, and Kalisch et al.
+All engines take their numerical rules from this module. Source: section 2 of ``docs/CONTRACT.md``, and Kalisch et al.
 (2012), J. Stat. Softw. 47(11): the two-sided test of Fisher's z of the partial correlation.
 """
 

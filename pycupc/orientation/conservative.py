@@ -1,4 +1,4 @@
-"""Conservative and majority rule: the decision on each unshielded triple (tests/CONTRACT.md, section 6).
+"""Conservative and majority rule: the decision on each unshielded triple (docs/CONTRACT.md, section 6).
 
 For a - b - c with a, c not adjacent, every subset of adj(a) and every subset of adj(c) is tested; what matters is how
 many of the subsets that separate a and c contain b. All triples over the same a and c share these tests.

@@ -1,4 +1,4 @@
-"""u2pd "rand" and "retry": a graph that some DAG extends (tests/CONTRACT.md, section 5)."""
+"""u2pd "rand" and "retry": a graph that some DAG extends (docs/CONTRACT.md, section 5)."""
 
 from __future__ import annotations
 

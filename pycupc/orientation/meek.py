@@ -1,4 +1,4 @@
-"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (tests/CONTRACT.md, section 4).
+"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (docs/CONTRACT.md, section 4).
 
 pcalg lists, at the start of each rule, all pairs of the graph down the columns of its matrix (second index outermost)
 and goes through them. The order shows in the answer wherever orientations disagree, so it is kept exactly; the lists

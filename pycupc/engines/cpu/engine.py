@@ -42,7 +42,7 @@ class CpuEngine(Engine):
     threads : int, optional
         Threads to use; None, the default, takes all cores this process may use.
     pruning : bool or {"always", "checked"}, default True
-        Answer tests by bounds where that is faster (tests/PRUNING.md). The result is the same. "always" does so
+        Answer tests by bounds where that is faster (docs/PRUNING.md). The result is the same. "always" does so
         wherever it is possible; "checked" also makes the tests of some pairs that were answered so, and compares.
 
     Raises

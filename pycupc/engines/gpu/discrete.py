@@ -56,7 +56,7 @@ KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on.
+    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on.
 
     cells, mask_words : int
         Counts, and 32-bit words of masks, in the shared memory of a block.

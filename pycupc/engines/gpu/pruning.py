@@ -31,7 +31,7 @@ ROW_BLOCK, STATIC_SHARED = 256, 8192
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
+    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
 
     first_level: int = 5
     least_tests: float = 2e9  # tests of a level: fewer take less time than the filter

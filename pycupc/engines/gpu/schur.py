@@ -46,7 +46,7 @@ WORK_BYTES = 128 << 20
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
+    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
 
     sets_per_prefix: float = 40.0  # conditioning sets per prefix that pay for conditioning on it
     plenty_per_prefix: float = 55.0  # likewise for each warp, where a level has plenty of sets

@@ -28,7 +28,7 @@ MOST_SCREENED, WARPS, ITEMS = 1024, 16, 6
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; kernels/LOG.md says what they were tuned on."""
+    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
 
     first_level: int = 3
     last_level: int = 4

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 #: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time.
 STAGING, PIECE = 64 << 20, 1 << 20
-#: Up to this many bytes CUDA's own staging is as fast (kernels/LOG.md).
+#: Up to this many bytes CUDA's own staging is as fast (docs/KERNELS_LOG.md).
 DIRECT = 4 << 20
 #: Most threads that copy, including the calling one; bytes for which one more of them pays.
 THREADS, PER_THREAD = max(1, min(4, os.cpu_count() or 1)), 4 << 20

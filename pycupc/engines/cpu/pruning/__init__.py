@@ -1,4 +1,4 @@
-"""Pruning: bounds that answer tests without making them. The idea, its proof and its figures: tests/PRUNING.md.
+"""Pruning: bounds that answer tests without making them. The idea, its proof and its figures: docs/PRUNING.md.
 
 plan.py               which rows of a level are pruned, and how
 side.py               tasks for them, what becomes of the outcomes, and random tests of these in the mode "checked"

@@ -1,4 +1,4 @@
-"""The bound of a node: no way of choosing m more members separates x and y. Source: tests/PRUNING.md, section 2.
+"""The bound of a node: no way of choosing m more members separates x and y. Source: docs/PRUNING.md, section 2.
 
 A node holds correlations given the members already taken: `rho` of x and y, `x` and `y` of the q candidates with each
 of them, `C` of the candidates among themselves, and `delta` with C - diag(delta) positive semidefinite.
@@ -154,7 +154,7 @@ def excess(node, slot, f, q, m, rho, c):
 def margin(least, q, m, taken):
     """More than rounding can move a bound on m of q candidates whose smallest delta is `least`.
 
-    tests/PRUNING.md, section 4, derives it.
+    docs/PRUNING.md, section 4, derives it.
     """
     growth = (taken + m) / MEMBERS if taken + m > MEMBERS else 1.0
     return LEAST_MARGIN + growth * (PER_DELTA * growth + PER_SUM * m * q * math.sqrt(q)) / least

@@ -19,7 +19,6 @@ from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
 from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.untested import UntestedPairs
 from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]
@@ -30,13 +29,8 @@ Names = Sequence[int | str]
 class ExploredResult(TestedResult, Protocol):
     """The attributes of `PcAlgo` that this module reads."""
 
-    trace: Mapping[tuple[int, int], tuple[Any, ...]]
-
     def cpdag_note(self) -> str:
         """Why the result is not a CPDAG; "" if it is one."""
-
-    @property
-    def untested(self) -> UntestedPairs: ...
 
 
 class InlinePage:

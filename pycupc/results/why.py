@@ -11,24 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from pycupc.gaussian import fisher_z
-from pycupc.results.evidence import GaussianPValues
-
-if TYPE_CHECKING:
-    from pycupc.results.pcalgo import PcAlgo
 from itertools import combinations
 from math import comb
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.gaussian import fisher_z
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.evidence import PValues, Removals
+from pycupc.results.evidence import GaussianPValues, PValues, Removals
+from pycupc.results.untested import UntestedPairs
 
 Integers = NDArray[np.int64]
 
@@ -44,6 +38,11 @@ class TestedResult(Protocol):
     max_ord: int
     n: float | None
     alpha: float | None
+    trace: Mapping[tuple[int, int], tuple[Any, ...]]
+
+    @property
+    def untested(self) -> UntestedPairs:
+        """The removed pairs whose test lacked observations."""
 
 
 class WeakestTest(NamedTuple):
@@ -220,7 +219,7 @@ def reason_of_arrow(
     return None if reason is None else (reason[0], *(labels[v] for v in reason[1:]))
 
 
-def why_pair(fit: PcAlgo, i: int, j: int) -> Why:
+def why_pair(fit: TestedResult, i: int, j: int) -> Why:
     """The answer of `PcAlgo.why` for two different variables."""
     name = fit.labels.__getitem__
     edge = int(fit.sparse_graph.edge_number(i, j))
@@ -235,7 +234,7 @@ def why_pair(fit: PcAlgo, i: int, j: int) -> Why:
     return _removed(fit, high, low, S) if fit.found_sepset.get(low, high) is None else _removed(fit, low, high, S)
 
 
-def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
+def _kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """For a kept edge whose largest p-value is p."""
     kept = KeptEdges(fit)
     tests = kept.n_tests_of(i, j)
@@ -248,7 +247,7 @@ def _kept(fit: PcAlgo, i: int, j: int, p: float, arrow: tuple[str, ...] | None) 
     return why
 
 
-def _removed(fit: PcAlgo, i: int, j: int, S: tuple[int, ...]) -> Why:
+def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:
     """For a removed pair, in the order of its separating test, given S."""
     name = fit.labels.__getitem__
     why = Why(name(i), name(j), "removed", len(S), "A" if i < j else "B", tuple(map(name, S)))
@@ -261,14 +260,14 @@ def _removed(fit: PcAlgo, i: int, j: int, S: tuple[int, ...]) -> Why:
     return replace(why, p=float(fisher_z.p_value(r, fit.n, len(S))), **_test(fit, S, r, fit.n, fit.alpha))
 
 
-def _test(fit: PcAlgo, S: tuple[int, ...], r: float, n: float, alpha: float) -> dict[str, Any]:
+def _test(fit: TestedResult, S: tuple[int, ...], r: float, n: float, alpha: float) -> dict[str, Any]:
     """The attributes of `Why` that describe the test given S, of which r came."""
     z, cutoff = float(fisher_z.z_score(r, n, len(S))), fisher_z.cutoff(alpha, n, len(S))
     names = tuple(fit.labels[v] for v in S)
     return {"level": len(S), "S": names, "r": r, "z": math.copysign(z, r), "cutoff": cutoff, "margin": cutoff - abs(r)}
 
 
-def _separating_r(fit: PcAlgo, i: int, j: int, level: int) -> float | None:
+def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None:
     """Partial correlation of the separating test, None where only its p-value is known."""
     match fit.p_values:
         case GaussianPValues() if level:

@@ -10,10 +10,9 @@ The public names:
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
-The layers of the package, from the top: cli, r, comparison and stability; pc (skeleton, then orientation) and skeleton
-(the level loop), with their checked arguments; engines, which run the tests of a level; results; orientation; the
-Gaussian and the discrete tests; sepset and sparse_graph, the separating sets and the graph that all of them share; and
-message, the texts of errors and warnings, which keep their facts.
+The layers of the package, from the top: cli, r and stability; algorithm (`pc`: skeleton, then orientation; the level
+loop; their checked arguments); engines, which run the tests of a level; results; orientation; graph, which all of them
+share, and the Gaussian and the discrete tests; data, which reads tables; system.
 
 Public names are imported when they are first used, so that the command line responds at once.
 """

@@ -10,7 +10,7 @@
 //   that the paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests given other sets are doubtful.
 #include "cupc/cupc.cuh"
 
-// Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/fisher_z.py), and
+// Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/limits.py), and
 // the p-value could be off by more than 1e-6.
 constexpr double INVERSE_FLOOR = 1e-4;
 

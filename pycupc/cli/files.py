@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z
+from pycupc.gaussian import fisher_z, limits
 from pycupc.results.evidence import GaussianPValues
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
         raise ValueError("the table of separating sets needs n and alpha")
     removals = fit.removals
     r = removals.r[np.lexsort((removals.y, removals.x))]  # by row, as the cells are ordered
-    kept_r = np.clip(np.nan_to_num(r), -fisher_z.R_MAX, fisher_z.R_MAX)
+    kept_r = np.clip(np.nan_to_num(r), -limits.R_MAX, limits.R_MAX)
     z, cutoff = np.zeros(len(x)), np.zeros(len(x))
     for level in np.unique(length).tolist():
         at = length == level

@@ -4,6 +4,7 @@
     correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
     fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
                              p_values.py, its compiled half
+    limits.py                the numbers from which all engines take their rules
     partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
     exact.py                 the same of ill-conditioned matrices, in double-double arithmetic (double_double.py)
     gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally

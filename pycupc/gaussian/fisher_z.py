@@ -1,7 +1,7 @@
 """Fisher's z: partial correlations to p-values, and the significance level to a cutoff on the correlation.
 
-All engines take their numerical rules from this module. Source: section 2 of ``docs/CONTRACT.md``, and Kalisch et al.
-(2012), J. Stat. Softw. 47(11): the two-sided test of Fisher's z of the partial correlation.
+Source: section 2 of ``docs/CONTRACT.md``, and Kalisch et al. (2012), J. Stat. Softw. 47(11): the two-sided test of
+Fisher's z of the partial correlation.
 """
 
 from __future__ import annotations
@@ -13,25 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: pcalg clips a partial correlation to +-R_MAX before Fisher's z.
-R_MAX = 0.9999999
-
-#: A fast (Schur complement) test may decide alone only while every pivot it met, i.e. the conditional variance of each
-#: variable given the earlier ones and 1 - r^2, is above this. Rounding in r is then below about 1e-6, well inside
-#: CUTOFF_BAND; any other test goes to `partial_correlation.partial_correlation`.
-PIVOT_FLOOR = 1e-9
-
-#: Relative distance of r^2 from the squared cutoff inside which the canonical formula decides, so that engines whose
-#: rounding differs cannot disagree.
-CUTOFF_BAND = 1e-5
-
-#: Where a pivot is not above this the canonical formula computes in double-double (`exact`): float64 would lose half of
-#: its digits. It is above the floor of the fast tests, so that no engine decides a worse-conditioned test in float64.
-EXACT_PIVOT = 1e-7
-
-#: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).
-EPS = 2.220446049250313e-16
-
+from pycupc.gaussian.limits import R_MAX
 
 #: Up to this many p-values, computing them one by one is faster than loading compiled code.
 _FEW = 100_000

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.fisher_z import EPS, R_MAX, p_value_of
+from pycupc.gaussian.fisher_z import p_value_of
+from pycupc.gaussian.limits import EPS, R_MAX
 from pycupc.gaussian.suffstat import SuffStat
 
 #: r is computed in decimal arithmetic where the smallest singular value is not above this share of the largest, or the

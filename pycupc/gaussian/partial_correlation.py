@@ -1,7 +1,7 @@
 """The canonical formula: the one definition of a partial correlation by which every engine decides a doubtful test.
 
 Fast tests differ in rounding from engine to engine. Therefore an engine lets its fast test decide only where rounding
-cannot matter (`fisher_z.PIVOT_FLOOR`, `fisher_z.CUTOFF_BAND`). Otherwise, and for the r of every removal, it takes the
+cannot matter (`limits.PIVOT_FLOOR`, `limits.CUTOFF_BAND`). Otherwise, and for the r of every removal, it takes the
 canonical formula. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the
 CUDA twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
 halves differ in the last bit gives a symmetric matrix.
@@ -26,7 +26,7 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from pycupc.gaussian.exact import exact_correlation
-from pycupc.gaussian.fisher_z import EXACT_PIVOT, R_MAX
+from pycupc.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part
 
 _one_at_a_time = threading.Lock()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z
+from pycupc.gaussian import fisher_z, limits
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results.evidence import GaussianPValues, PValues, Removals
@@ -256,7 +256,7 @@ def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:
         return replace(why, p=fit.p_values.at(i, j))
-    r = 0.0 if math.isnan(r) else min(max(r, -fisher_z.R_MAX), fisher_z.R_MAX)
+    r = 0.0 if math.isnan(r) else min(max(r, -limits.R_MAX), limits.R_MAX)
     return replace(why, p=float(fisher_z.p_value(r, fit.n, len(S))), **_test(fit, S, r, fit.n, fit.alpha))
 
 

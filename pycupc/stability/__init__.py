@@ -6,7 +6,7 @@
     checkpoint.py     finished resamples in a folder
     arguments.py      the arguments of `stability`, checked
     run.py            `stability`, which puts these together, and what has been counted so far
-    result.py         `Stability`, which it returns; summary.py its text, saved.py its file
+    result.py         `Stability`, which it returns; saved.py, its attributes and its file
     consensus.py      how often each edge was found; the graph of the stable edges
     bounds.py         how many of its edges are expected to be false
 

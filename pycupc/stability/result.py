@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import BACKWARD, FORWARD, Consensus, Counts, least_count, listed_frequencies
-from pycupc.stability.rows import Resampling
-from pycupc.stability.summary import summary
+from pycupc.stability.saved import SavedStudy
 
 if TYPE_CHECKING:
     import networkx
@@ -29,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Stability:
+class Stability(SavedStudy):
     """Frequencies of edges over resamples: the result of `pycupc.stability`.
 
     The argument `alpha` of a method is one of the levels of the run, by default the first. Two results are equal
@@ -60,35 +59,6 @@ class Stability:
     notes : dict
         Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
-
-    labels: tuple[str, ...]
-    alphas: tuple[float, ...]
-    resampling: Resampling
-    resamples: Ints
-    counts: tuple[Counts, ...]
-    n_tests: Floats
-    n_constant: Ints
-    n_copies: Ints
-    constant: Ints
-    n_pairs: int
-    n_fixed: int
-    arguments: Mapping[str, Any]
-    notes: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of resamples that are counted."""
-        return len(self.resamples)
-
-    @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.labels)
-
-    @property
-    def random_state(self) -> int:
-        """The seed, with which the run can be repeated."""
-        return self.resampling.seed
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stability):
@@ -296,7 +266,27 @@ class Stability:
 
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
-        return summary(self)
+        resampling, n_resamples = self.resampling, self.n_resamples
+        lines = [
+            f"PC-stable on resamples: {self.p:,} variables, {resampling.n:,} observations",
+            f"{n_resamples:,} resamples of {resampling.size:,} rows, scheme {resampling.scheme!r}, random_state "
+            f"{self.random_state}",
+            "",
+            f"{'alpha':>8} {'edges per graph':>16} {'ever adjacent':>14} {'in >= 50 %':>11} {'in >= 90 %':>11} "
+            f"{'tests per graph':>16}",
+        ]
+        for k, (alpha, counts) in enumerate(zip(self.alphas, self.counts, strict=True)):
+            half, most = (int((counts.adjacent >= least_count(share, n_resamples)).sum()) for share in (0.5, 0.9))
+            lines.append(
+                f"{alpha:>8g} {self.mean_edges(alpha):>16,.1f} {len(counts.low):>14,} {half:>11,} {most:>11,} "
+                f"{self.n_tests[:, k].mean():>16,.0f}"
+            )
+        for numbers, what in ((self.n_constant, "constant"), (self.n_copies, "identical to others")):
+            if numbers.any():
+                several = int((numbers > 0).sum())
+                lines.append(f"in {several:,} resamples some variables were {what}, at most {numbers.max():,} at once")
+        lines += [f"{key}: {text}" for key, text in self.notes.items()]
+        return "\n".join(lines)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything into one .npz file (no pickle), which appears only when it is complete."""

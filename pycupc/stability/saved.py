@@ -9,8 +9,9 @@ arrays    resamples, n_constant, n_copies (one number per resample), constant (o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +22,51 @@ from pycupc.results.arrays import indices, require
 from pycupc.stability.consensus import Counts
 from pycupc.stability.rows import Resampling
 
-if TYPE_CHECKING:
-    from pycupc.stability.result import Stability
+Ints = NDArray[np.int64]
 
 KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
 
 
-def write(result: Stability, path: str | PathLike[str]) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SavedStudy:
+    """What a file holds. `Stability` describes the attributes."""
+
+    labels: tuple[str, ...]
+    alphas: tuple[float, ...]
+    resampling: Resampling
+    resamples: Ints
+    counts: tuple[Counts, ...]
+    n_tests: NDArray[np.float64]
+    n_constant: Ints
+    n_copies: Ints
+    constant: Ints
+    n_pairs: int
+    n_fixed: int
+    arguments: Mapping[str, Any]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of resamples that are counted."""
+        return len(self.resamples)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
+    @property
+    def random_state(self) -> int:
+        """The seed, with which the run can be repeated."""
+        return self.resampling.seed
+
+
+def write(result: SavedStudy, path: str | PathLike[str]) -> None:
     """Write a file, which appears only when it is complete."""
     npz.write(path, meta(result), arrays(result), KIND)
 
 
-def meta(result: Stability) -> dict[str, Any]:
+def meta(result: SavedStudy) -> dict[str, Any]:
     """The metadata: everything that is not an array."""
     resampling = result.resampling
     return {
@@ -49,7 +83,7 @@ def meta(result: Stability) -> dict[str, Any]:
     }
 
 
-def arrays(result: Stability) -> dict[str, NDArray[Any]]:
+def arrays(result: SavedStudy) -> dict[str, NDArray[Any]]:
     """The arrays, all of one dimension."""
     out: dict[str, NDArray[Any]] = {
         name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")

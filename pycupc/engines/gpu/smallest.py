@@ -29,7 +29,8 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
-from pycupc.gaussian.fisher_z import R_MAX, z_score
+from pycupc.gaussian.fisher_z import z_score
+from pycupc.gaussian.limits import R_MAX
 from pycupc.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores

@@ -32,6 +32,7 @@ from pycupc.algorithm.pc import pc
 from pycupc.algorithm.skeleton import skeleton
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.engines.base import ProgressHook
+from pycupc.gaussian.suffstat import SuffStat
 from pycupc.r.background import Background
 from pycupc.r.explained import explain, result_from
 from pycupc.r.messages import failures_in_reply, in_r
@@ -214,7 +215,8 @@ class Job:
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
         if "x" in self._in:  # the observations
-            return {"suffStat": np.frombuffer(self._in["x"], dtype=np.float64).reshape(len(labels), -1).T}
+            x = np.frombuffer(self._in["x"], dtype=np.float64).reshape(len(labels), -1).T
+            return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": self._correlations(len(labels)), "n": options["n"]}}
         if options["test"] == "":

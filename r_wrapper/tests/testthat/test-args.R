@@ -125,6 +125,14 @@ test_that("messages name the value that was given, in R's words", {
   expect_length(discrete()$labels, 4)
 })
 
+test_that("a warning about a table of observations names its columns", {
+  skip_if_no_python()
+  X <- outer(1:20, 1:4, function(i, j) sin(i * j^2))
+  X[, 2] <- 1
+  colnames(X) <- c("a", "node 1", "c", "d")
+  expect_message(cu_plain("skeleton", X), "constant columns have no correlations.*: node 1")
+})
+
 test_that("a table of observations gives the answer of its correlations, with the names of its columns", {
   skip_if_no_python()
   set.seed(1)

@@ -135,21 +135,24 @@ def _draw_edges(
     canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
 ) -> None:
     """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
-    from matplotlib.collections import PathCollection
+    from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.colors import to_rgb
     from matplotlib.path import Path
-
-    from pycupc.graph.drawing.lines import Lines
 
     tail, head, kind = edges
     for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
         style = EDGE_STYLES[name]
         u, v = tail[kind == name], head[kind == name]
         covered = radius[u] + HEAD * (name == BIDIRECTED), radius[v] + HEAD * (name != UNDIRECTED)
-        lines = Lines(*_uncovered(xy[u], xy[v], *covered), edgecolors=style.color, alpha=0.55, zorder=1)
-        lines.set(linewidths=0.45 * style.width * canvas.scale, linestyles=[style.dashes])
-        if strength is not None and len(u):  # matplotlib refuses opacities of no lines
-            wider, opacity = emphasis(strength[kind == name])
-            lines.set(linewidths=0.45 * style.width * canvas.scale * wider, alpha=opacity)
+        wider, opacity = emphasis(strength[kind == name]) if strength is not None else (1.0, 0.55)
+        wider, opacity = np.broadcast_to(wider, len(u)), np.broadcast_to(opacity, len(u))
+        order = np.argsort(opacity, kind="stable")  # the strongest above the others
+        # blended with white instead of transparent: where lines cross they do not become darker, so that arrowheads
+        # remain visible in a crowd
+        colours = 1 - opacity[:, None] * (1 - np.array(to_rgb(style.color)))
+        ends = np.stack(_uncovered(xy[u], xy[v], *covered), axis=1)
+        lines = LineCollection(list(ends[order]), colors=colours[order], linestyles=[style.dashes], zorder=1)
+        lines.set(linewidths=0.45 * style.width * canvas.scale * wider[order])
         canvas.ax.add_collection(lines, autolim=False)
         triangles = _arrowheads(xy, radius, u, v, kind[kind == name])
         codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(triangles))

@@ -1,0 +1,107 @@
+"""Pictures of thousands of lines and dots; dots are placed before directions are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from pycupc.graph.drawing import layout, plot, rehearse, save
+from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.explorer import place_early
+from pycupc.graph.sparse import SparseGraph
+
+
+def hairball(p, edges, seed=0):
+    """A graph whose edges are directed, and the same without directions."""
+    pairs = np.sort(np.random.default_rng(seed).integers(0, p, (edges, 2)), axis=1)
+    low, high = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0).T
+    return SparseGraph(p, low, high, np.ones(len(low), np.int8), np.zeros(len(low), np.int8)), SparseGraph.undirected(
+        p, low, high
+    )
+
+
+@pytest.mark.parametrize("with_strength", [False, True])
+def test_crossings_are_no_darker_than_a_line_and_stronger_lines_lie_above_weaker_ones(with_strength):
+    graph, _ = hairball(700, 2500)
+    strength = np.random.default_rng(1).random(len(graph)) if with_strength else None
+    ax = plot(graph, [f"v{i}" for i in range(700)], ax=Figure().add_axes((0, 0, 1, 1)), strength=strength)
+    (lines,) = (c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()))
+    colours, widths = lines.get_colors(), np.asarray(lines.get_linewidth())
+    assert len(colours) == len(widths) == len(lines.get_segments()) == len(graph)
+    assert (colours[:, 3] == 1).all()  # opaque: what is drawn last is seen, and nothing adds up
+    assert (np.diff(colours[:, 2]) <= 0).all()  # ever darker
+    assert (np.diff(widths) >= 0).all()
+    assert len(np.unique(widths)) == (len(graph) if with_strength else 1)
+
+
+def test_vector_files_keep_their_lines(tmp_path):
+    graph, _ = hairball(700, 2500)
+    save(graph, [f"v{i}" for i in range(700)], tmp_path / "g.svg")
+    text = (tmp_path / "g.svg").read_text(encoding="utf-8")
+    assert "<image" not in text
+    assert text.count('clip-path="url(') >= len(graph)
+
+
+def test_a_picture_is_the_same_after_a_rehearsal(tmp_path):
+    graph, _ = hairball(700, 2500)
+    labels = [f"v{i}" for i in range(700)]
+    for name in ("a", "b"):
+        save(graph, labels, tmp_path / f"{name}.png")
+        rehearse()
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.fixture
+def placed(monkeypatch):
+    """Numbers of nodes of the components whose distances were computed, from empty caches on."""
+    layout._placed.cache_clear()
+    layout._dots.cache_clear()
+    sizes = []
+    monkeypatch.setattr(
+        layout,
+        "stress_layout",
+        lambda start, *rest, _real=layout.stress_layout, **options: (
+            sizes.append(len(start) - 1) or _real(start, *rest, **options)
+        ),
+    )
+    return sizes
+
+
+def test_dots_are_placed_before_directions_are_known(placed):
+    graph, skeleton = hairball(700, 1500)
+    expected = place_dots(graph)[0]
+    n = len(placed)
+    assert n
+    layout._placed.cache_clear()
+    layout._dots.cache_clear()
+    place_early(skeleton)
+    assert len(placed) == 2 * n
+    assert np.array_equal(place_dots(graph)[0], expected)
+    assert len(placed) == 2 * n  # nothing was left to do but turning them
+
+
+@pytest.mark.parametrize(("p", "edges"), [(600, 900), (5_001, 6_000), (1_000, 22_000)])
+def test_small_graphs_and_those_that_no_page_shows_are_not_placed_early(p, edges, placed):
+    place_early(hairball(p, edges)[1])
+    assert placed == []
+
+
+def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
+    rng = np.random.default_rng(0)
+    sizes, start, tail = [2, 3, 5, 20, 90, 200, 400], 0, []
+    for k in sizes:
+        tail += [start + int(rng.integers(max(0, i - 3), i)) for i in range(1, k)]  # a tree
+        start += k
+    head = np.setdiff1d(np.arange(start), np.cumsum([0, *sizes[:-1]]))
+    graph = SparseGraph(start, np.array(tail), head, np.ones(len(head), np.int8), np.zeros(len(head), np.int8))
+    xy, radius = place_dots(graph)
+    a, b = layout.close_pairs(*xy.T, 2 * radius.max())
+    overlapping = np.hypot(*(xy[a] - xy[b]).T) < radius[a] + radius[b]
+    assert overlapping.sum() <= 0.01 * start
+    length = np.hypot(*(xy[tail] - xy[head]).T)
+    assert np.percentile(length, 95) < 0.9  # inches, where neighbours should be 0.42 apart

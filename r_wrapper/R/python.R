@@ -37,24 +37,28 @@ without_poetry <- function(code) {
   })
 }
 
-start_python <- function() without_poetry({
-  if (!requireNamespace("reticulate", quietly = TRUE)) {
-    stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
-  }
-  declare_requirement()
-  use_installed()
-  started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
-  if (!isTRUE(started)) {
-    stop("reticulate could not start Python", why_not_started(started), ". ", python_remedy(), call. = FALSE)
-  }
-  add_checkout()
-  module <- tryCatch(reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e)))
-  if (!identical(as.integer(module$PROTOCOL), protocol)) {
-    stop("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
-      ") are of different versions; install both from the same release", call. = FALSE)
-  }
-  module
-})
+start_python <- function() {
+  without_poetry({
+    if (!requireNamespace("reticulate", quietly = TRUE)) {
+      stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
+    }
+    declare_requirement()
+    use_installed()
+    started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
+    if (!isTRUE(started)) {
+      stop("reticulate could not start Python", why_not_started(started), ". ", python_remedy(), call. = FALSE)
+    }
+    add_checkout()
+    module <- tryCatch(
+      reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e))
+    )
+    if (!identical(as.integer(module$PROTOCOL), protocol)) {
+      stop("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
+        ") are of different versions; install both from the same release", call. = FALSE)
+    }
+    module
+  })
+}
 
 # What reticulate says, or else what the script says by which it asks the Python that was named for its configuration.
 why_not_started <- function(started) {

@@ -38,11 +38,13 @@ cu_sitrep <- function() {
 }
 
 # The folder that cu_install() has made, NULL if it has made none.
-installed_path <- function() keep_seed({
-  if (requireNamespace("reticulate", quietly = TRUE) && reticulate::virtualenv_exists(environment_name)) {
-    dirname(dirname(reticulate::virtualenv_python(environment_name)))
-  }
-})
+installed_path <- function() {
+  keep_seed({
+    if (requireNamespace("reticulate", quietly = TRUE) && reticulate::virtualenv_exists(environment_name)) {
+      dirname(dirname(reticulate::virtualenv_python(environment_name)))
+    }
+  })
+}
 
 installed_lines <- function(line) {
   path <- installed_path()

@@ -9,19 +9,23 @@ block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 byt
 
 # A computation in Python: `python`, its Job, and `vectors`, the environment of the arrays, NULL where memory is not
 # shared. The caller must close it with close_job().
-open_job <- function(what) suspendInterrupts({
-  job <- list(python = python_side()$Job(what), vectors = new.env(parent = emptyenv()))
-  address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(job$vectors)))
-  if (!state$share_memory || !job$python$connect(address)) job["vectors"] <- list(NULL)
-  job
-})
+open_job <- function(what) {
+  suspendInterrupts({
+    job <- list(python = python_side()$Job(what), vectors = new.env(parent = emptyenv()))
+    address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(job$vectors)))
+    if (!state$share_memory || !job$python$connect(address)) job["vectors"] <- list(NULL)
+    job
+  })
+}
 
 # Waits until Python has stopped; a second Ctrl-C must not end the waiting. A computation that does not stop in time
 # keeps its vectors, which it may still read and write.
-close_job <- function(job) suspendInterrupts(if (!job$python$close()) {
-  state$unfinished <- c(state$unfinished, job$vectors)
-  message("the computation could not be stopped and may go on in the background; restarting R ends it")
-})
+close_job <- function(job) {
+  suspendInterrupts(if (!job$python$close()) {
+    state$unfinished <- c(state$unfinished, job$vectors)
+    message("the computation could not be stopped and may go on in the background; restarting R ends it")
+  })
+}
 
 # Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
 # with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such
@@ -70,7 +74,9 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks)
   )
   fixed <- checked_fixed(fixedGaps, fixedEdges, p)
-  data <- if (tabular) check_table(suffStat, p, test) else {
+  data <- if (tabular) {
+    check_table(suffStat, p, test)
+  } else {
     switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
       check_discrete(suffStat, p, test))
   }

@@ -42,10 +42,12 @@ test_that("errors have pcalg's text", {
     list(S, gauss, 0.05, p = 8, u2pd = "other"),
     list(S, gauss, 0.05, p = 8, skel.method = "other")
   )
-  text <- function(f, args) tryCatch({
-    do.call(f, args)
-    "no error"
-  }, error = conditionMessage)
+  text <- function(f, args) {
+    tryCatch({
+      do.call(f, args)
+      "no error"
+    }, error = conditionMessage)
+  }
   for (args in c(bad, pc_only)) expect_identical(text(cu_pc, args), text(pcalg::pc, args))
   for (args in c(bad, list(list(S, gauss, 0.05, p = 8, method = "other")))) {
     expect_identical(text(cu_skeleton, args), text(pcalg::skeleton, args))

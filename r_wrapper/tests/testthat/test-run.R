@@ -148,10 +148,12 @@ test_that("a pcAlgo without pMax is as with it, but for that slot", {
 
 test_that("a graph that is no CPDAG gives a message", {
   skip_if_no_python()
-  own <- function(independent) function(x, y, S, suffStat) {
-    pair <- paste(sort(c(x, y)), collapse = "")
-    given <- if (pair %in% names(independent)) independent[[pair]]
-    if (!is.null(given) && setequal(S, given)) 1 else 0
+  own <- function(independent) {
+    function(x, y, S, suffStat) {
+      pair <- paste(sort(c(x, y)), collapse = "")
+      given <- if (pair %in% names(independent)) independent[[pair]]
+      if (!is.null(given) && setequal(S, given)) 1 else 0
+    }
   }
   # A square: each node is in no separating set, so that four colliders overwrite each other.
   square <- list("13" = integer(0), "24" = integer(0))

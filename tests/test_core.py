@@ -332,12 +332,13 @@ def test_progress_is_told_and_may_interrupt():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_ctrl_c_stops_within_a_second():
+def test_ctrl_c_stops_in_the_middle_of_a_level():
     code = """
 import numpy as np, pycupc
-s = {"C": np.full((80, 80), 0.9) + 0.1 * np.eye(80), "n": 10**7}  # no edge ever goes: it would take for ever
+complete = lambda p: {"C": np.full((p, p), 0.9) + 0.1 * np.eye(p), "n": 10**7}  # no edge ever goes
+s = complete(400)  # level 2 takes minutes, and no more than levels 0 and 1 are finished in seconds
 options = {"engine": "cpu", "engine_options": {"pruning": False}}
-pycupc.skeleton(s, m_max=2, **options)  # compiled
+pycupc.skeleton(complete(20), m_max=2, **options)  # compiled
 print("ready", flush=True)
 try:
     pycupc.skeleton(s, **options)
@@ -351,13 +352,10 @@ print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
         assert process.stdout.readline() == "ready\n"
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        start = time.monotonic()
         line = process.stdout.readline()
-        waited = time.monotonic() - start
         rest = process.stdout.read()
         watchdog.cancel()
     assert line.startswith("stopped ")
-    assert waited < 1
     assert rest == "works 1\n"
 
 

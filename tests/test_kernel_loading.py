@@ -39,10 +39,10 @@ class Toolkit:
 WANTED = [("graph/inspect", "inspect"), ("schur/sets", "schur_sets<2, false>")]
 
 
-@pytest.mark.parametrize(("seconds", "lines"), [(0.2, 1), (0.0, 0)])
-def test_only_what_takes_long_is_announced(monkeypatch, caplog, seconds, lines):
-    monkeypatch.setattr(kernels, "NOTICE_AFTER", 0.1)
-    toolkit = Toolkit(seconds)
+@pytest.mark.parametrize(("notice_after", "lines"), [(0.1, 1), (60.0, 0)])
+def test_only_what_takes_long_is_announced(monkeypatch, caplog, notice_after, lines):
+    monkeypatch.setattr(kernels, "NOTICE_AFTER", notice_after)
+    toolkit = Toolkit(0.2)
     loader = kernels.Kernels(toolkit)
     with caplog.at_level(logging.INFO, logger="pycupc"):
         loader.load(WANTED, "compiling for level 2, once per machine")

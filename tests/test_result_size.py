@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -53,20 +52,16 @@ class Recorded(Engine):
         return 0, 1
 
 
-def test_a_result_takes_memory_and_time_with_its_edges_and_sets():
+def test_a_result_takes_memory_with_its_edges_and_sets():
     engine, C = Recorded(), np.broadcast_to(0.5, (P, P))
     suff_stat = pycupc.SuffStat(np.eye(2), 100, ["a", "b"])
     suff_stat._C, suff_stat.p, suff_stat.labels = C, P, tuple(map(str, range(P)))  # p x p in shape only
-    for _ in range(2):  # the first call compiles or loads
-        seconds = time.process_time()
-        fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)
-        seconds = time.process_time() - seconds
+    pycupc.pc(suff_stat, alpha=0.05, engine=engine)  # the first call compiles or loads
     tracemalloc.start()
     fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 40e6  # 100 bytes for each edge and set; one p x p matrix of bits would take 50 MB, of bytes 400
-    assert seconds < 0.5
     assert engine.C is C
     assert fit.p_values.C is C
     (block,) = fit.sepset.blocks

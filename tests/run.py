@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Set everything up in a virtual environment and run all checks: `python3 tests/run.py`.
 
-Linters, formatters, type checker, layer check, then the tests. Needs a Python that `requires-python` of pyproject.toml
-admits, and access to PyPI; nothing else. On Debian and Ubuntu, as root, it installs R and a browser as well; where it
-cannot, it reports what is skipped. Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
+Linters, formatters, type checker, layers, then the tests, and beside them lintr and `R CMD check` of the R package.
+Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
+as root, it installs R and a browser as well, and says so before; where it cannot, it reports what is skipped.
+Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +27,13 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv-tests"
 #: Test processes that run side by side, at most; some tests measure time.
 MAX_WORKERS = 4
+#: The tests of `--quick`: recorded answers of pcalg, the interface, properties.
+QUICK = ["tests/test_golden.py", "tests/test_core.py", "tests/test_properties.py"]
+#: Loads the package first: lintr then knows its functions.
+LINTR = """pkgload::load_all("r_wrapper", quiet = TRUE)
+found <- lintr::lint_dir("r_wrapper")
+if (length(found)) print(found)
+quit(status = length(found) > 0)"""
 
 
 def main() -> int:
@@ -32,26 +42,38 @@ def main() -> int:
     parser.add_argument("--venv", type=Path, default=VENV, help=f"virtual environment (default: {VENV.name})")
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
     parser.add_argument("--slow", action="store_true", help="run the tests that take minutes as well")
-    parser.add_argument("--no-r", action="store_true", help="install nothing for R")
+    parser.add_argument("--quick", action="store_true", help="the checks of the Python side and the central tests only")
+    parser.add_argument("--no-r", action="store_true", help="install nothing for R, do not check the R package")
     parser.add_argument("--no-browser", action="store_true", help="install no browser")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     args = parser.parse_args()
+    with_r, with_browser = not (args.no_r or args.quick), not (args.no_browser or args.quick)
     started = time.monotonic()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
+    announce(with_r, with_browser)
     python = virtual_environment(args.venv.absolute())
     extras = "test,gpu" if args.gpu else "test"
     report(f"installing pycupc[{extras}]")
     if code := install(python, extras):
         return code
-    if not args.no_r:
+    if with_r:
         set_up_r(python)
-    if not args.no_browser and shutil.which("bash"):
+    if with_browser and shutil.which("bash"):
         report("setting up a browser (tests/setup_browser.sh)")
         run("bash", ROOT / "tests" / "setup_browser.sh")
     failed = [name for name, command in checks(python.parent) if run_check(name, command)]
-    if run_pytest(python, args):
-        failed.append("pytest")
+    with ThreadPoolExecutor(1) as beside:
+        of_r = beside.submit(check_r, python) if with_r else None
+        if run_pytest(python, args):
+            failed.append("pytest")
+        if of_r:
+            text, failed_there = of_r.result()
+            lines = text.splitlines()
+            print(
+                *(line for line in lines if failed_there or line.startswith(("-- ", "Status: "))), sep="\n", flush=True
+            )
+            failed += failed_there
     result = f"failed: {', '.join(failed)}" if failed else "passed"
     report(f"{result}, after {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
@@ -75,15 +97,63 @@ def run_check(name: str, command: list[object]) -> int:
     return run(*command)
 
 
+def check_r(python: Path) -> tuple[str, list[str]]:
+    """Check the R package, without its tests, which are among those of pytest; the output, and what failed."""
+    output, failed = "", []
+    environment = dict(os.environ, RETICULATE_PYTHON=str(python), _R_CHECK_FORCE_SUGGESTS_="false")
+    environment |= {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+
+    def call(*command: object, cwd: object = ROOT) -> bool:
+        nonlocal output
+        words = [str(part) for part in command]
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(words, cwd=cwd, env=environment, text=True, errors="replace", check=False, **streams)
+        output += done.stdout
+        return done.returncode == 0
+
+    def lacks(name: str, *packages: str) -> bool:
+        nonlocal output
+        output += f"-- {name}\n"
+        names = ", ".join(f'"{package}"' for package in packages)
+        code = f"stopifnot(vapply(c({names}), requireNamespace, NA, quietly = TRUE))"
+        if shutil.which("Rscript") and call("Rscript", "-e", code):
+            return False
+        output += f"-- {name}: skipped, it needs R with {' and '.join(packages)}\n"
+        return True
+
+    if not lacks("lintr", "lintr", "pkgload", "reticulate") and not call("Rscript", "-e", LINTR):
+        failed.append("lintr")
+    if not lacks("R CMD check", "knitr", "rmarkdown", "reticulate"):
+        with tempfile.TemporaryDirectory() as folder:
+            # The vignette is built, its code run, once: by R CMD build.
+            built = call("R", "CMD", "build", ROOT / "r_wrapper", cwd=folder)
+            options = ["--no-manual", "--no-tests", "--ignore-vignettes"]
+            checked = built and call("R", "CMD", "check", *options, *Path(folder).glob("*.tar.gz"), cwd=folder)
+        if not checked or re.search(r"^Status: .*(WARNING|ERROR)", output, re.MULTILINE):
+            failed.append("R CMD check")
+    return output, failed
+
+
 def run_pytest(python: Path, args: argparse.Namespace) -> int:
     """Run the selected tests, on several processes unless `args.pytest` decides otherwise; 0 if they passed."""
     without = [word for word, wanted in (("slow", args.slow), ("gpu", args.gpu)) if not wanted]
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
+    selection += QUICK if args.quick else []
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
     parallel = ["-n", str(workers)] if workers > 1 else []
     report(f"pytest {' '.join((*selection, *parallel))}")
     environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
     return run(python, "-m", "pytest", *selection, *parallel, *args.pytest, env=environment)
+
+
+def announce(with_r: bool, with_browser: bool) -> None:
+    """Say what will be installed on the system, outside the checkout, before anything is."""
+    scripts = [("setup_r.sh", "--no-r", with_r), ("setup_browser.sh", "--no-browser", with_browser)]
+    for script, option, wanted in scripts:
+        if wanted and shutil.which("bash"):
+            command = ["bash", str(ROOT / "tests" / script), "--dry-run"]
+            if packages := subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip():
+                report(f"going to install on this system, with apt-get: {packages} ({option} leaves it out)")
 
 
 def virtual_environment(folder: Path) -> Path:

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Installs the packages that the R tests need, on Debian or Ubuntu, if root runs it and apt is there. Otherwise it prints
-# why not and succeeds; the tests that need the packages are then skipped. It may be run repeatedly.
+# why not and succeeds; the tests that need the packages are then skipped. It may be run repeatedly. With --dry-run it
+# installs nothing and prints only the Debian packages that it would install.
 set -euo pipefail
 
 packages=(
   r-base-core r-base-dev r-cran-reticulate r-cran-testthat r-cran-knitr r-cran-rmarkdown r-cran-jsonlite
-  r-bioc-graph r-bioc-rbgl r-cran-igraph
+  r-cran-lintr r-cran-pkgload r-bioc-graph r-bioc-rbgl r-cran-igraph
 )
 
+dry_run=${1-}
 skip() {
+  [ -z "$dry_run" ] || exit 0
   echo "setup_r: skipped ($1); R tests whose packages are missing will be skipped"
   exit 0
 }
@@ -23,10 +26,15 @@ else
 fi
 
 if [ "${#missing[@]}" -eq 0 ]; then
+  [ -z "$dry_run" ] || exit 0
   echo "setup_r: all R packages from Debian are installed"
 else
   command -v apt-get >/dev/null || skip "no apt-get; missing: ${missing[*]}"
   [ "$(id -u)" -eq 0 ] || skip "not root; run: sudo apt-get install ${missing[*]}"
+  if [ -n "$dry_run" ]; then
+    echo "${missing[*]}"
+    exit 0
+  fi
   echo "setup_r: installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq || skip "apt-get update failed"

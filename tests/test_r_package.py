@@ -390,11 +390,10 @@ def test_the_whole_call_on_saureus_is_fast(r_library: Path, installed: set[str])
 
 
 @pytest.mark.slow
-def test_r_cmd_check_finds_no_errors_and_no_warnings(tmp_path: Path, installed: set[str]) -> None:
-    skip_without(installed, "reticulate", "testthat", "knitr", "rmarkdown", "pcalg")
-    settings = {"PYCUPC_GOLDEN": str(ROOT / "tests" / "golden"), "_R_CHECK_FORCE_SUGGESTS_": "false"}
-    environment = r_environment(**settings)
-    subprocess.run(["R", "CMD", "build", str(PACKAGE)], cwd=tmp_path, env=environment, check=True, capture_output=True)
+def test_the_code_of_the_vignette_is_run_when_the_package_is_built(tmp_path: Path, installed: set[str]) -> None:
+    skip_without(installed, "reticulate", "knitr", "rmarkdown", "pcalg")
+    command = ["R", "CMD", "build", str(PACKAGE)]
+    subprocess.run(command, cwd=tmp_path, env=r_environment(), check=True, capture_output=True)
     archive = next(tmp_path.glob("pycupc_*.tar.gz"))
     with tarfile.open(archive) as files:
         page = files.extractfile("pycupc/inst/doc/from-pc-to-cu_pc.html")
@@ -402,7 +401,3 @@ def test_r_cmd_check_finds_no_errors_and_no_warnings(tmp_path: Path, installed: 
         text = page.read().decode()
     assert "are equal: skeleton, graph" in text
     assert "was not run" not in text
-    command = ["R", "CMD", "check", "--no-manual", archive.name]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-6000:]
-    assert not re.search(r"\.\.\. (WARNING|ERROR)", done.stdout), done.stdout[-6000:]

@@ -1,7 +1,7 @@
 """Pruning: bounds that answer tests without making them. The idea, its proof and its figures: docs/PRUNING.md.
 
 plan.py               which rows of a level are pruned, and how
-side.py               tasks for them, what becomes of the outcomes, and random tests of these in the mode "checked"
+side.py               tasks for them, the merging of their outcomes, and random tests in the mode "checked"
 rows.py, row_work.py  levels 2 to 5: the walk over a row, where a bound skips most pairs of last members
 pairs.py              levels from 5 on: whether a set separates a pair, and the first that does
 search.py             the search through families of sets that this takes

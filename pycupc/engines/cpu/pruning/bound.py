@@ -15,7 +15,7 @@ from pycupc.system.compiled import fused_part, part
 
 #: Steps of the relaxation at most.
 STEPS = 8
-#: Terms of `margin`; the last two hold for sets of so many members and grow with their number.
+#: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
 #: Nanoseconds of a step of the relaxation with q candidates (per q squared, per q cubed), and of a bound besides.
 PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
@@ -44,7 +44,7 @@ def largest_sum(values, n, m, top):
 
 @fused_part
 def _linear_part(node, slot, f, q, m, w2):
-    """h: what each candidate adds to - w2 b' C_TT^-1 b at most, with the vector g = 0.85 b."""
+    """h: the most that each candidate can add to - w2 b' C_TT^-1 b, with the vector g = 0.85 b."""
     for k in range(q):
         g = 0.85 * f.b[k]
         for r in range(q):

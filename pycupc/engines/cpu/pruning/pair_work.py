@@ -1,4 +1,4 @@
-"""What the search for the separating set of a pair reads and writes: named arrays, described once."""
+"""The arrays that the search for the separating set of a pair reads and writes, as named tuples."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SETS_PER_PAIR = 3.0
 
 
 class PairOutcomes(NamedTuple):
-    """What is found about each target.
+    """The outcome of the search for each target.
 
     found : int64 (m,)
         `search.NONE`, `SEPARATED` or `UNDECIDED`.
     members : int64 (m, level)
-        Positions of its first separating set among the neighbours without the target itself.
+        Members of its first separating set: positions among the neighbours without the target itself.
     smallest : float64 (m,)
         Smallest r^2 met.
     """
@@ -48,12 +48,12 @@ class Row(NamedTuple):
 
 
 class Base(NamedTuple):
-    """Where the search for the first separating set stands: its first members, and what may still join them.
+    """The state of the search for the first separating set: the members known so far, and the remaining candidates.
 
     C : float64 (q, q); x, y, delta : float64 (q,); rho : float64 (1,)
         As in `Nodes`.
     position : int64 (q,)
-        Of the candidates, ascending.
+        Positions of the candidates, ascending.
     members, known : int64 (level,)
         Positions of the members so far, and of a set that is known to separate the pair.
     """
@@ -72,7 +72,7 @@ class Nodes(NamedTuple):
     """A stack of nodes, one per slot: correlations given the members taken, all variances 1.
 
     C : float64 (slot, q, q); x, y : float64 (slot, q)
-        Of the candidates among themselves, with x, with y.
+        Correlations of the candidates among themselves, with x, and with y.
     delta, weight : float64 (slot, q)
         C - diag(delta) is positive semidefinite; weights of the relaxation.
     rho : float64 (slot,)
@@ -125,7 +125,7 @@ class Leaf(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What the bound of a node and its division work with.
+    """Work space for the bound of a node and for its division.
 
     H : float64 (q, q + 1)
         A factor, and the right side.
@@ -136,9 +136,10 @@ class Frame(NamedTuple):
     keep, source : int64 (q,)
         Candidates that stay.
     bound, smallest, margin : float64 (1,)
-        Squared partial correlation below which a test is looked at; the smallest met; margin of the last bound.
+        Squared partial correlation below which a test is looked at; the smallest such square met; margin of the last
+        bound.
     spent : float64 (2,)
-        Nanoseconds that the searches about the pair have taken, computed from what they did; and about all pairs.
+        Nanoseconds of the searches about the current pair, and about all pairs, computed from the steps made.
     sets_per_pair : float64 (1,)
         `SETS_PER_PAIR`.
     nodes, elimination : int64 (level + 2,), `canonical_space` of the level

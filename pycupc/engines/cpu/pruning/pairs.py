@@ -199,10 +199,10 @@ def open_row(side, x, w):
 def search_row(  # noqa: PLR0913 - a hot loop, with its work space
     side, x, targets, allowance, outcomes, w, base, nodes, leaf, f, state
 ):
-    """Decide pairs of a row that `open_row` has prepared: those of x with the neighbours at the positions `targets`.
+    """Decide the pairs of x with the neighbours at the positions `targets`, in a row that `open_row` has prepared.
 
-    `allowance` is how many nanoseconds, in f.spent, the searches about a pair may take: the time that their steps take
-    on the machine on which they were measured, so that what is decided is the same on every machine.
+    `allowance` is the number of nanoseconds, in f.spent, that the searches about a pair may take. They are counted by
+    the steps made, at times measured once on one machine, so that every machine decides the same pairs.
 
     The first question about a pair is whether any set separates it. If one does, the members of the first such set
     follow one by one: the smallest candidate that some separating set has after the members known so far.

@@ -23,21 +23,22 @@ PruningMode = bool | Literal["always", "checked"]
 #: The two ways: the walk with bounds, and the searches.
 Way = Literal["rows", "pairs"]
 WAYS: tuple[Way, ...] = ("rows", "pairs")
-#: Up to this level rows are walked with bounds, and at the next one those with so many neighbours; above, and in other
-#: rows, a search decides each pair of variables.
+#: Up to level `ROW_LEVEL` rows are walked with bounds, and at the next level rows with at least `WIDE_ROW` neighbours.
+#: In all other rows, a search decides each pair of variables.
 ROW_LEVEL, WIDE_ROW = 4, 64
-#: A level is pruned if that saves so many seconds: more if the code has yet to be loaded, which takes some ten seconds
-#: on a new machine and half a second later.
+#: Seconds that pruning must save at a level, or the level is not pruned: while its code is not loaded yet, and later.
+#: Loading the code takes some ten seconds on a new machine, where it is compiled, and half a second afterwards.
 WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
-#: Nor are rows with more neighbours pruned, so that the work space of a thread stays below 200 MB up to level 40.
+#: Rows with more neighbours are not pruned, so that the work space of a thread stays below 200 MB up to level 40.
 MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4
-#: What the walk takes per set of all but the last member, and per test.
+#: Seconds of the walk per prefix (the members of a set without the last one), and per test.
 PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
-#: Searches of a level are tried on one in so many groups of so many ordered pairs.
+#: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
+#: `TRIAL`, and for the others only if that saved time.
 TRIAL, TRIAL_PAIRS = 24, 4
 #: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
@@ -58,7 +59,7 @@ def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
 
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
-    """About what the walk takes for rows with so many neighbours and targets: so much per prefix and per test."""
+    """Estimated seconds of the walk for rows with these numbers of neighbours and targets."""
     kinds, row = np.unique(degrees, return_inverse=True)
     prefixes, sets = (np.array([subsets.about(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
     seconds: Floats = PREFIX_SECONDS * prefixes[row] + TEST_SECONDS * sets[row] * targets
@@ -66,14 +67,14 @@ def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: 
 
 
 def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
-    """About what the walk takes per target of such rows; of their neighbours, half are targets of one side."""
+    """Estimated seconds of the walk per target of such rows; half of the neighbours are targets of one side."""
     per_side = np.maximum(degrees // 2, 1)
     seconds: Floats = walk_seconds(degrees, per_side, level) / per_side
     return seconds
 
 
 def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
-    """About what pruning takes for the same rows."""
+    """Estimated seconds of pruning for rows of which the walk takes `walk` seconds."""
     searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees.astype(np.float64) ** 2) * targets
     return 0.4 * walk if way == "rows" else searches
 
@@ -138,7 +139,7 @@ class Pruning:
         return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
-        """Those of the rows that are well conditioned, bool (p,)."""
+        """The given rows without the ill-conditioned ones, bool (p,)."""
         sound = np.zeros_like(rows)
         sound[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
         return sound

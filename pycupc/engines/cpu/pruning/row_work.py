@@ -1,4 +1,4 @@
-"""What the walk over the rows reads and writes: named arrays, described once."""
+"""The arrays that the walk over the rows reads and writes, as named tuples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TESTS, BOUNDS = 0, 1
 
 
 class RowSide(NamedTuple):
-    """What all walks of one side of a level share; the other fields are as in `walk_state.Side`.
+    """The data shared by all walks of one side of a level; the other fields are as in `walk_state.Side`.
 
     bound : float64 (E,)
         Squared partial correlation above which a test of the entry does not matter: the upper edge of the doubtful band
@@ -78,7 +78,7 @@ class RowWork(NamedTuple):
     B : float64 (u, position of a candidate, column)
         Correlations given the first u members; 0 where a variable meets itself.
     h : float64 (u, column)
-        Those of x.
+        Correlations of x with the candidates, given the same members.
     position, column : int64 (u, column), (u, position)
         The position of a column among the neighbours, ascending, and back.
     columns : int64 (u,)
@@ -88,9 +88,9 @@ class RowWork(NamedTuple):
     G, G2, X, X2 : float64 (column,)
         G and the square of X of a column, with the runners-up.
     threshold, bound : float64 (column,), (position,)
-        c of a target, and the squared value; negative for what is not one, or no longer.
+        c of a target, and c squared; negative for a variable that is no target, or no longer one.
     open, n_open : bool (u, s, column), int64 (u, s)
-        What is not skipped, and how many.
+        The columns whose tests are not skipped, and their number.
     live : bool (u, column)
         Targets that were not skipped on the way.
     following : int64 (u,)

@@ -159,7 +159,7 @@ def _growth(G, steps):
 
 @part
 def _screen(w, u, row, first, end, left):
-    """Find what is not skipped after each s, first <= s < end; `left` members follow s.
+    """Find the targets that are not skipped after each s, first <= s < end; `left` members follow s.
 
     A bound for several members to come is that for one with X Y multiplied by `_growth`.
     """
@@ -247,7 +247,7 @@ def _examine(side, row, target, s, w, u, outcomes):
 
 @part
 def _test_pairs(side, row, first, end, w, u, outcomes):
-    """Test what is not skipped after each s, first <= s < end; returns how many targets are done with."""
+    """Test the targets not skipped after each s, first <= s < end; returns the number separated or doubtful."""
     n, low, separated = w.columns[u], w.column[u, first], 0
     for c in range(n):
         w.transposed[c] = False
@@ -298,7 +298,7 @@ def _walk(side, row, end, outcomes, w, n_open, state):
 
 @compiled
 def walk_rows(side, items, outcomes, w, state):
-    """Walk through the conditioning sets of each item: those of a row whose first member is in a range."""
+    """Walk through the conditioning sets of each item: the sets of a row whose first member is in a range."""
     out = 0
     for q in range(items.row.shape[0]):
         x, first, end = items.row[q], items.first[q], items.end[q]

@@ -1,8 +1,8 @@
 """Levels from 5 on: for one pair, is there a conditioning set that separates it? By bounds, without trying them all.
 
 A node is a family of conditioning sets: the members taken, and m more to be chosen from q candidates. A bound dismisses
-the whole family (`bound.excess`), or shows that some candidates are in none or in all of the sets that are left; what
-is still too large is divided in two, and small families are enumerated.
+the whole family (`bound.excess`), or shows that some candidates are in none or in all of the remaining sets. A family
+that is still too large is divided in two, and small families are enumerated.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pycupc.engines.cpu.threads import DOUBTFUL, STOP
 from pycupc.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import fused_part, part
 
-#: Nanoseconds of a family that is enumerated, and of a test in it.
+#: Nanoseconds that it takes to enumerate a family, without its tests, and nanoseconds of one test.
 FAMILY_TIME, TEST_TIME = 1250.0, 7.7
-#: What a search finds: no separating set, one, or nothing within its allowance.
+#: Outcomes of a search: no set separates the pair, one does, or the search used up its allowance undecided.
 NONE, SEPARATED, UNDECIDED = 0, 1, -1
 
 
@@ -51,7 +51,7 @@ def _last_members(leaf, t, first, q, bound):
 
 @fused_part
 def _give(leaf, t, k, q):
-    """Covariances at depth t + 1: given candidate k as well."""
+    """Write the covariances of depth t + 1: as at depth t, given candidate k as well."""
     u, inverse = t + 1, 1.0 / leaf.kk[t, k]
     xk, yk = leaf.x[t, k] * inverse, leaf.y[t, k] * inverse
     leaf.xx[u] = leaf.xx[t] - xk * leaf.x[t, k]

@@ -1,7 +1,7 @@
-"""Tasks for the rows of a level that are pruned, and what becomes of their outcomes.
+"""Tasks for the rows of a level that are pruned, and the merging of their outcomes into the findings of the level.
 
-In the mode "checked", some of the pairs that bounds have decided are tested: those with few tests by all of them, the
-others at random.
+In the mode "checked", some of the pairs that bounds have decided are tested as well: pairs with few conditioning sets
+by all of their tests, other pairs by tests drawn at random.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
 from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.message import Message, Variable
 
-#: Pairs that are checked per level, at most, of either kind: all tests are made up to this many conditioning sets, else
-#: some of them. Conditioning sets drawn for a pair.
+#: Mode "checked". The number of pairs checked per level, at most, of either kind (few or many conditioning sets); the
+#: number of conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
 PAIRS, ALL_SETS, SETS = 500, 1_000_000, 20
 
 
@@ -45,7 +45,7 @@ def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
 
 
 def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
-    """The entries about which tests say something else than the findings.
+    """The entries about which tests contradict the findings.
 
     No set before the first separating set, or no set at all, may separate x and y; that set must.
     """
@@ -72,7 +72,8 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
 PATIENCE = 60.0
 #: Searches pay if they take less than this share of the time of the tests that they replace.
 WORTHWHILE = 0.5
-#: Where the tests of a pair would take longer than the first, a search for their minimum may spend the second.
+#: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
+#: `PATIENCE_FOR_MINIMUM` seconds.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
 #: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
 #: with too many sets, where one that cannot be decided ends the run.
@@ -136,11 +137,11 @@ class PrunedSide:
         return self._targets.chosen & ~self.left
 
     def give_up_left(self) -> None:
-        """Forget what was found about the targets that are left to the walk."""
+        """Forget the findings about the targets that are left to the walk."""
         self._findings.rank[self.left] = -1
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks, those of large rows first."""
+        """The tasks; rows with many neighbours come first."""
         rows = np.flatnonzero(self._targets.per_row)
         rows = rows[np.argsort(-self._degree[rows], kind="stable")]
         return self._row_tasks(rows) if self._way == "rows" else self._pair_tasks(rows)
@@ -231,7 +232,7 @@ class PrunedSide:
         return PATIENCE if self._too_many[x] else walk
 
     def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
-        """Ranks of the sets found, -1 or `LEFT`; what is `FAR` is added to the findings."""
+        """Ranks of the sets found, -1 or `LEFT`; in wide rows `FAR`, and the sets are added to the findings."""
         rank = np.where(outcomes.found == NONE, -1, LEFT)
         separated = np.flatnonzero(outcomes.found == SEPARATED)
         n, members = int(self._degree[x]) - 1, outcomes.members[separated]
@@ -244,7 +245,7 @@ class PrunedSide:
             self._findings.far.update(zip(entries[separated].tolist(), sets, strict=True))
         return rank
 
-    # ---------------------------------------------------------------- what they share
+    # ---------------------------------------------------------------- shared by both ways
 
     def _take_space(self) -> Any:
         try:
@@ -254,7 +255,7 @@ class PrunedSide:
             return make(self._level, self._widest)
 
     def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
-        """Add what a task has found; r is to be computed."""
+        """Add the outcomes of a task to the findings; r is NaN, to be computed later."""
         with self._lock:
             self._findings.add(entry, rank, np.full(len(rank), np.nan), smallest)
             self.left[entry[rank == LEFT]] = True

@@ -25,9 +25,11 @@ from pycupc.system.machine import keep_memory
 
 #: Keeps linear algebra on one core: its matrices are small here, and the first process has work for the others.
 _ONE_CORE = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-#: Bytes that the process has used, and freed, before the first call, in blocks that `keep_memory` keeps.
+#: Sizes in bytes of blocks that the process allocates, fills and frees before the first call. `keep_memory` keeps their
+#: pages for the calls, which then need not wait for the system to make new ones.
 _MEMORY = (30 << 20, 30 << 20)
-#: Seconds in which the thread that sends a call can begin: it would wait for 5 ms while this one computes.
+#: Seconds that the caller sleeps, so that the thread that sends the call can begin; else it may wait for 5 ms until the
+#: caller, which computes, gives way.
 _HANDOVER = 2e-4
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pycupc.cli.second_process import serve; serve()"
@@ -114,7 +116,7 @@ def serve() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.disable()  # it ends soon
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a function prints must not mix with the replies
+    os.dup2(2, 1)  # text printed by a function must not mix with the replies
     set_environment()
     keep_memory()
     [bytes(1) * size for size in _MEMORY]

@@ -1,4 +1,4 @@
-"""The evidence for a result: what each level did, which test removed each edge, and the p-values."""
+"""The evidence for a result: the tests of each level, the test that removed each edge, and the p-values."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class PValues(ABC):
         """
 
     def fill(self, out: Floats) -> p_matrix.Filling:
-        """Begin to write what `dense` returns into `out`, float64 (p, p); `finish` of what this returns ends it."""
+        """Begin to write the matrix of `dense` into `out`, float64 (p, p); `finish` of the returned object ends it."""
         self.dense(out)
         return p_matrix.Filling()
 
@@ -175,7 +175,7 @@ class PValues(ABC):
 
     @property
     def complete(self) -> bool:
-        """Whether those of all pairs are known."""
+        """Whether the p-values of all pairs are known."""
         return True
 
     @property
@@ -184,7 +184,7 @@ class PValues(ABC):
         return False
 
     def settle_for_tests_made(self) -> None:  # noqa: B027 - where all are known, nothing changes
-        """Take from now on the largest p-values of the tests that were made for those of all tests."""
+        """From now on, give the largest p-value of the tests made, without searching for the largest of all tests."""
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         """Correlations of pairs, float64 (k,); None where they are not known."""
@@ -193,7 +193,7 @@ class PValues(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPValues(PValues):
-    """P-values that were recorded: those of a result from R, or of a user's own test."""
+    """P-values that were recorded: from a result of R, or from a user's own test."""
 
     matrix: Floats
 
@@ -230,11 +230,11 @@ class ComputedPValues(PValues):
 
     @abstractmethod
     def of_removal(self, k: int) -> float:
-        """Of the pair of a removal, by its number; NaN if it is not known."""
+        """The p-value of the pair of a removal, by its number; NaN if it is not known."""
 
     @abstractmethod
     def of_level0(self, x: int, y: int) -> float:
-        """Of a pair x < y removed at level 0; NaN if it is not known."""
+        """The p-value of a pair x < y removed at level 0; NaN if it is not known."""
 
     def at(self, x: int, y: int) -> float:
         if x == y:
@@ -256,10 +256,10 @@ class DeferredP(Protocol):
 
     @property
     def searches(self) -> bool:
-        """Whether that may take as long as the tests did, see `PValues.deferred`."""
+        """Whether the computation may take as long as the tests did, see `PValues.deferred`."""
 
     def met(self) -> Floats:
-        """The largest p-value of the tests that were made, which is no larger."""
+        """The largest p-value of the tests made, at most the largest of all tests; float64 (m,)."""
 
 
 @dataclass(frozen=True, eq=False)

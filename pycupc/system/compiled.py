@@ -10,7 +10,7 @@ Modules with compiled code take their decorators from here:
     part       a function that compiled functions call; from Python it runs as plain Python
     fused_part as `part`, with products fused with sums
     copied_part
-               as `part`, for what is called in one place or is small: Numba copies its statements there
+               as `part`, for a function that is called in one place or is small: Numba copies its statements there
 
 Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
 counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
@@ -117,7 +117,7 @@ class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception as error:  # pickle, zlib, LLVM and what a damaged file names raise errors of every type
+        except Exception as error:  # pickle, zlib, LLVM and names in a damaged file raise errors of every type
             index = Path(self._cache_file._index_path)
             with contextlib.suppress(OSError):
                 index.unlink(missing_ok=True)  # only the index leads to the code
@@ -212,7 +212,7 @@ def part(function: Function) -> Function:
 
 
 def copied_part(function: Function) -> Function:
-    """As `part`, for what is called in one place or is small; a call from Python would compile it by itself."""
+    """As `part`, for a function called in one place, or a small one; a call from Python would compile it by itself."""
     return cast("Function", njit(inline="always", **OPTIONS)(function))
 
 

@@ -29,7 +29,7 @@ from pycupc.system.compiled import compiled, part
 
 
 class DiscreteSide(NamedTuple):
-    """What all walks of one side of a level share; the fields as in `walk_state.Side`, the data instead of C."""
+    """The data shared by all walks of one side of a level; fields as in `walk_state.Side`, the data instead of C."""
 
     data: Data
     offsets: Indices
@@ -99,7 +99,7 @@ def _drop_separated(side, work, start, d, number):
 
 @part
 def _ready_configurations(side, x, ready, work, counting):
-    """Make the configurations of x and the whole set. Those of `ready` members are there; -1: not even those of x."""
+    """Make the configurations of x and the whole set. The first `ready` members are done; -1: not even x is."""
     if ready < 0:
         start_configuration(side.data, x, counting)
         ready = 0

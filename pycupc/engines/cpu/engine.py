@@ -48,8 +48,8 @@ class CpuEngine(Engine):
     Raises
     ------
     EngineError
-        In a run with "checked", if a test contradicts a bound; in any run, if a variable has so many conditioning sets
-        (2^62 or more) that they cannot be tried one by one, and bounds do not decide about them either.
+        In a run with "checked", if a test contradicts a bound; in any run, if a variable has 2^62
+        conditioning sets or more, too many to be tried one by one, and bounds do not decide about them either.
     """
 
     name = "cpu"

@@ -1,4 +1,4 @@
-"""The Gaussian tests over the graph between levels: which code runs which level, and what a level needs.
+"""The Gaussian tests over the graph between levels: which code runs which level, and the data of a level.
 
 Its sibling for the G^2 tests, with the same methods, is `discrete`.
 """
@@ -95,7 +95,7 @@ class GaussianTests:
     def _pruned(
         self, graph: Graph, pruned: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings
     ) -> Generator[tuple[Iterator[Task], int], None, Mask]:
-        """Rounds that prune targets one way: a trial, and the others if that pays. Returns what is left to the walk."""
+        """Rounds that prune targets one way: a trial, and the others if that pays. Returns the targets left over."""
         bound, left = np.full(len(graph.neighbours), cutoff.high), pruned.chosen.copy()
         trial = self._pruning.on_trial(graph, pruned, level, way)
         for chosen in filter(np.any, (trial, pruned.chosen & ~trial)):
@@ -159,7 +159,7 @@ class GaussianTests:
         return Made(made, bounds)
 
     def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
-        """What finds the smallest |z| of each edge, where not all tests were made."""
+        """The object that finds the smallest |z| of each edge; None if all tests were made."""
         if not self._pruned_levels:
             return None
         return SmallestZ(self._C, self._pruning, self._n, n_threads, self._pruned_levels, x, y, z)

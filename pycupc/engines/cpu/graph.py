@@ -1,4 +1,4 @@
-"""The graph between levels: neighbour lists, which pairs a side tests, and what becomes of them after the tests.
+"""The graph between levels: neighbour lists, the pairs that a side tests, and the removals after the tests.
 
 The lists are in CSR form: entry e = offsets[x] + i is the ordered pair (x, neighbours[e]), i the position of that
 neighbour. Nothing here knows which family of tests runs: tests are given targets and write `Findings`.
@@ -38,7 +38,7 @@ class Lists(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What one side of a level tests.
+    """The entries that one side of a level tests.
 
     chosen : bool (E,)
     per_row : int64 (p,)
@@ -59,7 +59,7 @@ class FarSet(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What the tests of a level find about each entry: written by the tests, read by the graph.
+    """The findings of a level about each entry: written by the tests, read by the graph.
 
     rank : int64 (E,)
         Rank of the first separating set, -1 if there is none, `FAR` where `far` has it.
@@ -82,13 +82,13 @@ class Findings(NamedTuple):
         return self.far[entry].rank if rank == FAR else rank
 
     def add(self, entry: Indices, rank: Indices, r: Floats, smallest: Floats) -> None:
-        """Add what tests have found about some entries, each of which is there once; the smaller rank stays."""
+        """Add the findings of tests about some entries, each listed once; of two ranks the smaller stays."""
         better = (rank >= 0) & ((self.rank[entry] < 0) | (rank < self.rank[entry]))
         self.rank[entry[better]], self.r[entry[better]] = rank[better], r[better]
         self.smallest[entry] = np.minimum(self.smallest[entry], smallest)
 
     def n_tests(self, entries: Indices) -> int:
-        """Tests up to and with those of the first separating sets of these entries."""
+        """The number of tests of these entries, counted up to the first separating set of each, which is included."""
         ranks = self.rank[entries]
         if not self.far:
             return subsets.exact_sum(ranks) + len(entries)
@@ -97,7 +97,7 @@ class Findings(NamedTuple):
 
 
 class Separated(NamedTuple):
-    """What a level removes, as in `LevelResult`, and the number of its tests."""
+    """The removals of a level, as in `LevelResult`, and the number of its tests."""
 
     x: Ints
     y: Ints
@@ -186,7 +186,7 @@ class Graph:
         return lists
 
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
-        """What a side tests: side A the pairs x < y, side B the pairs x > y that side A has not separated."""
+        """The entries that a side tests: side A pairs x < y, side B pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
         lists, more = self._lists, np.zeros(1, dtype=np.bool_)
 
@@ -206,7 +206,7 @@ class Graph:
         return Targets(targets.chosen | others, targets.per_row + more, targets.more)
 
     def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
-        """What the two sides have separated, and the entries of the edges that stay."""
+        """The pairs that the two sides have separated, and the entries of the edges that stay."""
         lists, degrees, rank = self._lists, self.degrees(), findings.rank
         in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
 
@@ -244,7 +244,7 @@ class Graph:
         return np.minimum(findings.smallest[entries], findings.smallest[self._lists.mirror[entries]])
 
     def restricted(self, entries: Indices, z: Floats) -> Graph:
-        """The graph of these entries alone; z of the tests of this level joins that of the earlier ones."""
+        """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""
         return Graph(
             np.searchsorted(entries, self.offsets),
             self.neighbours[entries],
@@ -254,7 +254,7 @@ class Graph:
 
 
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
-    """Call work(first, end) for parts of range(n), which have so many entries in all, in threads where that pays."""
+    """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
     size = -(-n // (1 + n_entries // PART))
 
     def task(first: int) -> Task:

@@ -20,21 +20,22 @@ from pycupc.system.compiled import compiled, copied_part
 FIRST_BLOCK, BLOCK = 16, 64
 #: Rows x by rows y of a tile, whose rows of C stay in the cache.
 TILE = 16
-#: The rows of C are read from end to end, rather than at each neighbour, where at least one in so many is a neighbour.
+#: A row of C is read from end to end, rather than at the neighbours only, if at least one variable in `SPARSE` is a
+#: neighbour.
 SPARSE = 3
 
 
 class Tile(NamedTuple):
-    """Up to TILE rows x, t in all, and what their tests read.
+    """Up to TILE rows x, t in all, and the numbers that their tests read.
 
     C : float64 (p, p)
     neighbours : int32 (E,)
     correlation : float64 (t, d)
-        Of x and its k-th neighbour.
+        Correlation of x and its k-th neighbour.
     variance : float64 (t, d)
-        Of x given its k-th neighbour, NaN where it is not above the floor.
+        Variance of x given its k-th neighbour, NaN where it is not above the floor.
     spread : float64 (t, p)
-        `variance` by variable, -inf for those that are no neighbours. Between tiles it is -inf everywhere.
+        `variance` by variable, -inf for variables that are no neighbours. Between tiles it is -inf everywhere.
     following : int64 (t,)
         The entry of each row x that comes next.
     """

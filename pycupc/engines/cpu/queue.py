@@ -1,6 +1,6 @@
 """The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
 
-The family of tests determines what an item consists of: consecutive conditioning sets, or prefixes of them.
+The family of tests determines the content of an item: consecutive conditioning sets, or prefixes of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Queue:
         self._lock = threading.Lock()
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks, those of rows with most tests first."""
+        """The tasks; rows with most tests come first."""
         degree, per_row, level = self._degree, self._targets.per_row, self._level
         rows = np.flatnonzero(per_row)
         sets = {d: comb(d - 1, level) for d in np.unique(degree[rows]).tolist()}

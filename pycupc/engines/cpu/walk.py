@@ -148,7 +148,7 @@ def _extend(m, t, s, d, bound, runs):
 
 @fused_part
 def _condition(m, runs, n_runs, t, s, d):
-    """The matrix of depth t + 1: that of depth t given s as well."""
+    """Write the matrix of depth t + 1: the matrix of depth t given s as well."""
     u = t + 1
     pivot, column = m.kk[t, s], m.column[t, s]
     for k in range(s + 1, d):
@@ -213,7 +213,7 @@ def _fast_ratio(m, work, t, i, candidate):
 def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - one test, all its outcomes
     """Test all targets given the prefix and k, one after the other; returns how many of them are separated.
 
-    All of them, if the code at `careful_address` is needed and not there: what has been found is void then.
+    All of them, if the code at `careful_address` is needed and not there: the findings are void then.
     """
     level, nodes, cutoff = side.level, work.nodes, side.cutoff
     work.chosen[level - 1] = candidate.k

@@ -50,7 +50,7 @@ LARGE = 1e300
 
 
 class Side(NamedTuple):
-    """What all walks of one side of a level share.
+    """The data shared by all walks of one side of a level.
 
     C : float64 (p, p)
     offsets, neighbours : int64 (p + 1,), int32 (E,)
@@ -85,7 +85,7 @@ class Items(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What the walks of a task find, a stretch per item, by position: the entry, and the fields of `Findings`.
+    """The findings of the walks of a task, a stretch per item, by position: the entry, and the fields of `Findings`.
 
     entry, rank : int64; r, smallest : float64. The rank is NO_TARGET where nothing was to be tested.
     """
@@ -131,7 +131,7 @@ class Work(NamedTuple):
     """Work space of a walk.
 
     bound : float64 (position,)
-        Bound of a target, -1 for what is not one, or no longer.
+        Bound of a target, -1 for a variable that is no target, or no longer one.
     open_before : int64 (t,)
         Open targets at the time when the matrices of depth t were laid out.
     chosen : int64 (level,)
@@ -165,7 +165,7 @@ class Place(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A last member k of the set, after a prefix that ends in s, and what its tests need given all of the prefix.
+    """A last member k of the set, after a prefix that ends in s, and the numbers for its tests given the prefix.
 
     factor : M_ks / M_ss. xk, kk : M_xk and M_kk. determinant : M_xx M_kk - M_xk^2. sure : all pivots are above the
     floor.

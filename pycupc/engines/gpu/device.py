@@ -25,7 +25,7 @@ TICK = 0.2
 
 
 class Device:
-    """What one thread keeps on one device between runs. Use it inside a `Session`.
+    """The memory and the kernels that one thread keeps on one device between runs. Use it inside a `Session`.
 
     Runs in two threads have nothing in common but the compiled kernels, so they can use the device at the same time.
     """
@@ -48,7 +48,7 @@ class Device:
             self._answer = cp.cuda.alloc_pinned_memory(4096)
             self._locked = cp.cuda.alloc_pinned_memory(4096)
             self._words = np.frombuffer(self._locked, dtype=np.int32, count=1024)
-            self._words[:2] = (0, 1)  # the values of the stop flag, to copy from; `peek` uses what lies behind
+            self._words[:2] = (0, 1)  # the values of the stop flag, to copy from; `peek` uses the words behind
             self.stop = cp.zeros(1, dtype=np.int32)  # in device memory, since kernels poll it for every work item
             cp.cuda.runtime.deviceSynchronize()
         self.kernels = _kernels(index)
@@ -184,7 +184,7 @@ def _kernels(index: int) -> Kernels:
 
 
 class _Lent:
-    """A device that belongs to a thread or a borrower until that ends; then another takes it over, with its memory."""
+    """A device with one owner, a thread or a borrower. When the owner ends, the next owner gets it with its memory."""
 
     free: ClassVar[dict[int, list[Device]]] = {}
 

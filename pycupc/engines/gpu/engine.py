@@ -46,17 +46,17 @@ class GpuEngine(Engine):
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool or "checked"
-        schur: whether a filter decides what pairs it can without testing all their conditioning sets; see
+        schur: whether pruning decides pairs, where it can, without testing all their conditioning sets; see
         `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same. From the first level
         that may need 2^62 tests on, which the device cannot count, the engine "cpu" then takes over, and a warning says
-        so. With "checked", tests of some pairs that a filter has decided are made on the CPU, and compared.
+        so. With "checked", tests of some pairs that pruning has decided are made on the CPU, and compared.
 
     Raises
     ------
     ValueError
         If an argument is out of its range.
     EngineError
-        If there is no usable device; the message says why. In a run with "checked", if a test contradicts a filter.
+        If there is no usable device; the message says why. In a run with "checked", if a test contradicts pruning.
     """
 
     side_by_side = 2
@@ -200,7 +200,7 @@ class GpuEngine(Engine):
         """Take the problem; see `Engine.take`. The correlations of data are computed on the device, and stay there.
 
         If level 0 is expected (`expect`), it is launched right behind the inspection of C: one wait serves both. Level
-        1 then runs while the host looks at what the inspection found.
+        1 then runs while the host looks at the findings of the inspection.
         """
         facts = None
         with self._session():

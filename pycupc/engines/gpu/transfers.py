@@ -47,9 +47,10 @@ class Transfers:
 
     @contextmanager
     def uploading(self, array: NDArray[Any], out: Any) -> Iterator[None]:
-        """As `upload`; other threads have begun with a large array while the block runs, and this one then joins them.
+        """As `upload`, with work of the caller, the block of the `with` statement, done at the same time.
 
-        What is uploaded within the block does without staging memory.
+        While the block runs, other threads copy a large array to staging memory. After the block, this thread helps
+        them and sends the array to the device. Arrays uploaded within the block are copied without staging memory.
         """
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
         if total <= DIRECT or self._filling:
@@ -95,7 +96,7 @@ class Transfers:
         return out
 
     def download_bytes(self, source: int, nbytes: int, stream: Any) -> Any:
-        """Start copying so many bytes of device memory through `stream`; returns what `numpy.frombuffer` can read."""
+        """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`."""
         memory, address = self._host_memory(nbytes)
         self._copy(address, source, nbytes, 2, stream.ptr)
         return memory
@@ -143,7 +144,7 @@ class _StagedCopy:
         self._ended.put(None)
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """Fill what is left; where each stretch that is ready begins, and its number of bytes."""
+        """Copy the remaining pieces; yield the first byte and the number of bytes of each stretch that is ready."""
         sent = 0
         while sent < self._total:
             if not self._fill():
@@ -164,7 +165,7 @@ class _StagedCopy:
 
 @functools.cache
 def jobs() -> SimpleQueue[Callable[[], None]]:
-    """Where threads, which are started here, take what they shall run; a pool of futures would take twice the time."""
+    """The queue of functions for the threads started here; a pool of futures would take twice the time."""
     queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def work() -> None:

@@ -183,7 +183,7 @@ SLOW_HD void load(const Matrix& A, const double* C, i64 p, int x, int y, const i
     }
 }
 
-// r of x and y given S, not clipped. The arguments are those of partial_correlation.
+// r of x and y given S, not clipped. The same arguments as partial_correlation.
 SLOW_HD double exact_r(const double* C, i64 p, int x, int y, const int* S, int size, double* work, int step) {
     const int m = size + 2;
     Matrix A = {work, m, step};

@@ -1,4 +1,4 @@
-// structures.cuh -- what the host passes to the kernels and reads back from them.
+// structures.cuh -- the structures that the host passes to the kernels and reads back from them.
 //   Compiles as CUDA and as plain C++. pycupc/engines/gpu/structures.py mirrors every structure, and
 //   tests/test_kernel_helpers.py compares sizes and offsets. All pointers are to device memory. Behind each array stand
 //   its shape and, after the semicolon, the kernels or device functions that write it.
@@ -66,7 +66,7 @@ struct Counters {
 // One level: its size, its thresholds, its work space.
 struct Level {
     Binomials binom;     // C(n, k) for n <= p, k <= level + 2
-    Counters* counters;  // those of the level
+    Counters* counters;  // of the level
     double* work;        // work space of the canonical formula: canonical_doubles(level) per thread (cupc), per warp
                          // (finish), or for `slots` lanes of each warp (schur)
     const volatile int* stop;  // [1] the host sets it to a non-zero value to make running kernels return
@@ -134,7 +134,7 @@ struct Shape {
     int shared_row;  // 1: the row is copied to shared memory
 };
 
-// What a level did to each row, and the m separating sets it found, in order of (x, y). Level 0 leaves no records.
+// The removals of a level by row, and the m separating sets it found, in order of (x, y). Level 0 leaves no records.
 struct RowCounts {
     i64* kept;     // [p] pairs that stay; count_neighbours, settle
     i64* removed;  // [p] separating sets found in the row; settle. null at level 0
@@ -192,7 +192,7 @@ struct Doubtful {
     i64 room;
 };
 
-// The sets of a side that a launch tests: those of rank first .. end - 1 of each row, `chunk` per work item.
+// The sets of a side that a launch tests: the sets of rank first .. end - 1 of each row, `chunk` per work item.
 struct SetRange {
     int* open;  // [p] targets of the row that no set has separated yet; count_targets, contingency_sets
     u64 first, end, chunk;

@@ -70,7 +70,7 @@ DEVICE void unrank_by_warp(const Binomials& binom, const int n, const int k, con
     __syncwarp();
 }
 
-// Waits for all blocks of a cooperative launch: all then see what any of them wrote before. Whole block.
+// Waits for all blocks of a cooperative launch: all then see everything that any of them wrote before. Whole block.
 //   arrivals  counts blocks over all barriers of the launch; 0 at its start
 DEVICE void grid_barrier(u64* arrivals) {
     __syncthreads();
@@ -83,7 +83,7 @@ DEVICE void grid_barrier(u64* arrivals) {
     __syncthreads();
 }
 
-// Whether this block is the last of the grid to get here; it then sees what the others wrote before. Whole block.
+// Whether this block is the last of the grid to get here; it then sees all earlier writes of the others. Whole block.
 //   finished  counts blocks; 0 at the start of the launch
 DEVICE bool last_block(u64* finished) {
     __shared__ bool last;

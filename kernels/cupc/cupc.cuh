@@ -1,4 +1,4 @@
-// cupc.cuh -- what cuPC-E and cuPC-S share: the algorithms of Zarebavani et al. (2020), IEEE TPDS 31(3), made exact.
+// cupc.cuh -- common to cuPC-E and cuPC-S: the algorithms of Zarebavani et al. (2020), IEEE TPDS 31(3), made exact.
 //   The separating set that is kept is the first by rank, not the first that a thread happens to find.
 //   * Rows are those of the paper's A', the neighbour lists of the graph at the start of the level. A row lies in
 //     shared memory where it fits; subsets are unranked one by one.

@@ -1,4 +1,4 @@
-// bench.cuh -- what a block of THREADS threads knows while it counts contingency tables: one x, one conditioning set S,
+// bench.cuh -- the state of a block of THREADS threads that counts contingency tables: one x, one conditioning set S,
 //   and the targets y. All threads of the block take part in each call.
 #pragma once
 #include "common/warp.cuh"
@@ -7,7 +7,7 @@
 constexpr int WARPS = THREADS / 32;
 constexpr int SLICE = THREADS;  // most targets at a time, one per thread
 
-// What a block knows about its set and its targets, at the beginning of its dynamic shared memory.
+// The data of a block about its set and its targets, at the beginning of its dynamic shared memory.
 struct Bench {
     u64 total[SLICE];         // sum of f over each target's table, see sum_table; sum_tables
     u64 of_margin;            // the same sum over the counts of the configurations alone; sum_tables

@@ -73,7 +73,7 @@ HD i64 degrees_of_freedom(const Codes& d, const int kx, const int ky, const int 
     return df - empty > 1 ? df - empty : 1;
 }
 
-// What G^2 says, or DOUBTFUL where rounding could decide.
+// The outcome of the test with G^2, or DOUBTFUL where rounding could decide.
 HD Outcome outcome_of(const Codes& d, const double g2, const i64 df) {
     if (df == 0) return INDEPENDENT;
     if (df >= d.cutoffs || !(fabs(g2 - d.cutoff[df]) > d.band)) return DOUBTFUL;

@@ -1,4 +1,4 @@
-// rough.cuh -- correlations in two bytes, and what single precision can tell from them.
+// rough.cuh -- correlations in two bytes, and the tests that single precision decides with them.
 //   level0 makes the copy of C, level1 reads it.
 //
 //   A code is 2^15 (c + 1), rounded. Code 0 stands for what would be -1, for NaN, and for all that would be 1: it
@@ -34,7 +34,7 @@ DEVICE Code code_of(const double c) {
 // The number of a code, exactly: the bits of the code are the last ones of a float between 256 and 258.
 DEVICE float decoded(const Code code) { return __uint_as_float(0x43800000u | code) - 257.0f; }
 
-// What tests of x and y given k need of x and k.
+// The numbers of x and k for the tests of x and y given k.
 struct Given {
     float a, error, vx;
     DEVICE Given(const Code of_xk) {

@@ -1,4 +1,4 @@
-// rows.cuh -- sums over the rows of the next graph: where each row begins, and what the host needs to plan its level.
+// rows.cuh -- sums over the rows of the next graph: where each row begins, and numbers for the host's plan.
 #pragma once
 #include "common/warp.cuh"
 

@@ -1,4 +1,4 @@
-// definite.cuh -- what a block proves about the matrix [n, n] of a row before a bound relies on it. Whole block.
+// definite.cuh -- the proof of a block about the matrix [n, n] of a row, on which the bounds rely. Whole block.
 #pragma once
 #include "common/warp.cuh"
 

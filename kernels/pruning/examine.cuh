@@ -1,4 +1,4 @@
-// examine.cuh -- what becomes of a node: proven, open, or one or two smaller nodes.
+// examine.cuh -- the outcome of a node: proven, open, or one or two smaller nodes.
 #pragma once
 #include "pruning/relaxation.cuh"
 
@@ -205,7 +205,7 @@ TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, co
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
-// Examines a node; see Verdict for what becomes of `node` and `other`.
+// Examines a node; see Verdict for the outcome in `node` and `other`.
 template <int SLOTS>
 TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, const Aim aim) {
     Problem<SLOTS> pr;

@@ -13,7 +13,7 @@ struct Exchange {
     Part part[PARTS];    // part n lies at n % PARTS
 };
 
-// What is noted of a pair with parts, in Filter::spares while the launch runs, besides the number of its nodes.
+// The notes about a pair with parts, in Filter::spares while the launch runs, besides the number of its nodes.
 constexpr u64 GIVEN_UP = 1ULL << 63;  // some part could not be decided
 constexpr u64 OPENED = 1ULL << 62;  // a block searches for the first separating set; parts that were not asked are void
 

@@ -1,6 +1,6 @@
 // node.cuh -- a node of the search for a separating set of one ordered pair (x, y): its conditioning sets, and the
 //   covariances given the members that all of them have. kernels/README.md explains the search.
-//   Positions are those of the d neighbours of x, ascending; position d stands for x itself. All lanes of a team take
+//   Positions count the d neighbours of x, ascending; position d stands for x itself. All lanes of a team take
 //   part in each call, except that single lanes may call the functions of Mask.
 #pragma once
 #include "canonical/partial_correlation.cuh"
@@ -30,7 +30,7 @@ struct Words {
     TEAM double near(const int i) const { return join_words(high[i], 0x80000000u); }  // off by at most 2^-21 |at(i)|
 };
 
-// What is common to all nodes of a row.
+// The data common to all nodes of a row.
 struct RowBound {
     Words R;              // [d + 1, d + 1] correlations of the neighbours and x
     const double* delta;  // [d] R without x, less diag(delta), is positive semidefinite
@@ -39,7 +39,7 @@ struct RowBound {
     double margin;        // by which a bound must clear the cutoff, for variances of 1
 };
 
-// What is asked about the sets of a node.
+// The question about the sets of a node.
 struct Aim {
     double cutoff;  // a set is open unless |r| given it is surely above this
     u64* smallest;  // null, or bits of the smallest r^2 known, in shared memory: then all sets below it are tested, and

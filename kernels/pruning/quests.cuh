@@ -3,7 +3,7 @@
 #pragma once
 #include "pruning/exchange.cuh"
 
-// What the search needs to know of its launch.
+// The parameters of the launch that the search needs.
 struct Launch {
     const Graph& g;
     const Level& lv;

@@ -24,7 +24,7 @@ struct ScreenedRow {
     int x, d;          // the row and its degree
 };
 
-// What a warp knows given its prefix, in shared memory. Arrays [pitch] have an entry for each row r of B, which is the
+// State of a warp given its prefix, in shared memory. Arrays [pitch] have an entry for each row r of B, which is the
 // neighbour at position pos[r]: first the targets before the end of the prefix, then all positions after it. An open
 // target y of a member s is one that the bound does not prove to be dependent for every k.
 struct Given {
@@ -35,7 +35,7 @@ struct Given {
     int pitch, first, early, rows;  // entries per array; first position after the prefix; rows before it; all rows
 };
 
-// What a warp counts: tests of the sets that it has looked at, those among them that are left to be made, pairs (s, y).
+// The counts of a warp: tests of the sets that it has looked at, the tests left to be made among them, pairs (s, y).
 struct Tally {
     u64 covered, made, bounds;
 };

@@ -1,4 +1,4 @@
-// team.cuh -- what the lanes of a team, which is a warp, do together. On the host a team is one thread, so that the
+// team.cuh -- joint operations of the lanes of a team, which is a warp. On the host a team is one thread, so that the
 //   tests can run the same code.
 #pragma once
 #include "common/structures.cuh"
@@ -61,7 +61,7 @@ TEAM void team_and(unsigned& word, const unsigned mask) { word &= mask; }
 using std::fabs, std::fma, std::fmax, std::fmin, std::sqrt;
 #endif
 
-// The present value of what other teams may change.
+// The present value of a variable that other teams may change.
 TEAM int now(const int& v) { return *(const volatile int*)&v; }
 TEAM unsigned now(const unsigned& v) { return *(const volatile unsigned*)&v; }
 TEAM double now(const u64& bits) {

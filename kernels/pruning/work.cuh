@@ -1,4 +1,4 @@
-// work.cuh -- what a block of prove_pairs works on: some targets of a row, with the nodes that wait for a warp, or a
+// work.cuh -- the work of a block of prove_pairs: some targets of a row, with the nodes that wait for a warp, or a
 //   part of a pair that another block gave away.
 #pragma once
 #include "common/warp.cuh"

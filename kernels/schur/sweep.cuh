@@ -31,7 +31,7 @@ struct Suffix {
     bool sound;                                    // all pivots are above the floor
 };
 
-// What doubtful tests need besides their suffixes; in shared memory, for the block.
+// The data for doubtful tests besides their suffixes; in shared memory, for the block.
 struct Place {
     const double* C;         // [p, p] correlations
     const int* ids;          // [d + 1] variables of the row's positions
@@ -41,7 +41,7 @@ struct Place {
     int x, q, first, slots;  // row; size of the prefix; position of column 0 of M; lanes of a warp with work space
 };
 
-// Fills what holds for all rows; one thread.
+// Fills the fields that hold for all rows; one thread.
 DEVICE void place_block(Place& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
     w.C = g.C;
     w.p = g.p;
@@ -144,7 +144,7 @@ DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covarianc
 //     u_i = s_i (M_y,i - sum_k R_ik u_k)   var(y|S) = M_yy - sum u_i^2   cov(x,y|S) scale = scale M_xy - sum g_i u_i
 // with s_i = 1 / R_ii, g_i = scale R_xi and scale = 1 / sd(x|S).
 //
-// What is computed is exact for slightly different covariances (Higham 2002, section 10.1): each differs by at most
+// The results are exact for slightly different covariances (Higham 2002, section 10.1): each differs by at most
 // delta = 16 * 2^-24, of which 2 are for the rounding of M towards zero, at most 5 for operations whose results are at
 // most 1, and 9 for s_i. Let b_y be the coefficients of y's regression on the suffix, and |b| the sum of their absolute
 // values. The change of a covariance given S is then (1, -b_x)' Delta (1, -b_y), so at most delta (1 + |b_x|) (1 +

@@ -1,4 +1,4 @@
-// targets.cuh -- what the tests of one prefix read: the covariances given it, and the targets.
+// targets.cuh -- the input of the tests of one prefix: the covariances given it, and the targets.
 #pragma once
 #include "common/warp.cuh"
 
@@ -24,7 +24,7 @@ struct Covariances {
     }
 };
 
-// What every lane reads of a target, in one load.
+// The fields of a target that every lane reads, in one load.
 struct alignas(16) Seen {
     float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the latter increased by VARIANCE_ERROR
     unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up

@@ -3,7 +3,7 @@
     mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
     colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
-    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and what to do if none does
+    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and a substitute if none does
     equivalence.py     of any graph: a DAG that extends it, and its CPDAG
     trace.py           the reason of every arrow
     lines.py           the same, and the decisions on triples, as lines of the log

@@ -144,7 +144,7 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     Raises
     ------
     ValueError
-        If a user's test returns NaN, or a triple has so many subsets that the check could not finish.
+        If a user's test returns NaN, or a triple has too many subsets for the check to finish.
 
     References
     ----------
@@ -174,7 +174,7 @@ def _decide(found: Indices, with_b: Indices, maj_rule: bool) -> Indices:
 
 
 def _changed_cells(triples: Triples, decision: Indices, sepset: StoredSets, p: int) -> FlatCells:
-    """`TripleCheck.cells`. Cell i of the first half is (a, c) of pair i, that of the second half is (c, a)."""
+    """`TripleCheck.cells`. Cell i of the first half is (a, c) of pair i, cell i of the second half is (c, a)."""
     n, k = len(triples.a), len(triples.b)
     x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])
     there, stored = sepset.of_cells(x, y)

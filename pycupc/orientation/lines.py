@@ -1,4 +1,4 @@
-"""What the orientation decided, as lines of the log (`verbose`): one for each triple, collider and arrow of a rule."""
+"""The decisions of the orientation as lines of the log (`verbose`): one per triple, collider and arrow of a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What set each arrowhead: a mapping that makes its entries on demand."""
+"""The rule that set each arrowhead: a mapping that makes its entries on demand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 
-#: What set an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
+#: The cause of an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
 Reason = tuple[Any, ...]
 
-#: What set an arrowhead, as a number; rules 1, 2 and 3 have their own.
+#: The rule that set an arrowhead, as a number; rules 1, 2 and 3 have their own.
 COLLIDER = 4
 
 

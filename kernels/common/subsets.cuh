@@ -47,7 +47,7 @@ HD u64 binomial(int n, int k) {
 }
 
 // The terms of the first `known` members s[0..known-1] in the rank of a k-subset of {0..n-1}; the caller subtracts
-// those of the other members. With known = k this is the rank of s.
+// the terms of the other members. With known = k this is the rank of s.
 HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) {
     u64 rank = binom(n, k) - 1;
     for (int i = 0; i < known; ++i) rank -= binom(n - 1 - s[i], k - i);

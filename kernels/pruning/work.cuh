@@ -96,7 +96,7 @@ DEVICE void unlock(int& v) {
     atomicExch(&v, 0);
 }
 
-// Takes a node for the warp of this thread: one that waits, or else that of the next target. Returns 1: taken; 0:
+// Takes a node for the warp of this thread: one that waits, or else the node of the next target. Returns 1: taken; 0:
 // nothing is left; -1: ask again, since a busy warp may still put nodes on the stack. One thread of a warp.
 DEVICE int take_node(Work& work, const Node* stack, const int level, Node& node) {
     if (now(work.waiting) == 0 && now(work.next) >= work.count) {

@@ -20,7 +20,7 @@ struct alignas(16) Given {
     float u;              // its entry in p's column of the Cholesky factor, see Quick
 };
 
-// A column of M, that of a possible member.
+// The column of M of a possible member.
 struct alignas(8) Column {
     double var, cov;  // of the variable, and with x, given the prefix
     int target;       // its number if it is one of the slice's targets, else -1

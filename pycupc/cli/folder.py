@@ -121,7 +121,7 @@ class OutputFolder:
 
     def finish(self) -> Path:
         """Put the results into place; returns where they are: beside `target` if another run has taken it meanwhile."""
-        os.chmod(self.new, 0o777 & ~_umask())  # those of mkdtemp are private
+        os.chmod(self.new, 0o777 & ~_umask())  # the permissions of mkdtemp are private
         old = self._work / "old"
         try:
             self._check()
@@ -159,7 +159,7 @@ def _ours(folder: Path) -> frozenset[str]:
 
 
 def _retire(old: Path, target: Path) -> None:
-    """Delete the files of a folder that was replaced, and move those of others into the folder that replaced it."""
+    """Delete the files of a folder that was replaced, and move the files of others into the folder that replaced it."""
     if not old.is_dir():
         return
     for name in _ours(old) - {MANIFEST}:

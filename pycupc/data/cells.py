@@ -89,7 +89,7 @@ def _number(cell: str, decimal: str) -> float | None:
 
 
 def _explained(cell: str, column: int, number: int, rows: Rows, layout: Layout, options: ReadOptions) -> str:
-    """Why a cell is not a finite number, with the remedy; `number` is that of its row."""
+    """Why a cell is not a finite number, with the remedy; `number` is the number of its row."""
     text = cell.strip()
     if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(options.decimal, ".", 1)):
         return f"infinite value {cell!r}"

@@ -42,7 +42,7 @@ class DataError(ValueError):
 
 
 def check_names(source: str, names: Sequence[str]) -> None:
-    """Raise `DataError` if a column has no name or that of another."""
+    """Raise `DataError` if a column has no name or the name of another."""
     first: dict[str, int] = {}
     for k, name in enumerate(names):
         if name in first:

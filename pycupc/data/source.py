@@ -73,7 +73,7 @@ class Source:
     name : str
         Name for messages: the path, or "standard input".
     ending : str
-        Ending of the name in lower case, without that of a compression: ".csv" for data.CSV.gz.
+        Ending of the name in lower case, without the ending of a compression: ".csv" for data.CSV.gz.
     kind : {"text", "parquet", "feather", "excel"}
     raw : bytes
         The bytes of the file.

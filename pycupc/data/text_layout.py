@@ -62,7 +62,7 @@ class ReadOptions:
     sheet : str, optional
         Sheet of an Excel file; needed where there are several.
     only, drop : sequence of str
-        Columns to read, by default all, and those of them to leave out, for example an identifier.
+        Columns to read, by default all, and columns among them to leave out, for example an identifier.
     drop_non_numeric : bool
         Leave out every column that holds anything but numbers and missing values; a warning names them.
     missing : {"error", "drop-rows", "keep"}
@@ -111,7 +111,7 @@ class Layout:
 
     has_header: bool  #: whether the first row holds the column names
     has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
-    names: list[str]  #: the name of each column, "" for that of the row names
+    names: list[str]  #: the name of each column, "" for the column of the row names
     text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be left out
     guesses: tuple[str, ...] = ()  #: sentences about decisions that were likely but not certain
 

@@ -69,7 +69,7 @@ class Counting(NamedTuple):
     counts : int32 (COPIES, most cells)
     of_y : int64 (256,)
     begin : int32 (l + 1, most strata + 1)
-        Position of the first observation of each stratum in row t of `configuration`, and behind them that of the end.
+        Position of the first observation of each stratum in row t of `configuration`; last, the position of the end.
     strata : int64 (l + 1,)
         How many there are in row t.
     """

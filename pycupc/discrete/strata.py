@@ -23,7 +23,7 @@ def start_strata(counting, n):
 
 @part
 def divide_strata(data, z, t, counting):
-    """Row t + 1 of the strata: those of row t, divided by the codes of z."""
+    """Row t + 1 of the strata: the strata of row t, divided by the codes of z."""
     order, begin, place, code = counting.configuration, counting.begin, counting.of_y, data.codes
     made, at = 0, 0
     begin[t + 1, 0] = 0

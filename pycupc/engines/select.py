@@ -17,7 +17,7 @@ GPU_PAYS_FROM = 500
 #: The algorithm of each GPU engine, as `GpuEngine` names it.
 _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", "cupc-e": "cupc-e", "cupc-s": "cupc-s"}
 
-#: The engines that accept each of the engine_options. "auto" accepts those of "gpu", which it may choose.
+#: The engines that accept each of the engine_options. "auto" accepts the options of "gpu", which it may choose.
 _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
 _TAKEN_BY = {
     "device": _EVERY_GPU,

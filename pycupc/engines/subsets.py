@@ -16,11 +16,11 @@ from pycupc.system.message import Argument, Message, Variable
 
 Counts = NDArray[np.int64]
 
-#: What a saturated table holds.
+#: The value of a saturated entry of a table.
 MAX_RANK = 2**63 - 1
-#: Tables are exact below this. No machine tries so many sets one by one.
+#: Tables are exact below this number of sets. No machine tries as many one by one.
 TOO_MANY = 2**62
-#: Rows with so many conditioning sets are wide.
+#: Rows with at least this number of conditioning sets are wide.
 WIDE = TOO_MANY
 
 
@@ -40,7 +40,7 @@ def is_wide(d: int, level: int) -> bool:
 
 
 def are_too_many(degrees: Counts, level: int) -> NDArray[np.bool_]:
-    """Which rows with so many neighbours cannot be enumerated, bool (p,)."""
+    """The rows, given their numbers of neighbours, that cannot be enumerated, bool (p,)."""
     kinds, row = np.unique(degrees, return_inverse=True)
     too_many = np.array([_most_numbered(d, level) >= TOO_MANY for d in kinds.tolist()], dtype=np.bool_)
     return too_many[row]

@@ -111,7 +111,7 @@ def constant_columns(X: Floats) -> list[int]:
 
 
 def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
-    """Those of the columns of X (their numbers are `columns`) that have the same key as another one, by key."""
+    """The columns of X (their numbers are `columns`) that have the same key as another column, by key."""
     n, p = X.shape
     keys = np.zeros(p, dtype=np.uint64)
     weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 #: Distance from 1 to the next number.
 EPS = float(np.finfo(np.float64).eps)
-#: Observations taken at a time, so that those of two blocks of columns stay in the processor's first-level cache.
+#: Observations taken at a time, so that their values in two blocks of columns stay in the core's first-level cache.
 DEPTH = 64
 
 

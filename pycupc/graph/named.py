@@ -206,7 +206,7 @@ class NamedGraph:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _Subgraph(NamedGraph):
-    """Part of a result; `attributes` are those of its edges."""
+    """Part of a result; `attributes` belong to its edges."""
 
     attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 

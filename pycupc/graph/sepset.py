@@ -1,4 +1,4 @@
-"""Separating sets in pcalg's own cells, sparse: those of level 0 are empty and implied, only the others are stored."""
+"""Separating sets in pcalg's own cells, sparse: sets of level 0 are empty and implied, only the others are stored."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class SparseGraph:
         return np.bincount(ends, minlength=self.p).astype(np.int64, copy=False)
 
     def neighbour_lists(self) -> tuple[NDArray[np.int64], Ints]:
-        """Neighbours of each variable: those of v are ``neighbours[start[v]:start[v + 1]]``, ascending.
+        """Neighbours of each variable: the neighbours of v are ``neighbours[start[v]:start[v + 1]]``, ascending.
 
         Returns
         -------

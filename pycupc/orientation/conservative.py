@@ -108,7 +108,7 @@ class Triples(NamedTuple):
 
     @classmethod
     def of(cls, skeleton: SparseGraph) -> Triples:
-        """Those of a skeleton."""
+        """The triples of a skeleton."""
         p = max(skeleton.p, 1)
         start, neighbours = skeleton.neighbour_lists()
         owner = np.repeat(np.arange(skeleton.p), np.diff(start))

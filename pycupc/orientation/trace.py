@@ -62,7 +62,7 @@ class Trace(Mapping[tuple[int, int], Reason]):
         return iter(self._reasons)
 
     def items(self) -> ItemsView[tuple[int, int], Reason]:
-        """Those of a dict: a third of the time of one look-up after the other."""
+        """The items of a dict: a third of the time of one look-up after the other."""
         return self._reasons.items()
 
     def __len__(self) -> int:

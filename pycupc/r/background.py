@@ -199,7 +199,7 @@ def _raise_interrupt(thread: threading.Thread) -> bool:
 
 
 def _set_python_handler(handler: Any) -> None:
-    """Set Python's handler of Ctrl-C, but keep the one in C: that of reticulate, which also notifies R."""
+    """Set Python's handler of Ctrl-C, but keep the handler in C: it is reticulate's, which also notifies R."""
     if os.name == "nt":  # there, reticulate does not use a signal handler
         signal.signal(signal.SIGINT, handler)
         return

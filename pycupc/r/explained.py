@@ -93,7 +93,7 @@ def _with_reasons(fit: PcAlgo, data: Mapping[str, Any] | None) -> PcAlgo:
 
 
 def _orientations(fit: PcAlgo, data: Mapping[str, Any] | None) -> Iterator[Orientation]:
-    """The graphs that the variants of `pc` give; those of the rules for triples, whose tests need the data, last."""
+    """The graphs of the variants of `pc`; the graphs of the rules for triples, whose tests need the data, last."""
     skeleton = SparseGraph.undirected(fit.p, fit.sparse_graph.low, fit.sparse_graph.high)
     for solve_confl in (False, True):
         yield orient(skeleton, fit.sepset, solve_confl=solve_confl)

@@ -120,7 +120,7 @@ def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: C
 
 
 def _shares(parts: Iterable[Part], n: float, n_shares: int) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
-    """x, y, r and the square roots of n - level - 3, each part in so many shares, as compiled code takes them."""
+    """x, y, r and the square roots of n - level - 3, each part in `n_shares` shares, as compiled code takes them."""
     for x, y, level, r in parts:
         root = np.broadcast_to(np.sqrt(np.maximum(n - 3.0 - np.asarray(level), 0.0)), x.shape)
         types = (np.int32, np.int32, np.float64, np.float64)

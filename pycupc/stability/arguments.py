@@ -60,7 +60,7 @@ class Plan:
             raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
 
     def seed(self) -> int:
-        """The seed: the one that was given, else that of the checkpoint if there is one."""
+        """The seed: the one that was given, else the seed of the checkpoint if there is one."""
         kept = seed_in(self.checkpoint) if self.random_state is None and self.checkpoint is not None else None
         return seed_of(self.random_state) if kept is None else kept
 

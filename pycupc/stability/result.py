@@ -86,7 +86,7 @@ class Stability(SavedStudy):
         -------
         pandas.DataFrame
             from, to, adjacent, directed, reversed, undirected, bidirected (shares of the resamples), alpha. from --> to
-            is the more frequent of the two directions: "directed" is its share, "reversed" that of the other.
+            is the more frequent of the two directions: "directed" is its share, "reversed" the share of the other.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Stability(SavedStudy):
         return lambda share: bounds.bound(chosen, q, self.n_pairs, share, n_resamples)
 
     def _q(self, alpha: float | None) -> float:
-        """Mean number of edges per graph, those of fixedEdges not counted."""
+        """Mean number of edges per graph, edges in fixedEdges not counted."""
         return self.mean_edges(alpha) - self.n_fixed
 
     # -- texts and files ----------------------------------------------------------------------------------------------

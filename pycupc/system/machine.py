@@ -117,7 +117,7 @@ class _MemoryGroup(NamedTuple):
         used = _number(self.usage)
         if used is None:
             return 2**62
-        # files in the page cache count as used, and make room when it is needed; "total" is that of version 1
+        # files in the page cache count as used, and make room when it is needed; "total" is the name in version 1
         names = ("total_inactive_file", "inactive_file")
         cached = next(filter(None, (_linux_field(str(self.statistics), name, " ") for name in names)), "0")
         return self.limit - used + int(cached)
@@ -154,7 +154,7 @@ def _groups(controller: str) -> list[Path]:
         for line in (_PROC / "self/cgroup").read_text().splitlines():
             number, controllers, path = line.split(":", 2)
             if number == "0" or controller in controllers.split(","):
-                # inside a container the path may be that of the host; its own group is then at the root
+                # inside a container the path may be the host's; its own group is then at the root
                 for root in (
                     (_CGROUP, _CGROUP / "unified") if number == "0" else (_CGROUP / controllers, _CGROUP / controller)
                 ):

@@ -124,7 +124,7 @@ class LevelBar(_Line):
         return now - self._began.setdefault(work, now)
 
     def close(self, *, finished: bool = True) -> None:
-        """End the line of the level, which has `finished` or was stopped, or that of a notice."""
+        """End the line of the level, which has `finished` or was stopped, or the line of a notice."""
         self._end_level("done" if finished else "stopped")
         self._level = None
         super().close()

@@ -86,7 +86,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
     Raises
     ------
     EngineError
-        There are so many that they do not fit memory.
+        There are too many to fit memory.
     """
     p = len(C)
     room = p * p if FOUND_BYTES * p * p < SURELY_FREE else free_memory() // FOUND_BYTES

@@ -34,7 +34,7 @@ class Family(Protocol):
 
 
 class Queue:
-    """Tasks for the tests of one side of a level; each merges its findings into those of the level.
+    """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
     `hint`, int64 (E,), is the number of a part that is known to separate the entry, -1 if none is.
     """

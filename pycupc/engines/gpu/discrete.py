@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: As in kernels/common/structures.cuh.
 THREADS, MOST_OFFSETS = 256, 1536
 BENCH_BYTES = 30 * THREADS + 256
-#: Index of the counter of the tickets of a launch; those of the sides, 0 and 1, count sets to report progress.
+#: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
 #: Most bytes for bit planes, and for tables that do not fit shared memory.
 PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20

@@ -144,15 +144,15 @@ def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: 
     return Choice(index, TILES[ill], THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)
 
 
-#: Called with what a filter has found about so many pairs of a level.
+#: Called with the outcome of pruning for a number of pairs of a level.
 Check = Callable[[Graph, Level, int, Filter], None]
 
 
 class SchurTests:
     """Tests of a level by the Schur walk; see `LevelTests`.
 
-    For a device with so many multiprocessors, whose blocks can have so many bytes of shared memory. With `prune`,
-    filters decide what pairs they can before the tests; then `check`, if there is one, is called.
+    For a device with `processors` multiprocessors, whose blocks can have `shared_block` bytes of shared memory. With
+    `prune`, pruning decides pairs where it can before the tests; then `check`, if there is one, is called.
     """
 
     def __init__(self, processors: int, shared_block: int, *, prune: bool = True, check: Check | None = None) -> None:

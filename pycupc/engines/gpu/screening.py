@@ -57,7 +57,7 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
 
 
 def shared_of_block(width: int) -> int:
-    """Dynamic shared memory per block besides that of its warps, in bytes; as lay_out in kernels/pruning/screen.cu."""
+    """Dynamic shared memory per block without its warps' part, in bytes; as lay_out in kernels/pruning/screen.cu."""
     return 8 * ((width + 1) // 2 + 1 + (width + 7) // 8)
 
 

@@ -21,7 +21,7 @@ _BENDS = sorted(
     ((a, b) for a in _SINGLE for b in _SINGLE),
     key=lambda bend: abs(bend[0]) + abs(bend[1]) + 0.3 * (bend[0] != bend[1]),
 )
-#: Round corners become polygons with an error of less than a pixel if a unit, an inch, is so many pixels.
+#: Pixels per unit, which is an inch: with these, round corners become polygons with an error of less than a pixel.
 _FINE = 1000
 
 

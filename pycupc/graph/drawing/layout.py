@@ -123,7 +123,7 @@ def _numbers(array: bytes) -> NDArray[np.int32]:
 class _Component(NamedTuple):
     """A connected component, whose nodes are numbered 0, 1, ... in ascending order.
 
-    `nodes` are their numbers in the graph; ``neighbours[start[v]:start[v + 1]]`` are those of node v, ascending; the
+    `nodes` are their numbers in the graph; ``neighbours[start[v]:start[v + 1]]`` belong to node v, ascending; the
     directed edges go from `tail` to `head`.
     """
 

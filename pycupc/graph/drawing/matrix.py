@@ -64,7 +64,7 @@ def _order(graph: SparseGraph) -> NDArray[np.int64]:
 def _image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], list[str]]:
     """The number of each cell's colour, int64 (side, side); the colours, float64 (k, 3); the kinds of edges there are.
 
-    Colour 0, white, is that of cells without edges.
+    Colour 0, white, is for cells without edges.
     """
     from matplotlib.colors import to_rgb
 

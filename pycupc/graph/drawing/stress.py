@@ -85,7 +85,7 @@ def _pivots(pattern: Any) -> Floats:
     start = C @ vectors[:, [-1, -2]]
     start *= D.std() / max(float(np.linalg.norm(start, axis=1).std()), 1e-9)
 
-    # a pivot stands for the nodes nearest to it; for node i, those of them within half of the distance from i
+    # a pivot stands for the nodes nearest to it; for node i, the nodes among these within half of the distance from i
     nearest, columns, longest = D.argmin(axis=1), np.arange(len(pivots)), int(D.max())
     own = nearest * (longest + 1) + D.min(axis=1)
     within = np.bincount(own, minlength=len(pivots) * (longest + 1)).reshape(len(pivots), -1).cumsum(axis=1)

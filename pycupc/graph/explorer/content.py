@@ -61,7 +61,7 @@ class Content:
     graph : SparseGraph
         The variables and edges that are drawn.
     labels : sequence of str
-        Labels of these variables, followed by those of variables that occur only in separating sets.
+        Labels of these variables, followed by the labels of variables that occur only in separating sets.
     degree : int (p,)
         Number of neighbours in the whole result.
     edge_p : float (m,) or None

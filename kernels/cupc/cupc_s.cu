@@ -20,11 +20,11 @@ struct Row {
     bool shared;     // whether the arrays lie in shared memory
     i64 e0;          // first pair of the row
     const int* adj;  // [d] variables
-    u64* best;       // [d] smallest rank of a separating set; in shared memory 0 for what is no target
+    u64* best;       // [d] smallest rank of a separating set; in shared memory 0 for a variable that is no target
     u64* least;      // [d] bits of the smallest r^2
 };
 
-// A conditioning set and what all its tests share. The arrays are local variables of the kernel, see Factor.
+// A conditioning set and the data shared by all its tests. The arrays are local variables of the kernel, see Factor.
 struct Given {
     Factor f;     // after invert: P = M2^-1
     double* gx;   // [l] M2^-1 C_Sx
@@ -138,7 +138,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Give
     }
 }
 
-// Reports what the block found in the row. Whole block.
+// Reports the findings of the block in the row. Whole block.
 DEVICE void report_row(const Graph& g, const Row& row) {
     for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
         const int y = row.adj[t];

@@ -98,7 +98,7 @@ extern "C" __global__ void list_pairs(const Graph g) {
     }
 }
 
-// Enters what the host has found for doubtful pairs.
+// Enters the results of the host for doubtful pairs.
 //   Work    one thread per entry of the list
 //   Launch  any grid, block 256
 //   independent, p_value  [entries] outcome of each test, from the host

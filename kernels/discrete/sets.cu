@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-// Enters what the host has found for doubtful tests.
+// Enters the results of the host for doubtful tests.
 //   Work    one thread per entry of the list
 //   Launch  any grid, block 256
 //   independent, p_value  [entries] outcome of each test, from the host

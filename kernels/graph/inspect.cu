@@ -1,4 +1,4 @@
-// inspect.cu -- what is wrong with a correlation matrix, in one pass: the host refuses it or goes on.
+// inspect.cu -- the defects of a correlation matrix, found in one pass: the host refuses it or goes on.
 //   Work    one tile of 32 x 32 entries with i <= j per block, four entries per thread; the mirrored tile comes through
 //           shared memory. Blocks below the diagonal return at once
 //   Launch  grid (ceil(p/32), ceil(p/32)), block (32, 8)

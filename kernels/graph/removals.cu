@@ -1,4 +1,4 @@
-// removals.cu -- after the tests of a level: what it removed, the next graph, and the records of its separating sets.
+// removals.cu -- after the tests of a level: its removals, the next graph, and the records of its separating sets.
 //   Two kernels run one after the other: settle, then finish (of discrete data, contingency_records and p_values).
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that was tested.
 #include "canonical/partial_correlation_small.cuh"
@@ -120,7 +120,7 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
     }
 }
 
-// What follows the tests of a level, in four steps with barriers of the whole grid between them: side B's removals,
+// The steps after the tests of a level, in four steps with barriers of the whole grid between them: side B's removals,
 // counts per row, their sums, then the next graph and the records.
 //   Work    step 1: a thread per pair; steps 2 and 4: a warp per row; step 3: block 0
 //   Launch  cooperative, any grid that is resident at once, block 512

@@ -149,7 +149,7 @@ DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, No
     }
 }
 
-// Notes what became of a pair that several blocks work on. One thread.
+// Notes the outcome of a pair that several blocks work on. One thread.
 DEVICE void settle_part(const Launch& at, const int t, const int state) {
     const i64 pair = at.work.pair + t;
     if (state == SEPARATED) atomicMin(&at.f.rank[pair], at.work.key[t]);
@@ -158,7 +158,7 @@ DEVICE void settle_part(const Launch& at, const int t, const int state) {
     if (!at.work.is_part) at.f.decided[pair] = SHARED;
 }
 
-// Writes what became of the targets of an item. Whole block; the first warp does the work.
+// Writes the outcomes of the targets of an item. Whole block; the first warp does the work.
 DEVICE void settle_targets(const Launch& at) {
     const Graph& g = at.g;
     const Level& lv = at.lv;

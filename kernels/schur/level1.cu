@@ -58,7 +58,7 @@ struct Desk {
     unsigned short candidates[1024];
 };
 
-// What a warp works with.
+// The state of a warp.
 struct Run {
     const Graph& g;
     const Level& lv;

@@ -14,7 +14,7 @@
 constexpr int TILE = 32, SLICE = 128;  // columns of k per tile, targets per slice
 constexpr int K_BITS = 26;             // the number of a suffix is k in so many low bits, and p - p0 above them
 
-// A target given the prefix and p, what lanes with different k read of it in one load.
+// A target given the prefix and p: the fields that lanes with different k read in one load.
 struct alignas(16) Given {
     float xy, yy, bound;  // as in Seen, but given p, too
     float u;              // its entry in p's column of the Cholesky factor, see Quick
@@ -55,7 +55,7 @@ struct Tile {
     bool sound;                // all pivots of the prefix above the floor
 };
 
-// What one warp finds out about a slice of targets, in shared memory.
+// The findings of one warp about a slice of targets, in shared memory.
 struct Slice {
     int count, end;  // targets; position after the last one that was looked at
 };
@@ -211,7 +211,7 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
     __syncthreads();
 }
 
-// Reports what was found for the slice. Whole block.
+// Reports the findings for the slice. Whole block.
 DEVICE void report_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
                          const u64 prefix_rank, const int n) {
     for (int t = threadIdx.x; t < n; t += blockDim.x) {

@@ -1,4 +1,4 @@
-"""The PC algorithm: its arguments, the level loop, and what a run would take.
+"""The PC algorithm: its arguments, the level loop, and an estimate of the cost of a run.
 
 pc.py          `pc`: the skeleton, then its orientation
 skeleton.py    `skeleton`: the level loop, independent of the hardware

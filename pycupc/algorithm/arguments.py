@@ -66,7 +66,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Variables:
-    """The arguments that determine what is tested, unchecked; `check_arguments` checks them."""
+    """The arguments that determine the tests, unchecked; `check_arguments` checks them."""
 
     suffStat: Any
     indepTest: IndepTest | None = None

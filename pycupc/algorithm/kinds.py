@@ -1,4 +1,4 @@
-"""The kinds of conditional-independence tests: what a run does differently for each of them.
+"""The kinds of conditional-independence tests: the steps of a run that differ between them.
 
 start         gives an engine the problem; `how` are the keyword arguments of `Engine.start`
 cutoff        largest |r| that is independent at a level; NaN if the test does not compare r with a cutoff

@@ -194,7 +194,7 @@ def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
 
 
 def _cutoff(problem: Problem, level: int) -> float | None:
-    """What the test compares |r| with at a level; None beyond m_max."""
+    """The cutoff with which the test compares |r| at a level; None beyond m_max."""
     return None if level > problem.options.m_max else problem.test.cutoff(level)
 
 

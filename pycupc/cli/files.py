@@ -76,7 +76,7 @@ Start = Callable[..., Callable[[], Any]]
 
 @dataclass(frozen=True)
 class Request:
-    """What the user requested beyond the default.
+    """The output that the user requested beyond the default.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, how a command becomes part of the command line, and some arguments.
+"""Shared by the commands: exit codes, how a command becomes part of the command line, and some arguments.
 
 These are about the folder of results, its pictures, and progress.
 """

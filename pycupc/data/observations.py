@@ -100,7 +100,7 @@ class AnnotatedMatrix(Protocol):
 
 @runtime_checkable
 class SparseMatrix(Protocol):
-    """A matrix that stores only what is not zero: SciPy's."""
+    """A matrix that stores only its nonzero elements: SciPy's."""
 
     @property
     def nnz(self) -> int:

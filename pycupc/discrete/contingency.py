@@ -32,7 +32,7 @@ SMALL = 1.0
 
 
 class Data(NamedTuple):
-    """What all tests of a run share.
+    """The data shared by all tests of a run.
 
     codes : uint8 (p, n); levels : int64 (p,)
     f, unit, band

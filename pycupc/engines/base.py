@@ -1,4 +1,4 @@
-"""What an engine is: take the problem once, then run level l and report what it removed."""
+"""The interface of an engine: take the problem once, then run level l and report its removals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EngineError(RuntimeError):
 
 @dataclass(frozen=True)
 class LevelResult:
-    """What one level did.
+    """The outcome of one level.
 
     x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
 
@@ -165,7 +165,7 @@ class Engine(ABC):
         """
 
     def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
-        """Compile what `level` needs and this machine has not compiled before, and log that."""
+        """Compile the code that `level` needs and this machine has not compiled before, and log that."""
 
     @abstractmethod
     def run_level(self, level: int, cutoff: float) -> LevelResult:
@@ -189,7 +189,7 @@ class Engine(ABC):
         """Edges left (x < y, sorted by (x, y)) and the smallest |z| of all tests of each; inf where never tested."""
 
     def unfinished_z(self) -> UnfinishedZ | None:
-        """None if `edges` has the smallest |z| of all tests; else what computes it, also after `close`."""
+        """None if `edges` has the smallest |z| of all tests; else an object that computes it, also after `close`."""
         return None
 
     def noncolliders(self) -> Ints | None:
@@ -208,4 +208,4 @@ class Engine(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free
-        """Release what the engine holds; it may be started again."""
+        """Release the memory that the engine holds; it may be started again."""

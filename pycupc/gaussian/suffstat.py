@@ -34,7 +34,7 @@ from pycupc.system.progress import CountHook
 
 @dataclass(frozen=True)
 class MatrixFacts:
-    """What one pass over C found; `SuffStat.check` turns it into errors and warnings.
+    """The findings of one pass over C; `SuffStat.check` turns it into errors and warnings.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class SuffStat:
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
-        """Raise errors and issue warnings for what an engine found in C; once per object."""
+        """Raise errors and issue warnings for the findings of an engine in C; once per object."""
         if self._checked:
             return
         if facts.asymmetric is not None and not np.isinf(self.C[facts.asymmetric]):

@@ -32,7 +32,7 @@ def lines_of_triples(check: TripleCheck, labels: Sequence[str], *, maj_rule: boo
 
 
 def lines_of_arrows(trace: Mapping[tuple[int, int], Reason], labels: Sequence[str]) -> Iterator[str]:
-    """What set the arrowheads at last: the colliders, then the arrows by rule; an overwritten arrow has no line."""
+    """The last cause of the arrowheads: the colliders, then the arrows by rule; an overwritten arrow has no line."""
     reasons = dict.fromkeys((rule, *(labels[v] for v in nodes)) for _, (rule, *nodes) in trace.items())
     for rule, a, b, *more in sorted(reasons, key=lambda reason: _ORDER.index(reason[0])):
         if rule == "collider":

@@ -126,7 +126,7 @@ class Background:
 
 
 def _outcome(compute: Callable[[], Event]) -> Event:
-    """What `compute` returns, or its failure."""
+    """The value of `compute`, or its failure."""
     try:
         return compute()
     except Exception as error:

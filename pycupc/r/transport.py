@@ -51,7 +51,7 @@ from pycupc.system.version import __version__ as VERSION
 
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
-#: Version of what the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
+#: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 10
 
 
@@ -154,7 +154,7 @@ class Job:
         return self._background.next_event()
 
     def close(self) -> bool:
-        """Stop the computation if it runs, and what `fill` has begun, and release all arrays.
+        """Stop the computation if it runs, and the work that `fill` has begun, and release all arrays.
 
         False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
         """

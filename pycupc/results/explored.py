@@ -1,4 +1,4 @@
-"""What the explorer shows of a result: the part of a large graph, and the evidence for edges and removed pairs."""
+"""The content of the explorer for a result: the part of a large graph, and the evidence for edges and removed pairs."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def _weakest(
 def _reasons(
     fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names
 ) -> list[list[Sequence[str | int]]]:
-    """What set the arrowheads of each edge."""
+    """The cause of the arrowheads of each edge."""
     trace = dict(fit.trace.items())  # in which a look-up is quicker
     ends = zip(low.tolist(), high.tolist(), strict=True)
     found: list[list[Any]] = [[trace[pair] for pair in ((a, b), (b, a)) if pair in trace] for a, b in ends]

@@ -57,7 +57,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def _smallest(values: NDArray[Any]) -> NDArray[Any]:
 
 @contextmanager
 def reading(path: str | PathLike[str], kind: Kind = RESULT) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[Any]]]]:
-    """Read what `write` wrote: yields meta and arrays, which are vectors of int32 or float64.
+    """Read a file of `write`: yields meta and arrays, which are vectors of int32 or float64.
 
     Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum. Errors
     of the block, which checks and converts the content, mean that the file is damaged as well.

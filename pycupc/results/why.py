@@ -214,7 +214,7 @@ class Why:
 def reason_of_arrow(
     trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
 ) -> tuple[str, ...] | None:
-    """What set the arrowhead at j of an edge, or else that at i, in labels; None if it has no arrowhead."""
+    """The cause of the arrowhead at j of an edge, or else at i, in labels; None if it has no arrowhead."""
     reason = trace.get((i, j)) or trace.get((j, i))
     return None if reason is None else (reason[0], *(labels[v] for v in reason[1:]))
 

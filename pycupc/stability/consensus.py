@@ -30,7 +30,7 @@ _MOST_PENDING = 100_000
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of one graph: what is kept of a resample.
+    """The edges of one graph, as kept for a resample.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Tally:
         self._counts = np.insert(self._counts, place[~known], times[~known])
 
     def counts(self) -> Counts:
-        """What has been counted so far."""
+        """The counts so far."""
         self._count()
         pair, kind = self._cells >> 2, self._cells & 3
         first = np.diff(pair, prepend=-1) > 0

@@ -26,7 +26,7 @@ from pycupc.system.machine import available_cores
 _LEAST_SECONDS, _MOST_SECONDS = 0.05, 1.0
 
 #: Tasks at any time: two for each worker that has replied, so that none waits for work, and this many more, which find
-#: the others. Each gets an equal share of what is left, so that all workers end at about the same time.
+#: the others. Each gets an equal share of the rest, so that all workers end at about the same time.
 _MORE_TASKS = 2
 
 #: Seconds after which, if no worker has replied, resamples are regarded as slow, and each core is given one.
@@ -104,7 +104,7 @@ def outcomes_on(executor: Executor, study: Study, wanted: Sequence[int]) -> Iter
 
 @dataclass(frozen=True)
 class Reply:
-    """What a task of an executor returns.
+    """The result of a task of an executor.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def work(key: str, number: int, resamples: tuple[int, ...], study: Study | None 
 
 
 class _Tasks:
-    """The tasks of an executor, and what is known of its workers."""
+    """The tasks of an executor, and the state of its workers."""
 
     def __init__(self, executor: Executor, study: Study, wanted: Sequence[int]) -> None:
         self._executor, self._study = executor, study

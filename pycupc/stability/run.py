@@ -74,7 +74,7 @@ class Gathered:
 
 
 class _Unfinished(BaseException):
-    """What ends `stability` early, with the frequencies over the resamples that had finished."""
+    """The exception that ends `stability` early, with the frequencies over the resamples that had finished."""
 
     def __init__(self, text: str, partial: Stability | None) -> None:
         super().__init__(text)

@@ -29,7 +29,7 @@ KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SavedStudy:
-    """What a file holds. `Stability` describes the attributes."""
+    """The content of a file. `Stability` describes the attributes."""
 
     labels: tuple[str, ...]
     alphas: tuple[float, ...]

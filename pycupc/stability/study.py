@@ -1,4 +1,4 @@
-"""What is computed on every resample, and the outcome of one resample."""
+"""The computation on every resample, and the outcome of one resample."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_meth
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of one resample.
+    """The part of one resample that is kept.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the other packages stand on.
+"""The foundation of the other packages.
 
 compiled.py, caches.py     compiled code, and the folders that keep it
 machine.py                 cores, memory and devices

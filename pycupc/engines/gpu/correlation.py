@@ -33,7 +33,7 @@ def launch_inspection(dev: Device, C: Any) -> NDArray[np.uint64]:
 
 
 def inspected(found: NDArray[np.uint64]) -> tuple[MatrixFacts, bool]:
-    """What `launch_inspection` has found, and whether the matrix equals its transpose to `LAST_BITS`."""
+    """The findings of `launch_inspection`, and whether the matrix equals its transpose to `LAST_BITS`."""
     nan_count = found[4:].view(np.int64)
     *places, mirrored = found[:4].tolist()
     first = [None if v == _NOTHING_FOUND else divmod(v, len(nan_count)) for v in places]

@@ -233,7 +233,7 @@ class ContingencyTests:
         return True
 
     def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
-        """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter what they find."""
+        """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter the results."""
         found = self._list
         if count == 0 or found is None:
             return

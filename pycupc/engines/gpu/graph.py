@@ -1,4 +1,4 @@
-"""The graph between levels, on the device: level 0, neighbour lists, and what the tests of a level removed."""
+"""The graph between levels, on the device: level 0, neighbour lists, and the removals of a level."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Tick = Callable[[], None]
 
 
 class DeviceGraph:
-    """The graph of one run, on the device, and what changes it between the tests of two levels.
+    """The graph of one run, on the device, and the operations that change it between the tests of two levels.
 
     The engine calls `begin`, launches the tests of the level, then calls `settle`, which launches what follows them,
     `collect`, which waits, and `result`. For level 0 it calls `launch_level0` and `collect_level0`.

@@ -1,4 +1,4 @@
-"""A level before it runs: what the host knows about it, what its kernels are told, and what tests it."""
+"""A level before it runs: the knowledge of the host about it, the parameters of its kernels, and its tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def canonical_doubles(level: int) -> int:
 
 
 class Outlook(NamedTuple):
-    """What the host knows about the next level when it plans it.
+    """The knowledge of the host about the next level when it plans it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Outlook(NamedTuple):
 
 
 def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
-    """What the kernels must know about a level; `counters`: a device array of the size of `Counters`."""
+    """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`."""
     square = cutoff * cutoff
     thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
     return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)

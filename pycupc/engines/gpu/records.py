@@ -140,7 +140,7 @@ class RecordCopies:
         self._dev = dev
         self.kept: list[Kept] | None = []
         self._bytes = 0  # of the arrays of all levels
-        self._copying: list[tuple[Any, Any]] = []  # event at the end of a copy, and what must be kept until then
+        self._copying: list[tuple[Any, Any]] = []  # event at the end of a copy, and the memory to keep until then
 
     def download(self, found: Any, m: int, level: int) -> tuple[Ints, Ints, Ints, Floats]:
         """Start copying the m records in a device array; returns x, y, S and r, which are complete after `wait`."""

@@ -161,7 +161,7 @@ class SchurTests:
         self._decided: tuple[int, Outlook | None, Any, list[Choice]] = (0, None, None, [])
 
     def _decide(self, level: int, outlook: Outlook) -> tuple[Any, list[Choice]]:
-        """What runs at a level >= 2: the module of the filter before the tests, if one would pay, and `choices`."""
+        """The code for a level >= 2: the module of pruning, which runs first if it pays, and `choices`."""
         if self._decided[0] != level or self._decided[1] is not outlook:
             filters = (screening, pruning) if self._prune else ()
             found = next((f for f in filters if f.worthwhile(level, outlook)), None)

@@ -173,7 +173,7 @@ class Search:
         return out
 
     def levels(self, pending: list[PendingLevel], z: Floats) -> tuple[Floats, list[PendingLevel]]:
-        """The smallest |z| after these levels, and what of them is left, with `unknown` pairs."""
+        """The smallest |z| after these levels, and the remaining levels, with `unknown` pairs."""
         z, tested, left = z.copy(), np.isfinite(z), []
         p = len(self._C)
         G = np.zeros((p, p), dtype=np.uint8)

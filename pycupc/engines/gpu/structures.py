@@ -24,7 +24,7 @@ class Graph(ctypes.Structure):
 
 
 class Counters(ctypes.Structure):
-    """Counts of one level, and what the host needs to plan the next."""
+    """Counts of one level, and the numbers from which the host plans the next."""
 
     _fields_ = [
         *((name, c_ulonglong) for name in ("tests", "removed", "more", "doubtful", "pairs", "widest", "records")),
@@ -99,7 +99,7 @@ class Shape(ctypes.Structure):
 
 
 class RowCounts(ctypes.Structure):
-    """What a level did to each row."""
+    """The changes of a level to each row."""
 
     _fields_ = _pointers("kept", "removed")
 

@@ -119,7 +119,7 @@ def place_early(skeleton: SparseGraph) -> None:
 
 
 def _data(content: Content) -> dict[str, Any]:
-    """What the scripts read, but for the positions; page/data.js names each entry."""
+    """The data that the scripts read, but for the positions; page/data.js names each entry."""
     graph, removed = content.graph, content.removed
     tail, head, kind = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pycupc.algorithm.pc import pc
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.engines.base import EngineError
-    from pycupc.gaussian.gauss_ci_test import gaussCItest
-    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+    from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.results.comparison import compare
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.stability.result import Stability
@@ -49,9 +49,9 @@ _HOME = {
     "Interrupted": "pycupc.algorithm.skeleton",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
-    "SuffStat": "pycupc.gaussian.suffstat",
+    "SuffStat": "pycupc.independence.gaussian.suffstat",
     "compare": "pycupc.results.comparison",
-    "gaussCItest": "pycupc.gaussian.gauss_ci_test",
+    "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "pc": "pycupc.algorithm.pc",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.run",

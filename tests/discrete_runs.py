@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.discrete.contingency import Data, prepare
-from pycupc.discrete.suffstat import DiscreteSuffStat
 from pycupc.engines.base import Engine
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.independence.discrete.contingency import Data, prepare
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 
 @dataclass(frozen=True)

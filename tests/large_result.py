@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.orientation import orient
-from pycupc.results.evidence import GaussianPValues, Removals
 from pycupc.results.pcalgo import PcAlgo
 
 P = 100_000

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.gaussian.correlation import correlation
+from pycupc.independence.gaussian.correlation import correlation
 
 
 def near_copies(seed: int) -> dict[str, Any]:

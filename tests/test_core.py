@@ -17,10 +17,9 @@ from conftest import GOLDEN, Case
 
 import pycupc
 from pycupc.engines import subsets
-from pycupc.gaussian import fisher_z, limits
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results import p_matrix
+from pycupc.independence.gaussian import fisher_z, limits, p_matrix
 
 from orientation_cases import flat_cells  # isort: skip
 

@@ -12,8 +12,8 @@ import pytest
 
 import pycupc
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.gaussian import correlation as module
-from pycupc.gaussian.correlation import constant_columns, correlation, groups_of_identical_columns
+from pycupc.independence.gaussian import correlation as module
+from pycupc.independence.gaussian.correlation import constant_columns, correlation, groups_of_identical_columns
 
 
 def table(n, p, seed=0):

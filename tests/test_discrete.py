@@ -19,7 +19,7 @@ from test_properties import true_cpdag
 import pycupc
 from pycupc.cli.files import sepset_columns
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
-from pycupc.discrete.contingency import SingleTests, prepare
+from pycupc.independence.discrete.contingency import SingleTests, prepare
 from pycupc.results.arrays import check_arrays
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))

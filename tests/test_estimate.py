@@ -12,9 +12,9 @@ from pycupc import cli
 from pycupc.algorithm.estimate import SHOWN, run_stages
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.discrete.g_square import DiscreteTest
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
+from pycupc.independence.discrete.g_square import DiscreteTest
 
 P = 8
 LABELS = [f"v{i}" for i in range(P)]

@@ -18,8 +18,8 @@ from test_near_collinear import gpu
 from test_pruning import everywhere  # noqa: F401 - a fixture
 
 import pycupc
-from pycupc.gaussian import gauss_ci_test
-from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian import gauss_ci_test
+from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 
 RSCRIPT = shutil.which("Rscript")
 

@@ -25,7 +25,7 @@ from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.gaussian.table_checks import scaled
+from pycupc.independence.gaussian.table_checks import scaled
 
 NAMES = list("abcde")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.results import explored, why
 
 ALPHA = 0.05

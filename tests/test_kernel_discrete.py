@@ -11,11 +11,11 @@ from discrete_runs import Problem, compare, random_problem
 from gpu_on_host import HostEngine, build, library_of
 from scipy.special import chdtrc, chdtri
 
-from pycupc.discrete.chi_square import upper_tail
-from pycupc.discrete.contingency import prepare
-from pycupc.discrete.suffstat import DiscreteSuffStat
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import discrete
+from pycupc.independence.discrete.chi_square import upper_tail
+from pycupc.independence.discrete.contingency import prepare
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 
 @pytest.fixture(scope="module", params=[256, 64], ids="{} threads".format)

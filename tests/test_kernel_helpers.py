@@ -19,7 +19,7 @@ import pytest
 from pycupc.engines.gpu import graph, schur
 from pycupc.engines.gpu.levels import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
-from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """

@@ -13,7 +13,7 @@ from test_kernel_walk import FILES as ALL_FILES
 from test_kernel_walk import observations
 
 import pycupc
-from pycupc.gaussian import fisher_z
+from pycupc.independence.gaussian import fisher_z
 
 FILES = {file: names for file, names in ALL_FILES.items() if file not in ("schur/sets", "schur/tiles")}
 P, N, ALPHA = 70, 200, 0.05  # p is no multiple of 32

@@ -15,8 +15,8 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import pruning, smallest
 from pycupc.engines.gpu.records import PendingLevel
-from pycupc.gaussian.fisher_z import cutoff, z_score
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.fisher_z import cutoff, z_score
+from pycupc.independence.gaussian.suffstat import SuffStat
 
 NEVER = 1 << 30
 FILES = {

@@ -19,8 +19,8 @@ import pytest
 from conftest import assert_same
 
 import pycupc
-from pycupc.gaussian import fisher_z, gauss_ci_test
-from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian import fisher_z, gauss_ci_test
+from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.machine import gpu_works
 
 EPS = 2.0**-52

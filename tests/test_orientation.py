@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from record_golden import read_cells
 
 from pycupc import pc
-from pycupc.gaussian.gauss_ci_test import gaussCItest
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.orientation import all_subsets, colliders, orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.dag_extension import is_extendable

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pycupc
-from pycupc.gaussian import gauss_ci_test
+from pycupc.independence.gaussian import gauss_ci_test
 
 COMMON = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
@@ -172,7 +172,7 @@ def true_cpdag(dag, p: int) -> np.ndarray:
 
 
 def test_canonical_equals_pcalgs_formula():
-    from pycupc.gaussian import partial_correlation as canonical
+    from pycupc.independence.gaussian import partial_correlation as canonical
 
     rng = np.random.default_rng(0)
     for _ in range(500):

@@ -21,7 +21,7 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.pruning import bound, minimum, pair_work, plan, side
 from pycupc.engines.cpu.walk_state import Cutoff
-from pycupc.gaussian import fisher_z
+from pycupc.independence.gaussian import fisher_z
 
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))
 
@@ -60,7 +60,7 @@ def random_correlations(rng: np.random.Generator) -> tuple[np.ndarray, int]:
         elif kind in ("near copies", "copies"):
             a, b = rng.choice(p, 2, replace=False)
             X[:, a] = X[:, b] + (10 ** rng.uniform(-9, -1) * X[:, a] if kind == "near copies" else 0)
-        C = pycupc.gaussian.correlation.correlation(X)
+        C = pycupc.independence.gaussian.correlation.correlation(X)
     np.fill_diagonal(C, 1.0)
     return C, n
 

@@ -10,7 +10,7 @@ import pytest
 import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.subsets import refusal
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.system.machine import several_cupys
 from pycupc.system.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words

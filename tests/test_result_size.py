@@ -8,7 +8,7 @@ import numpy as np
 
 import pycupc
 from pycupc.engines.base import Engine, LevelResult
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian.suffstat import MatrixFacts
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000
 

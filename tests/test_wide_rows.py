@@ -22,7 +22,7 @@ from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
 from pycupc.engines.cpu.pruning import side
-from pycupc.gaussian import fisher_z
+from pycupc.independence.gaussian import fisher_z
 
 #: Observations, so many that every edge of these matrices is certain.
 N = 10**9

@@ -152,7 +152,7 @@ struct Recorded {
     int level;
 };
 
-// Discrete data (discrete/), as pycupc.discrete.contingency.Data. The host fills all arrays but the first two.
+// Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first two.
 struct Codes {
     const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes
     const unsigned* plane;      // [1 + sum of levels, words] bit s of plane 0: observation s exists; of each further

@@ -1,4 +1,4 @@
-// correlation.cu -- the correlations of data, by the definition in pycupc/gaussian/correlation.py and with its bits:
+// correlation.cu -- the correlations of data, by the definition in pycupc/independence/gaussian/correlation.py and with its bits:
 //   every sum runs over the observations in order, by one thread, and adds each product by a fused multiply-add.
 //   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
 //   Z        [n, p] float64, row-major: the centred columns; centre writes it
@@ -44,7 +44,7 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const int
 
 // Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and
 // centred again; a constant one becomes NaN. The conditions are those of `Blocks.centre` in
-// pycupc/gaussian/pairwise.py.
+// pycupc/independence/gaussian/pairwise.py.
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32
 extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, const i64 column, double* Z,

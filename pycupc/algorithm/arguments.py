@@ -17,13 +17,13 @@ from pycupc.data.names import check_labels, check_real, default_labels, is_real,
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import pairs_mask
 from pycupc.data.text_layout import ReadOptions
-from pycupc.discrete.g_square import DiscreteTest, binCItest, disCItest
-from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.engines.base import Engine, Mask, ProgressHook
 from pycupc.engines.reference import IndepTest, ReferenceEngine
 from pycupc.engines.select import make_engine
-from pycupc.gaussian.gauss_ci_test import gaussCItest
-from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.discrete.g_square import DiscreteTest, binCItest, disCItest
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.orientation import U2pd
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar

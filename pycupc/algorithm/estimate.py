@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from pycupc.algorithm.kinds import kind_of
 from pycupc.algorithm.trial import Trial, Watch, degrees_of, time_of, try_levels
 from pycupc.data.names import default_labels
-from pycupc.discrete.g_square import DiscreteTest
 from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
+from pycupc.independence.discrete.g_square import DiscreteTest
 
 if TYPE_CHECKING:
-    from pycupc.discrete import DiscreteSuffStat
     from pycupc.engines.base import Engine, Mask, ProgressHook
-    from pycupc.gaussian.suffstat import SuffStat
+    from pycupc.independence.discrete import DiscreteSuffStat
+    from pycupc.independence.gaussian.suffstat import SuffStat
 
 #: Number of levels, beyond those run, for which bounds are given.
 SHOWN = 12

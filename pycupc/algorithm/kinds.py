@@ -20,20 +20,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pycupc.discrete.g_square import DiscreteTest
 from pycupc.engines.base import Engine, UnfinishedZ
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.gaussian import fisher_z
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.discrete.g_square import DiscreteTest
+from pycupc.independence.discrete.p_values import DiscretePValues
+from pycupc.independence.discrete.untested import untested_pairs
+from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.p_values import GaussianPValues
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.p_values import PValues, RecordedPValues
+from pycupc.independence.untested import UntestedPairs, no_untested_pairs
 from pycupc.orientation.conservative import CallableTest, GaussianTest, TripleTest
-from pycupc.results.discrete_evidence import DiscretePValues
-from pycupc.results.evidence import GaussianPValues, PValues, RecordedPValues, Removals
-from pycupc.results.untested import UntestedPairs, no_untested_pairs, untested_pairs
 
 if TYPE_CHECKING:
-    from pycupc.discrete.contingency import Data, SingleTests
+    from pycupc.independence.discrete.contingency import Data, SingleTests
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Discrete:
 
     @cached_property
     def _data(self) -> Data:
-        from pycupc.discrete.contingency import prepare  # loads Numba
+        from pycupc.independence.discrete.contingency import prepare  # loads Numba
 
         return prepare(self.test.suff_stat, self.alpha, quirks=self.test.quirks and not self.test.binary)
 
@@ -119,7 +122,7 @@ class Discrete:
         engine.start_discrete(self._data, **how)
 
     def _single_tests(self) -> SingleTests:
-        from pycupc.discrete.contingency import SingleTests  # loads Numba
+        from pycupc.independence.discrete.contingency import SingleTests  # loads Numba
 
         return SingleTests(self._data)
 

@@ -15,9 +15,10 @@ import numpy as np
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
 from pycupc.engines.reference import IndepTest
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.evidence import LevelSummary, Removals
+from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import lines_to, logger
 from pycupc.system.progress import progress_hook

@@ -8,8 +8,8 @@ import json
 from pycupc.cli import inputs
 from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import OK, add_command
-from pycupc.discrete import DiscreteSuffStat
-from pycupc.discrete.g_square import DiscreteTest
+from pycupc.independence.discrete import DiscreteSuffStat
+from pycupc.independence.discrete.g_square import DiscreteTest
 from pycupc.system.progress import level_bar
 
 #: Seconds for which the levels after level 1 are tried.

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z, limits
-from pycupc.results.evidence import GaussianPValues
+from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian.p_values import GaussianPValues
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo

@@ -19,10 +19,10 @@ from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
 from pycupc.data.remedies import on_the_command_line
 from pycupc.data.text_layout import is_formula
-from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.discrete.suffstat import DegreesOfFreedom
 from pycupc.engines.select import NAMES, make_engine
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.discrete import DiscreteSuffStat, disCItest
+from pycupc.independence.discrete.suffstat import DegreesOfFreedom
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import U2pd
 from pycupc.system.machine import begin_context
 from pycupc.system.progress import LevelBar

@@ -14,8 +14,8 @@ from pycupc.cli.files import FILES, Request, sizes
 from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
 from pycupc.cli.output import INTERRUPTED, add_command
-from pycupc.discrete import DiscreteSuffStat
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.discrete import DiscreteSuffStat
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.progress import level_bar, skeleton_to
 
 _DESCRIPTION = """\

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.correlation import correlation
-from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.system.progress import ProgressHook as ProgressHook  # for those who import `Engine`
 
 if TYPE_CHECKING:
-    from pycupc.discrete.contingency import Data
+    from pycupc.independence.discrete.contingency import Data
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -107,7 +107,7 @@ class Engine(ABC):
     correlates_on_device: bool = False
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix of data (n, p), as `pycupc.gaussian.correlation` defines it."""
+        """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
         return correlation(X)
 
     def take(

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, Floats, Ints, LevelResult, Mask, ProgressHook
-from pycupc.gaussian.gauss_ci_test import partial_correlations
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
+from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import free_memory
 
 #: indepTest(x, y, S, suffStat) -> p-value

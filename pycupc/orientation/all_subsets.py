@@ -15,8 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.gaussian.partial_correlation import canonical_space, careful_address, clipped, given_one, given_several
+from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.independence.gaussian.partial_correlation import (
+    canonical_space,
+    careful_address,
+    clipped,
+    given_one,
+    given_several,
+)
 from pycupc.system.compiled import announced, compiled, part
 from pycupc.system.machine import in_threads
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.fisher_z import cutoff
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph, look_up
+from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.system.machine import available_cores
 from pycupc.system.message import Argument, Message, Variable, Variables, Words
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import default_labels
-from pycupc.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
 from pycupc.results.pcalgo import PcAlgo
 

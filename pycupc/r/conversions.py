@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.results.arrays import ANSWER, only_stored_cells
 from pycupc.results.pcalgo import PcAlgo
 

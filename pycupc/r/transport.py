@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import pc
 from pycupc.algorithm.skeleton import skeleton
-from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.engines.base import ProgressHook
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.explained import explain, result_from
 from pycupc.r.messages import failures_in_reply, in_r
@@ -41,8 +42,6 @@ from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.r.users_test import UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.comparison import compare
-from pycupc.results.evidence import PValues
-from pycupc.results.p_matrix import Filling
 from pycupc.stability import stability
 from pycupc.stability.checkpoint import seed_in
 from pycupc.system.log import lines_to

@@ -1,10 +1,8 @@
 """The result of a run: graph, p-values and evidence, with files, and the comparison of two results.
 
 pcalgo.py, causal_graph.py    `PcAlgo`, and the DAGs behind it
-evidence.py                   levels, removals and p-values; discrete_evidence.py, those of discrete data;
-                              p_matrix.py, the p-values of all pairs
+levels.py                     the summary of a level
 why.py                        the reason for an edge or its absence; the tests that a kept edge survived
-untested.py                   removed pairs of discrete data whose test lacked observations
 arrays.py, npz.py             a result as arrays, as a file, and the checks of such a file
 explored.py                   what the explorer shows
 comparison/                   where two results differ, and why

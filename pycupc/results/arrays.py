@@ -39,11 +39,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
-from pycupc.gaussian.suffstat import check_n
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-from pycupc.results.evidence import Floats, GaussianPValues, LevelSummary, PValues, RecordedPValues, Removals
-from pycupc.results.untested import UntestedPairs
+from pycupc.independence.gaussian.p_values import GaussianPValues
+from pycupc.independence.gaussian.suffstat import check_n
+from pycupc.independence.p_values import Floats, PValues, RecordedPValues
+from pycupc.independence.untested import UntestedPairs
+from pycupc.results.levels import LevelSummary
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:
@@ -242,7 +245,10 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
     ends = np.cumsum(level, dtype=np.int64)
 
     def r_of(k: int) -> float:
-        from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation  # imports Numba
+        from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
+            canonical_space,
+            partial_correlation,
+        )
 
         size = int(level[k])
         nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)

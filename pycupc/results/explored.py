@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.gaussian import fisher_z
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
 from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian import fisher_z
 from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]

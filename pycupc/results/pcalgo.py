@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.gaussian.suffstat import as_suff_stat
 from pycupc.graph.drawing import Variables
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import read_only
+from pycupc.independence.gaussian.suffstat import as_suff_stat
+from pycupc.independence.p_values import Floats, PValues
+from pycupc.independence.untested import UntestedPairs, no_untested_pairs
 from pycupc.results import arrays as flat
 from pycupc.results import explored, npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.results.evidence import Floats, LevelSummary, PValues, Removals
-from pycupc.results.untested import UntestedPairs, no_untested_pairs
+from pycupc.results.levels import LevelSummary
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.system.log import counted
 

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z, limits
+from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.evidence import GaussianPValues, PValues, Removals
-from pycupc.results.untested import UntestedPairs
+from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian.p_values import GaussianPValues
+from pycupc.independence.p_values import PValues
+from pycupc.independence.untested import UntestedPairs
 
 Integers = NDArray[np.int64]
 
@@ -112,7 +114,10 @@ class KeptEdges:
 
     def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
-        from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation  # imports Numba
+        from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
+            canonical_space,
+            partial_correlation,
+        )
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
             nodes = np.array([*S, min(a, b), max(a, b)], dtype=np.int32)

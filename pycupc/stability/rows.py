@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_real, is_whole
 from pycupc.data.observations import observations
-from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
-from pycupc.discrete.suffstat import as_discrete_suff_stat
-from pycupc.gaussian.correlation import constant_columns, groups_of_identical_columns
-from pycupc.gaussian.gauss_ci_test import gaussCItest
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
+from pycupc.independence.discrete.suffstat import as_discrete_suff_stat
+from pycupc.independence.gaussian.correlation import constant_columns, groups_of_identical_columns
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]

@@ -65,8 +65,8 @@ _HERE = Path(__file__).resolve().parents[1]
 #: Files whose functions and constants are compiled.
 SOURCES = (
     "system/compiled.py",
-    "gaussian/*.py",
-    "discrete/*.py",
+    "independence/gaussian/*.py",
+    "independence/discrete/*.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",

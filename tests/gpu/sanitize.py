@@ -21,7 +21,7 @@ from discrete_runs import random_problem
 
 import pycupc
 from pycupc.engines.gpu import GpuEngine, discrete, levels, pruning, schur, screening, smallest
-from pycupc.gaussian.correlation import correlation
+from pycupc.independence.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
     (1, 30, 500, 0.05, False),

@@ -25,9 +25,9 @@ import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
-from pycupc.gaussian import fisher_z
-from pycupc.gaussian.correlation import correlation
 from pycupc.graph.sepset import SepSets
+from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.correlation import correlation
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import undirected
 from pycupc.system.machine import gpu_works

@@ -19,7 +19,7 @@ from near_copies import assert_same_evidence, near_copies
 from pycupc import skeleton
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, ahead, pruning, screening, smallest
-from pycupc.gaussian.fisher_z import cutoff
+from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()

@@ -11,8 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.discrete.chi_square import upper_tail
-from pycupc.discrete.contingency import (
+from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
+from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP
+from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.independence.discrete.chi_square import upper_tail
+from pycupc.independence.discrete.contingency import (
     Data,
     configurations,
     extend_configuration,
@@ -20,11 +25,6 @@ from pycupc.discrete.contingency import (
     run_test,
     start_configuration,
 )
-from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
-from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.threads import DOUBTFUL, STOP
-from pycupc.engines.cpu.walk_state import NO_TARGET
 from pycupc.system.compiled import compiled, part
 
 

@@ -8,9 +8,6 @@ from math import comb
 
 import numpy as np
 
-from pycupc.discrete import contingency
-from pycupc.discrete.contingency import Data
-from pycupc.discrete.suffstat import DiscreteSuffStat
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
@@ -18,6 +15,9 @@ from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
 from pycupc.engines.cpu.walk_state import Items, Outcomes
+from pycupc.independence.discrete import contingency
+from pycupc.independence.discrete.contingency import Data
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 #: Observations that the tests of a task count: about a millisecond, so that threads end together.
 TASK_OBSERVATIONS = 1_000_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.discrete.contingency import Data
 from pycupc.engines import subsets
 from pycupc.engines.base import (
     KEPT_BYTES,
@@ -25,7 +24,8 @@ from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.independence.discrete.contingency import Data
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.system.compiled import announced
 from pycupc.system.machine import available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable

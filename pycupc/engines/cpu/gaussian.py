@@ -23,8 +23,8 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
-from pycupc.gaussian import fisher_z
-from pycupc.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
+from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000

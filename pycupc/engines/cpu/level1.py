@@ -12,8 +12,8 @@ from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.walk_state import Cutoff
-from pycupc.gaussian.limits import PIVOT_FLOOR
-from pycupc.gaussian.partial_correlation import given_one
+from pycupc.independence.gaussian.limits import PIVOT_FLOOR
+from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.system.compiled import compiled, copied_part
 
 #: Sets looked at together: few at first, where a separating set is most likely.

@@ -9,8 +9,8 @@ import numpy as np
 from pycupc.engines.base import FOUND_BYTES, EngineError, Floats, Mask
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
-from pycupc.gaussian import fisher_z
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import free_memory
 
 #: Rows and columns of a tile of the inspection: a tile and its mirror image fit the cache together.

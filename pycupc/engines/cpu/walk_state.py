@@ -11,8 +11,8 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.graph import Indices
-from pycupc.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.gaussian.partial_correlation import canonical_space
+from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.independence.gaussian.partial_correlation import canonical_space
 
 #: A fast r^2 of at least this is doubtful.
 NEAR_ONE = 1.0 - PIVOT_FLOOR

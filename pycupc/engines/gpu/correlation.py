@@ -12,7 +12,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LAST_BITS
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import f64, i32, i64, ptr
-from pycupc.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian.suffstat import MatrixFacts
 
 INSPECT: KernelName = ("graph/inspect", "inspect")
 _NOTHING_FOUND = 2**64 - 1
@@ -58,7 +58,7 @@ def correlation(dev: Device, X: Floats) -> Any:
     Returns
     -------
     device array float64 (p, p)
-        The correlations, with the bits of `pycupc.gaussian.correlation.correlation`.
+        The correlations, with the bits of `pycupc.independence.gaussian.correlation.correlation`.
 
     Raises
     ------

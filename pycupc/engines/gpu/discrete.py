@@ -34,7 +34,7 @@ from pycupc.engines.gpu.structures import (
 from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
-    from pycupc.discrete.contingency import Data
+    from pycupc.independence.discrete.contingency import Data
 
 #: As in kernels/common/structures.cuh.
 THREADS, MOST_OFFSETS = 256, 1536
@@ -251,7 +251,7 @@ class ContingencyTests:
 
     def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
         """Whether x and y are independent given their sets, and the p-values."""
-        from pycupc.discrete.contingency import SingleTests  # loads Numba, which most runs do without
+        from pycupc.independence.discrete.contingency import SingleTests  # loads Numba, which most runs do without
 
         return SingleTests(self._codes.data).run(*tests)
 

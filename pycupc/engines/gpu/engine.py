@@ -18,11 +18,11 @@ from pycupc.engines.gpu.device import Session, check_room, open_device
 from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.levels import LevelTests
 from pycupc.engines.gpu.structures import Filter, Graph, Level
-from pycupc.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 
 if TYPE_CHECKING:
-    from pycupc.discrete.contingency import Data
     from pycupc.engines.cpu import CpuEngine
+    from pycupc.independence.discrete.contingency import Data
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")

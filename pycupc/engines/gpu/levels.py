@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
-from pycupc.gaussian.limits import CUTOFF_BAND
+from pycupc.independence.gaussian.limits import CUTOFF_BAND
 
 #: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
 ILL_SHARE = 0.05

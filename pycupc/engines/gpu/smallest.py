@@ -29,9 +29,9 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
-from pycupc.gaussian.fisher_z import z_score
-from pycupc.gaussian.limits import R_MAX
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.fisher_z import z_score
+from pycupc.independence.gaussian.limits import R_MAX
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
 from pycupc.system.message import Message, Variable

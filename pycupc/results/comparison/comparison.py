@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.gaussian.suffstat import as_suff_stat
+from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.results.comparison.differences import (
     Compared,
     Difference,

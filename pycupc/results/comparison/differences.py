@@ -151,7 +151,7 @@ def _recompute(x: int, y: int, S: tuple[int, ...], C: np.ndarray | None, n: floa
     """Compute the test again, by pcalg's formula, and the matrix that it inverts."""
     if C is None:
         return {}
-    from pycupc.gaussian.gauss_ci_test import gaussCItest
+    from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 
     among = [x, y, *S]
     matrix = C[np.ix_(among, among)]

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import pycupc
-from pycupc.gaussian import fisher_z
+from pycupc.independence.gaussian import fisher_z
 
 from .. import record, workloads
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.gaussian.fisher_z import cutoff
+from pycupc.independence.gaussian.fisher_z import cutoff
 
 from .. import record
 from ..processes import in_process, run_limited

@@ -18,7 +18,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
 from pycupc.engines.cpu.walk_state import Cutoff
-from pycupc.gaussian import fisher_z
+from pycupc.independence.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
 

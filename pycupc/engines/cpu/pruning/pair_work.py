@@ -9,7 +9,7 @@ import numpy as np
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.row_work import floats, integers
-from pycupc.gaussian.partial_correlation import canonical_space
+from pycupc.independence.gaussian.partial_correlation import canonical_space
 
 #: A family is enumerated if it has at most this many sets for each pair of candidates.
 SETS_PER_PAIR = 3.0

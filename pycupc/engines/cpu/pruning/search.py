@@ -14,7 +14,7 @@ from numba import uint64
 from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.row_work import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP
-from pycupc.gaussian.partial_correlation import given_several
+from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import fused_part, part
 
 #: Nanoseconds that it takes to enumerate a family, without its tests, and nanoseconds of one test.

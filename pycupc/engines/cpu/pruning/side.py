@@ -28,7 +28,7 @@ from pycupc.engines.cpu.pruning.rows import walk_rows
 from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
-from pycupc.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.message import Message, Variable
 
 #: Mode "checked". The number of pairs checked per level, at most, of either kind (few or many conditioning sets); the

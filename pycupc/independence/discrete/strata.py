@@ -2,7 +2,7 @@
 
 A stratum is a configuration of S. Memory and time depend on the strata that occur, never on how many configurations
 there are. A stratum of one observation is left out: its table has one row and one column, so that it adds nothing.
-Source: docs/CONTRACT.md, section 12. The arguments are those of `pycupc.discrete.contingency`.
+Source: docs/CONTRACT.md, section 12. The arguments are those of `pycupc.independence.discrete.contingency`.
 """
 
 from __future__ import annotations

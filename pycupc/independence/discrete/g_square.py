@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 
 Codes = NDArray[np.integer[Any]]
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.graph.sparse import Ints, SparseGraph
-from pycupc.results.evidence import ComputedPValues, Floats
-from pycupc.results.p_matrix import set_both
+from pycupc.independence.p_values import ComputedPValues, Floats, set_both
 
 #: p-values of pairs x, y given nothing: (x int, y int) -> float64
 Unconditional = Callable[[Ints, Ints], Floats]

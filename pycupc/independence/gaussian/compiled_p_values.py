@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.limits import R_MAX
+from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.system.compiled import compiled, part
 
 Floats = NDArray[np.float64]

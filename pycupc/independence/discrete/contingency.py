@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.discrete.chi_square import cutoffs, entropy, upper_tail
-from pycupc.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, OBSERVATIONS_PER_OBSERVED_DF
-from pycupc.discrete.strata import divide_strata, start_strata, statistic_of_strata
-from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.discrete.chi_square import cutoffs, entropy, upper_tail
+from pycupc.independence.discrete.g_square import (
+    LARGEST_SET_OF_DISCITEST,
+    OBSERVATIONS_PER_DF,
+    OBSERVATIONS_PER_OBSERVED_DF,
+)
+from pycupc.independence.discrete.strata import divide_strata, start_strata, statistic_of_strata
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.system.compiled import compiled, part
 
 Ints = NDArray[np.int32]

@@ -25,8 +25,8 @@ import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from pycupc.gaussian.exact import exact_correlation
-from pycupc.gaussian.limits import EXACT_PIVOT, R_MAX
+from pycupc.independence.gaussian.exact import exact_correlation
+from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part
 
 _one_at_a_time = threading.Lock()

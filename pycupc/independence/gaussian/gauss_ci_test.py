@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian.fisher_z import p_value_of
-from pycupc.gaussian.limits import EPS, R_MAX
-from pycupc.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.fisher_z import p_value_of
+from pycupc.independence.gaussian.limits import EPS, R_MAX
+from pycupc.independence.gaussian.suffstat import SuffStat
 
 #: r is computed in decimal arithmetic where the smallest singular value is not above this share of the largest, or the
 #: diagonal entry P_xx or P_yy of the pseudoinverse not above this share of (largest singular value) (P P)_xx: only the

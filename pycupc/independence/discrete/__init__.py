@@ -1,4 +1,4 @@
-"""The G^2 tests of discrete data, the sibling of `pycupc.gaussian`: below the engines and the orientation.
+"""The G^2 tests of discrete data, the sibling of `pycupc.independence.gaussian`: below the engines and the orientation.
 
     suffstat.py     a table of codes, the number of levels of each variable, and adaptDF, checked
     coding.py       from a table of categories, strings, booleans or numbers to such a table
@@ -10,7 +10,7 @@
 What pcalg does, and where its two faults lie, is in docs/CONTRACT.md, section 12.
 """
 
-from pycupc.discrete.g_square import binCItest, disCItest, gSquareBin, gSquareDis
-from pycupc.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.discrete.g_square import binCItest, disCItest, gSquareBin, gSquareDis
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 __all__ = ["DiscreteSuffStat", "binCItest", "disCItest", "gSquareBin", "gSquareDis"]

@@ -68,7 +68,7 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     -----
     Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
     """
-    from pycupc.gaussian.pairwise import Blocks
+    from pycupc.independence.gaussian.pairwise import Blocks
     from pycupc.system.compiled import announced  # Numba, which takes a while to import
 
     n, p = X.shape

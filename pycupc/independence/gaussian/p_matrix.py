@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.gaussian import fisher_z
 from pycupc.graph.sparse import Ints
+from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.p_values import Filling, set_both
 from pycupc.system.machine import available_cores, in_threads
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
-
-Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 #: x, y, level (one number, or one per pair) and r of removed pairs.
@@ -26,50 +22,6 @@ Part = tuple[Ints, Ints, int | Ints, Floats]
 
 #: Up to this many variables, computing p-values one by one is faster than loading compiled code.
 _FEW = 400
-
-
-class Filling:
-    """A matrix that is being filled in threads, which need no lock of Python's.
-
-    The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
-    `finish`.
-
-    Parameters
-    ----------
-    threads : sequence of Future
-    stop : int64 (k,), optional
-        Where it is not 0, a thread ends early.
-    last : function, optional
-        Called when the threads have ended.
-    pool : Executor, optional
-        The owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
-    """
-
-    def __init__(
-        self,
-        threads: Sequence[Future[None]] = (),
-        stop: Indices | None = None,
-        last: Callable[[], None] | None = None,
-        pool: Executor | None = None,
-    ) -> None:
-        self._threads, self._stop, self._last, self._pool = threads, stop, last, pool
-
-    def finish(self) -> None:
-        """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
-        try:
-            for thread in self._threads:
-                thread.result()
-        finally:
-            self.stop()
-        if self._last is not None:
-            self._last()
-
-    def stop(self) -> None:
-        """Let the threads end, whether the matrix is full or not, and wait for that."""
-        if self._stop is not None:
-            self._stop[:] = 1
-        if self._pool is not None:
-            self._pool.shutdown()
 
 
 def begin(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None = None) -> Filling:
@@ -96,7 +48,7 @@ def _one_by_one(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None
 def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None) -> Filling:
     from concurrent.futures import ThreadPoolExecutor
 
-    from pycupc.gaussian import p_values  # loads Numba
+    from pycupc.independence.gaussian import compiled_p_values as p_values  # loads Numba
 
     n_threads, root = available_cores(), math.sqrt(max(n - 3.0, 0.0))
 
@@ -127,8 +79,3 @@ def _shares(parts: Iterable[Part], n: float, n_shares: int) -> Iterator[tuple[In
         arrays = [np.require(a, t, ["C", "W"]) for a, t in zip((x, y, r, root), types, strict=True)]
         for low, high in pairwise(np.linspace(0, len(x), n_shares + 1).astype(int).tolist()):
             yield arrays[0][low:high], arrays[1][low:high], arrays[2][low:high], arrays[3][low:high]
-
-
-def set_both(matrix: NDArray[Number], x: Ints, y: Ints, values: Number | NDArray[Number] | float) -> None:
-    """Set cells (x, y) and (y, x)."""
-    matrix[x, y] = matrix[y, x] = values

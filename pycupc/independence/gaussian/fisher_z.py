@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.gaussian.limits import R_MAX
+from pycupc.independence.gaussian.limits import R_MAX
 
 #: Up to this many p-values, computing them one by one is faster than loading compiled code.
 _FEW = 100_000
@@ -91,7 +91,7 @@ def z_to_p(z: ArrayLike) -> NDArray[np.float64]:
     scaled = np.abs(np.asarray(z, dtype=np.float64)) * math.sqrt(0.5)
     if scaled.size <= _FEW:
         return np.fromiter(map(math.erfc, scaled.ravel().tolist()), np.float64, scaled.size).reshape(scaled.shape)
-    from pycupc.gaussian.p_values import erfc
+    from pycupc.independence.gaussian.compiled_p_values import erfc
 
     p = np.empty(scaled.shape)
     erfc(scaled.ravel(), p.reshape(-1))

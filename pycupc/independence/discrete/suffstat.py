@@ -14,7 +14,7 @@ from pycupc.data.categories import MOST_LEVELS, read_categories
 from pycupc.data.names import check_labels, listed
 from pycupc.data.observations import chosen_columns
 from pycupc.data.text_layout import ReadOptions
-from pycupc.discrete.coding import code_table, values_of
+from pycupc.independence.discrete.coding import code_table, values_of
 from pycupc.system.message import Message, Words
 
 _CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")

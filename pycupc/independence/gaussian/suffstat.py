@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, check_real, listed
 from pycupc.data.observations import matrix, observations
-from pycupc.gaussian.correlation import (
+from pycupc.independence.gaussian.correlation import (
     CorrelationEngine,
     Floats,
     constant_columns,
     correlation,
     groups_of_identical_columns,
 )
-from pycupc.gaussian.table_checks import (
+from pycupc.independence.gaussian.table_checks import (
     extremes,
     refuse_incomplete,
     refuse_matrix,
@@ -167,7 +167,7 @@ class SuffStat:
             Names of the variables, instead of the column names.
         engine : Engine, optional
             Computes `C` on its device on first access; by default the CPU does. The numbers are the same, bit for bit:
-            `pycupc.gaussian.correlation` defines them.
+            `pycupc.independence.gaussian.correlation` defines them.
         progress : callable ``(done, total)``, optional
             Called while `C` is computed. If it is given, the CPU computes `C` at once.
         **options

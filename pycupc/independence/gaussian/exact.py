@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from pycupc.gaussian.double_double import minus, normalised, over, plus, times, two_product
-from pycupc.gaussian.limits import EPS
+from pycupc.independence.gaussian.double_double import minus, normalised, over, plus, times, two_product
+from pycupc.independence.gaussian.limits import EPS
 from pycupc.system.compiled import part
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.

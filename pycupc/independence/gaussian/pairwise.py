@@ -1,4 +1,4 @@
-"""The compiled half of `pycupc.gaussian.correlation`: blocks of columns, and the products of two blocks."""
+"""The compiled half of `correlation.py`: blocks of columns, and the products of two blocks."""
 
 from __future__ import annotations
 

@@ -1,0 +1,109 @@
+"""The p-values of a Gaussian result, computed from its correlations and removals when somebody asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.graph.removals import WITH_DATA
+from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian import fisher_z, p_matrix
+from pycupc.independence.p_values import ComputedPValues, Filling, Floats, set_both
+
+
+class DeferredP(Protocol):
+    """Computes the largest p-value of each edge, float64 (m,)."""
+
+    def __call__(self) -> Floats: ...
+
+    @property
+    def searches(self) -> bool:
+        """Whether the computation may take as long as the tests did, see `PValues.deferred`."""
+
+    def met(self) -> Floats:
+        """The largest p-value of the tests made, at most the largest of all tests; float64 (m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPValues(ComputedPValues):
+    """P-values of Gaussian tests, computed from the correlations on demand.
+
+    Attributes
+    ----------
+    graph, removals, gaps
+        As in `ComputedPValues`.
+    edge_p : float64 (m,), or DeferredP
+        The largest p-value of each edge; -inf if never tested. A `DeferredP` is called on first access.
+    n : float
+        Number of observations.
+    matrix : float64 (p, p), or function that returns it, optional
+        The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
+        of pairs removed at later levels are known. A function is called on first access.
+    pairs : function of two int64 (k,), optional
+        Computes the correlations of given pairs without the matrix.
+    """
+
+    edge_p: Floats | DeferredP
+    n: float
+    matrix: Floats | Callable[[], Floats] | None = None
+    pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
+
+    @cached_property
+    def C(self) -> Floats | None:
+        """The correlations, float64 (p, p), where they are known."""
+        return self.matrix() if callable(self.matrix) else self.matrix
+
+    @cached_property
+    def edges(self) -> Floats:
+        """The largest p-value of each edge, float64 (m,)."""
+        return self.edge_p() if callable(self.edge_p) else self.edge_p
+
+    @property
+    def complete(self) -> bool:
+        return self.matrix is not None and self.removals.r_known
+
+    @property
+    def deferred(self) -> bool:
+        return callable(self.edge_p) and self.edge_p.searches
+
+    def settle_for_tests_made(self) -> None:
+        if callable(self.edge_p):
+            self.__dict__["edges"] = self.edge_p.met()
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self.edges
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        result = np.empty((self.graph.p, self.graph.p)) if out is None else out
+        self.fill(result).finish()
+        return result
+
+    def fill(self, out: Floats) -> Filling:
+        if self.C is None:
+            raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
+
+        def put_others() -> None:
+            set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+            set_both(out, self.graph.low, self.graph.high, self.edges)
+            np.fill_diagonal(out, 1.0)
+
+        return p_matrix.begin(out, self.C, self.n, self.removals.parts(), put_others)
+
+    def of_removal(self, k: int) -> float:
+        r = self.removals.r_at(k)
+        return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[k])))
+
+    def of_level0(self, x: int, y: int) -> float:
+        return math.nan if self.C is None else float(fisher_z.p_value(self.C[x, y], self.n, 0))
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+        if self.pairs is not None:
+            return self.pairs(x, y)
+        return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)

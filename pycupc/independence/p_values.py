@@ -1,0 +1,170 @@
+"""The p-values of a result, whatever the test: recorded, or computed when somebody asks."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.graph.removals import Removals
+from pycupc.graph.sparse import Ints, SparseGraph
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+Number = TypeVar("Number", bound=np.number)
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Filling:
+    """A matrix that is being filled in threads, which need no lock of Python's.
+
+    The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
+    `finish`.
+
+    Parameters
+    ----------
+    threads : sequence of Future
+    stop : int64 (k,), optional
+        Where it is not 0, a thread ends early.
+    last : function, optional
+        Called when the threads have ended.
+    pool : Executor, optional
+        The owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
+    """
+
+    def __init__(
+        self,
+        threads: Sequence[Future[None]] = (),
+        stop: Indices | None = None,
+        last: Callable[[], None] | None = None,
+        pool: Executor | None = None,
+    ) -> None:
+        self._threads, self._stop, self._last, self._pool = threads, stop, last, pool
+
+    def finish(self) -> None:
+        """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
+        try:
+            for thread in self._threads:
+                thread.result()
+        finally:
+            self.stop()
+        if self._last is not None:
+            self._last()
+
+    def stop(self) -> None:
+        """Let the threads end, whether the matrix is full or not, and wait for that."""
+        if self._stop is not None:
+            self._stop[:] = 1
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+class PValues(ABC):
+    """Largest p-value of each pair's tests: pcalg's ``pMax``, of the edges, of one pair, or of all pairs."""
+
+    @abstractmethod
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        """Of each edge of `graph`, float64 (m,); -inf for an edge that was never tested."""
+
+    @abstractmethod
+    def dense(self, out: Floats | None = None) -> Floats:
+        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made.
+
+        Written into `out` if that is given.
+        """
+
+    def fill(self, out: Floats) -> Filling:
+        """Begin to write the matrix of `dense` into `out`, float64 (p, p); `finish` of the returned object ends it."""
+        self.dense(out)
+        return Filling()
+
+    @abstractmethod
+    def at(self, x: int, y: int) -> float:
+        """Of one pair; NaN if it is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the p-values of all pairs are known."""
+        return True
+
+    @property
+    def deferred(self) -> bool:
+        """Whether the first call of `of_edges` may take as long as the tests did: bounds have answered some of them."""
+        return False
+
+    def settle_for_tests_made(self) -> None:  # noqa: B027 - where all are known, nothing changes
+        """From now on, give the largest p-value of the tests made, without searching for the largest of all tests."""
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        """Correlations of pairs, float64 (k,); None where they are not known."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedPValues(PValues):
+    """P-values that were recorded: from a result of R, or from a user's own test."""
+
+    matrix: Floats
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self.matrix[graph.low, graph.high]
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        if out is None:
+            return self.matrix
+        out[:] = self.matrix
+        return out
+
+    def at(self, x: int, y: int) -> float:
+        return float(self.matrix[x, y])
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedPValues(PValues):
+    """P-values computed from the evidence of a run: base of the classes for each kind of test.
+
+    Attributes
+    ----------
+    graph : SparseGraph
+        The edges that are left.
+    removals : Removals
+        The edges removed at level 1 and above.
+    gaps : int32 (k, 2)
+        Pairs that were never tested (fixedGaps).
+    """
+
+    graph: SparseGraph
+    removals: Removals
+    gaps: Ints
+
+    @abstractmethod
+    def of_removal(self, k: int) -> float:
+        """The p-value of the pair of a removal, by its number; NaN if it is not known."""
+
+    @abstractmethod
+    def of_level0(self, x: int, y: int) -> float:
+        """The p-value of a pair x < y removed at level 0; NaN if it is not known."""
+
+    def at(self, x: int, y: int) -> float:
+        if x == y:
+            return 1.0
+        edge = int(self.graph.edge_number(x, y))
+        if edge >= 0:
+            return float(self.of_edges(self.graph)[edge])
+        found = self.removals.find(x, y)
+        if found is not None:
+            return self.of_removal(found)
+        low, high = min(x, y), max(x, y)
+        return -math.inf if (self.gaps == (low, high)).all(axis=1).any() else self.of_level0(low, high)
+
+
+def set_both(matrix: NDArray[Number], x: Ints, y: Ints, values: Number | NDArray[Number] | float) -> None:
+    """Set cells (x, y) and (y, x)."""
+    matrix[x, y] = matrix[y, x] = values

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,12 @@ import numpy as np
 import pytest
 from record_golden import GOLDEN as GOLDEN_FOLDER
 from record_golden import read_cells
+
+from pycupc.data.pairs import Pairs
+from pycupc.engines.base import Engine
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat
 
 if TYPE_CHECKING:
     from pycupc import PcAlgo
@@ -87,6 +95,22 @@ def assert_same(a: PcAlgo, b: PcAlgo) -> None:
     assert a.max_ord == b.max_ord
     assert a.sepset == b.sepset
     assert a.sepset.cells() == b.sepset.cells()
+
+
+def gaussian_test(C: np.ndarray, n: float, cutoff: Callable[[int], float] | float) -> GaussianTest:
+    """The Gaussian test with these correlations, and with this cutoff in place of that of an alpha."""
+
+    class WithCutoff(GaussianTest):
+        def cutoff(self, level: int) -> float:
+            return cutoff(level) if callable(cutoff) else cutoff
+
+    return WithCutoff(SuffStat(C, n), math.nan)
+
+
+def take(engine: Engine, test: IndependenceTest, **pairs: Pairs | None) -> Engine:
+    """The engine, which has taken the test with fixed gaps and fixed edges."""
+    engine.take(test, [str(k) for k in range(test.p)], **pairs)
+    return engine
 
 
 @pytest.fixture(params=GOLDEN, ids=lambda path: path.stem)

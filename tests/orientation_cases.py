@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+from conftest import take
 
+from pycupc.engines.base import Engine
+from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.custom import CustomTest
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import check_triples, orient
-from pycupc.orientation.conservative import CallableTest, GaussianTest
 from pycupc.orientation.mixed_graph import MixedGraph, find, put_arrowhead, to_sparse, undirected
 from pycupc.orientation.trace import COLLIDER
 
@@ -84,8 +91,14 @@ def dense(graph: MixedGraph, skeleton) -> np.ndarray:
 
 def check_dense(skeleton, sepset, C, n, alpha, *, maj_rule, indep_test=None, suff_stat=None, n_threads=None):
     """`check_triples` on a dense skeleton, with the built-in test or with `indep_test`: decisions, changes of sets."""
-    test = GaussianTest(C, n, alpha, n_threads) if indep_test is None else CallableTest(indep_test, suff_stat, alpha)
-    check = check_triples(sparse(skeleton), sepset, test, maj_rule=maj_rule)
+    engine: Engine = ReferenceEngine()
+    if indep_test is None:
+        engine, test = CpuEngine(n_threads), GaussianTest(SuffStat(C, n), alpha)
+    else:
+        test = CustomTest(indep_test, suff_stat, alpha, len(skeleton))
+    with warnings.catch_warnings(action="ignore"):  # NaN in C
+        take(engine, test)
+    check = check_triples(sparse(skeleton), sepset, test, engine.count_separating, maj_rule=maj_rule)
     cells = zip(check.cells.x.tolist(), check.cells.y.tolist(), strict=True)
     words = (DECISIONS[d] for d in check.decision)
     return SimpleNamespace(

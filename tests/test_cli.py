@@ -285,9 +285,9 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
 
     run_level = CpuEngine.run_level
 
-    def compile_and_run(self, level, cutoff):
+    def compile_and_run(self, level):
         logging.getLogger("pycupc").info("compiling for level %d, once per machine", level)
-        return run_level(self, level, cutoff)
+        return run_level(self, level)
 
     monkeypatch.setattr(CpuEngine, "run_level", compile_and_run)
     plot = ["--plot", "none"] if command == "run" else []
@@ -386,7 +386,9 @@ def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeyp
             raise KeyboardInterrupt
 
     full = pycupc.pc(load_example())
-    monkeypatch.setattr(CpuEngine, "unfinished_z", lambda engine: Unfinished(engine.edges()[2]))
+    state = CpuEngine.state
+    unfinished = lambda engine: state(engine)._replace(unfinished=Unfinished(state(engine).z))  # noqa: E731
+    monkeypatch.setattr(CpuEngine, "state", unfinished)
     assert run("run", "--example", "--out", "out", "--plot", "none") == cli.INTERRUPTED
     said = printed(capsys)[1]
     assert said.startswith("pycupc: interrupted while the largest p-values were sought: some may be larger than those")

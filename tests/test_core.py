@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, Case
+from conftest import GOLDEN, Case, gaussian_test, take
 
 import pycupc
 from pycupc.engines import subsets
@@ -369,16 +369,15 @@ def test_import_of_engine_by_instance():
 def dense_engine(p=200, pruning=True):
     from pycupc.engines.cpu.engine import CpuEngine
 
-    engine = CpuEngine(1, pruning)
-    engine.start(np.full((p, p), 0.5) + 0.5 * np.eye(p), 100)
-    engine.run_level(0, 0.1)
+    engine = take(CpuEngine(1, pruning), gaussian_test(np.full((p, p), 0.5) + 0.5 * np.eye(p), 100, 0.01))
+    engine.run_level(0)
     return engine
 
 
 def test_a_level_beyond_64_bits_is_refused_with_the_row_and_what_to_do():
     words = r"level 30 cannot be run: variable 0 has 199 neighbours.*smaller alpha, or set m_max to 29 or less"
     with pytest.raises(pycupc.EngineError, match=words):
-        dense_engine(pruning=False).run_level(30, 0.1)
+        dense_engine(pruning=False).run_level(30)
 
 
 def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatch):
@@ -387,7 +386,7 @@ def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatc
     engine = dense_engine()
     monkeypatch.setattr(cpu, "free_memory", lambda: 10**5)
     with pytest.raises(pycupc.EngineError, match=r"level 3 needs 0.0 GB .*variable 0 has 199 neighbours.*numCores"):
-        engine.run_level(3, 0.1)
+        engine.run_level(3)
 
 
 def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):

@@ -14,6 +14,7 @@ import pycupc
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
 from pycupc.independence.gaussian.correlation import constant_columns, correlation, groups_of_identical_columns
+from pycupc.independence.gaussian.family import GaussianTest
 
 
 def table(n, p, seed=0):
@@ -118,9 +119,9 @@ def test_an_engine_with_a_device_gets_the_data_alone():
     """What the result is later asked for is computed then, with the same numbers; changes to C count from then on."""
 
     class Device(CpuEngine):
-        def take(self, data, names, **options):
-            assert data.data is not None
-            self.start(correlation(data.data), data.n, **options)
+        def _take(self, test, *rest):
+            assert test.data.data is not None
+            super()._take(GaussianTest(pycupc.SuffStat(correlation(test.data.data), test.n), test.alpha), *rest)
 
     X = table(200, 12)
     for j in range(1, 12):

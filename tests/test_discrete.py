@@ -247,7 +247,8 @@ def test_observed_degrees_of_freedom(seed):
     expected = 1.0 if df == 0 or len(codes) < 5 * df else float(chi2.sf(g2, df))
     suff = DiscreteSuffStat(codes, levels, df="observed")
     assert disCItest(x, y, S, suff) == pytest.approx(expected, rel=1e-9, abs=1e-300)
-    single = SingleTests(prepare(suff, 0.01, quirks=False)).p_value(x, y, sorted(S), None)
+    tested = [np.array([value]) for value in (x, y, sorted(S))]
+    (single,) = SingleTests(prepare(suff, 0.01, quirks=False)).run(*tested)[1]
     assert single == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import pycupc
 from pycupc import cli
+from pycupc.algorithm.arguments import Options, Variables, check_arguments
 from pycupc.algorithm.estimate import SHOWN, run_stages
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.independence.discrete.g_square import DiscreteTest
 
 P = 8
 LABELS = [f"v{i}" for i in range(P)]
@@ -26,6 +26,13 @@ def problem():
     for i in range(1, P):
         X[:, i] += 0.8 * X[:, i - 1] + 0.4 * X[:, 0]
     return pycupc.SuffStat.from_data(X, LABELS)
+
+
+def run(data, alpha, engine, test=None, progress=None, stages=None, **arguments):
+    """`run_stages` on the checked arguments of `pc`."""
+    options = Options(alpha, np.inf, "stable", True, 1)
+    problem = check_arguments("pc", Variables(data, test, **arguments), options, engine, progress=progress)
+    return run_stages(problem, **(stages or {}))
 
 
 def mask(*pairs, diagonal=False):
@@ -54,7 +61,7 @@ def test_bounds_follow_from_the_graph_of_each_stage(gaps, fixed, diagonal):
     gaps = None if gaps is None else mask(*gaps, diagonal=diagonal)
     fixed = None if fixed is None else mask(*fixed, diagonal=diagonal)
     suff_stat, none = problem(), mask()
-    estimate = run_stages(suff_stat, 0.05, ReferenceEngine(), gaps=gaps, fixed=fixed)
+    estimate = run(suff_stat, 0.05, ReferenceEngine(), fixedGaps=gaps, fixedEdges=fixed)
     assert [stage.level for stage in estimate.stages] == [-1, 0, 1]
     for stage in estimate.stages:
         if stage.level < 0:
@@ -73,15 +80,14 @@ def test_bounds_follow_from_the_graph_of_each_stage(gaps, fixed, diagonal):
 
 class Recorder(ReferenceEngine):
     def __init__(self):
-        super().__init__()
         self.calls = []
 
-    def compile(self, level):
+    def _compile(self, level):
         self.calls.append(f"compile {level}")
 
-    def run_level(self, level, cutoff):
+    def _run(self, level):
         self.calls.append(f"run {level}")
-        return super().run_level(level, cutoff)
+        return super()._run(level)
 
     def close(self):
         self.calls.append("close")
@@ -89,16 +95,16 @@ class Recorder(ReferenceEngine):
 
 def test_each_level_is_compiled_before_it_is_run_and_the_engine_is_closed():
     engine = Recorder()
-    assert len(run_stages(problem(), 0.05, engine).stages) == 3
+    assert len(run(problem(), 0.05, engine).stages) == 3
     assert engine.calls == ["compile 0", "run 0", "compile 1", "run 1", "close"]
     engine = Recorder()
-    assert len(run_stages(problem(), 0.05, engine, last=-1).stages) == 1
+    assert len(run(problem(), 0.05, engine, stages={"last": -1}).stages) == 1
     assert engine.calls == ["close"]
-    assert len(run_stages(problem(), 0.05, Recorder(), last=0).stages) == 2
+    assert len(run(problem(), 0.05, Recorder(), stages={"last": 0}).stages) == 2
 
 
 def test_a_table_has_one_column_per_stage():
-    estimate = run_stages(problem(), 0.05, ReferenceEngine())
+    estimate = run(problem(), 0.05, ReferenceEngine())
     lines = str(estimate).splitlines()
     assert lines[0] == f"{P} variables, 200 observations, alpha 0.05, engine reference"
     assert lines[3].split("  ")[-1].strip() == "after level 1"
@@ -114,7 +120,7 @@ def complete(p):
 
 
 def test_the_time_of_a_run_that_ends_during_the_trial():
-    estimate = run_stages(problem(), 0.05, CpuEngine(1), trial=60)
+    estimate = run(problem(), 0.05, CpuEngine(1), stages={"trial": 60})
     fit = pycupc.skeleton(problem(), alpha=0.05, engine="cpu")
     assert (estimate.trial.finished, estimate.trial.level) == (True, np.count_nonzero(fit.n_edgetests) - 1)
     assert 0 < estimate.trial.seconds < 60
@@ -124,7 +130,7 @@ def test_the_time_of_a_run_that_ends_during_the_trial():
 
 def test_the_time_of_a_run_that_does_not_end_during_the_trial():
     told = []
-    estimate = run_stages(complete(25), 0.01, CpuEngine(1, False), trial=0.2, progress=lambda *now: told.append(now))
+    estimate = run(complete(25), 0.01, CpuEngine(1, False), None, lambda *now: told.append(now), {"trial": 0.2})
     found = estimate.trial
     assert not found.finished
     assert found.slow_level is None
@@ -135,7 +141,7 @@ def test_the_time_of_a_run_that_does_not_end_during_the_trial():
 
 @pytest.mark.parametrize("p", [80, 150])
 def test_a_run_that_may_not_finish_is_told_with_the_row_and_what_to_do(p):
-    estimate = run_stages(complete(p), 0.01, CpuEngine(1, False), trial=0.2)
+    estimate = run(complete(p), 0.01, CpuEngine(1, False), stages={"trial": 0.2})
     found = estimate.trial
     assert found.slow_level > found.level
     words = str(estimate).splitlines()[-3:]
@@ -146,26 +152,22 @@ def test_a_run_that_may_not_finish_is_told_with_the_row_and_what_to_do(p):
 
 def test_a_run_that_will_not_finish():
     class Slow(Recorder):
-        def start(self, *problem, progress=None, **how):
-            self.hook = progress
-            super().start(*problem, progress=progress, **how)
-
-        def run_level(self, level, cutoff):
+        def _run(self, level):
             while level == 2:
-                self.hook(2, 1, 10**12, 28)
-            return super().run_level(level, cutoff)
+                self._progress(2, 1, 10**12, 28)
+            return super()._run(level)
 
     class Refusing(Recorder):
-        def run_level(self, level, cutoff):
+        def _run(self, level):
             if level == 2:
                 raise pycupc.EngineError("level 2 cannot be run")
-            return super().run_level(level, cutoff)
+            return super()._run(level)
 
     for engine, words in (
         (Slow(), "at the speed measured here, level 2 takes at most "),
         (Refusing(), "level 2 cannot be"),
     ):
-        estimate = run_stages(complete(P), 0.05, engine, trial=0.1)
+        estimate = run(complete(P), 0.05, engine, stages={"trial": 0.1})
         assert engine.calls[-1] == "close"
         assert (estimate.trial.slow_level, estimate.trial.busiest, estimate.trial.degree) == (2, "1", P - 1)
         lines = str(estimate).splitlines()[-3:]
@@ -174,7 +176,7 @@ def test_a_run_that_will_not_finish():
 
 
 def test_fixed_edges_are_not_tried():
-    estimate = run_stages(problem(), 0.05, CpuEngine(1), fixed=~mask(), trial=60)
+    estimate = run(problem(), 0.05, CpuEngine(1), stages={"trial": 60}, fixedEdges=~mask())
     assert estimate.trial.finished
 
 
@@ -191,10 +193,9 @@ def discrete_problem(**how):
 @pytest.mark.parametrize("pairs", [None, [(0, 1), (2, 5), (3, 4)]])
 def test_bounds_of_discrete_data_hold(name, adaptDF, quirks, pairs):
     suff_stat = discrete_problem(adaptDF=adaptDF)
-    test = DiscreteTest(suff_stat, False, quirks)
-    engine = CpuEngine(1) if name == "cpu" else ReferenceEngine(test.p_value, None, 0.05)
+    engine = CpuEngine(1) if name == "cpu" else ReferenceEngine()
     chosen = None if pairs is None else mask(*pairs)
-    estimate = run_stages(test, 0.05, engine, fixed=chosen)
+    estimate = run(suff_stat, 0.05, engine, disCItest, fixedEdges=chosen, quirks=quirks)
     how = {"alpha": 0.05, "quirks": quirks, "fixedEdges": chosen, "engine": "reference"}
     fit = pycupc.skeleton(suff_stat, disCItest, **how)
     assert (estimate.test, estimate.n, estimate.p) == ("discrete", 500, P)

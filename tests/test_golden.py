@@ -43,13 +43,14 @@ def remembered(monkeypatch):
         monkeypatch.setattr(module, "find_skeleton", find_once)
 
 
-def find_once(problem, *, orient=False):
+def find_once(problem):
     """What `find_skeleton` returns, which is read-only: found anew only if something in the problem is new."""
-    masks = tuple(None if mask is None else mask.tobytes() for mask in (problem.gaps, problem.fixed))
-    key = (problem.labels, problem.test.data.C.tobytes(), problem.n, problem.options, masks, problem.engine_note)
+    pairs = tuple(None if pairs is None else pairs.keys.tobytes() for pairs in (problem.gaps, problem.fixed))
+    key = (problem.labels, problem.test.data.C.tobytes(), problem.test.n, problem.options, pairs, problem.engine_note)
     if key not in FOUND:
         FOUND.clear()  # tests of one problem follow one another
-        FOUND[key] = find_skeleton(problem, orient=orient)
+        FOUND[key] = find_skeleton(problem)
+    problem.engine.take(problem.test, problem.labels)  # it is asked about triples
     return FOUND[key]
 
 

@@ -14,7 +14,7 @@ from scipy.special import chdtrc, chdtri
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import discrete
 from pycupc.independence.discrete.chi_square import upper_tail
-from pycupc.independence.discrete.contingency import prepare
+from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 
@@ -35,7 +35,7 @@ def test_more_neighbours_than_threads(library):
     hidden = rng.integers(0, 2, size=40)
     codes = np.where(rng.random((40, 72)) < 0.1, rng.integers(0, 2, size=(40, 72)), hidden[:, None])
     suff = DiscreteSuffStat(codes, np.full(72, 2), adaptDF=False)
-    problem = Problem(prepare(suff, 0.05, quirks=False), None, None, 1)
+    problem = Problem(DiscreteTest(suff, 0.05), None, None, 1)
     assert compare(HostEngine(library), problem)[1] > 72 * 71
 
 
@@ -72,7 +72,7 @@ def test_tuning_changes_nothing(library, monkeypatch, change):
     for seed in (100, 101, 102):
         problem = random_problem(seed, small=True)
         if "doubtful" in change:
-            problem = dataclasses.replace(problem, data=problem.data._replace(band=np.inf))
+            problem.test.prepared = problem.test.prepared._replace(band=np.inf)
         compare(HostEngine(library), problem)
 
 

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from conftest import take
 from filter_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 from gpu_on_host import HostDevice, build
 
@@ -15,6 +16,7 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import pruning, smallest
 from pycupc.engines.gpu.records import PendingLevel
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
 
@@ -148,16 +150,15 @@ def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
     monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
     monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
-    engine, pending = CpuEngine(1, pruning=False), []
-    engine.start(C, n)
+    engine, pending = take(CpuEngine(1, pruning=False), GaussianTest(SuffStat(C, n), alpha)), []
     for level in range(12):
         if level == 2:
-            early = engine.edges()
+            early = engine.state()
         if level >= 2:
-            pending.append(PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.edges(), 12)))
-        if not engine.run_level(level, cutoff(alpha, n, level)).more:
+            pending.append(PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.state()[:3], 12)))
+        if not engine.run_level(level).more:
             break
-    x, y, expected = engine.edges()
+    x, y, expected = engine.state()[:3]
     known = dict(zip(zip(*early[:2], strict=True), early[2], strict=True))
     z = np.array([known[edge] for edge in zip(x, y, strict=True)])
     found, left = smallest.Search(device, SuffStat(C, n), x, y).levels(pending, z)

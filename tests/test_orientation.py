@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from record_golden import read_cells
 
 from pycupc import pc
+from pycupc.engines.cpu import all_subsets
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.orientation import all_subsets, colliders, orient
+from pycupc.orientation import colliders, orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.dag_extension import is_extendable
 from pycupc.orientation.lines import lines_of_arrows
@@ -604,7 +605,7 @@ def test_empty_graphs():
             assert got.graph.dtype == np.int8
             assert got.graph.shape == (p, p)
             assert not got.graph.any()
-        check = check_dense(none, Cells({}), np.eye(p), 10, 0.05, maj_rule=False)
+        check = check_dense(none, Cells({}), None, None, 0.05, maj_rule=False, indep_test=noise_test)
         assert (check.ambiguous, check.sepset_changes, check.decisions) == (frozenset(), {}, {})
 
 

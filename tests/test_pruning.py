@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import assert_same
+from conftest import assert_same, gaussian_test, take
 from scipy.special import ndtr, ndtri
 
 import pycupc
@@ -153,11 +153,10 @@ def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
         for sign in (-1, 1):
             results = []
             for pruning in ("always", False):
-                engine = CpuEngine(1, pruning)
-                engine.start(C, 100)
-                for earlier in range(level):
-                    engine.run_level(earlier, 0.0)
-                results.append(engine.run_level(level, least * (1 + sign * distance)))
+                cutoff = least * (1 + sign * distance)
+                test = gaussian_test(C, 100, lambda of, cutoff=cutoff: cutoff if of == level else 0.0)
+                engine = take(CpuEngine(1, pruning), test)
+                results.append([engine.run_level(k) for k in range(level + 1)][-1])
             pruned, plain = results
             assert pruned.n_bounds > 0
             assert (pruned.n_removed, pruned.n_tests, pruned.more) == (plain.n_removed, plain.n_tests, plain.more)

@@ -34,7 +34,9 @@ def test_p_values_are_sought_in_the_thread_that_r_can_interrupt(monkeypatch, wan
             sought.append(threading.current_thread())
             return self.z
 
-    monkeypatch.setattr(CpuEngine, "unfinished_z", lambda engine: Unfinished(engine.edges()[2]))
+    state = CpuEngine.state
+    unfinished = lambda engine: state(engine)._replace(unfinished=Unfinished(state(engine).z))  # noqa: E731
+    monkeypatch.setattr(CpuEngine, "state", unfinished)
     job = Job("skeleton")
     try:
         job.put("C", np.where(np.eye(6), 1.0, 0.4).tobytes())

@@ -182,7 +182,7 @@ def test_correlation_matrix_with_and_without_names(tmp_path):
 def test_pairs(tmp_path):
     labels = ["a", "b", "c d"]
     got = read_pairs(write(tmp_path / "p.csv", "from,to\na,c d\nb , a\n"), labels)
-    assert np.argwhere(got).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+    assert np.argwhere(got.dense()).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
     with pytest.raises(DataError, match="no such file"):
         read_pairs(tmp_path / "none.csv", labels)
     with pytest.raises(DataError, match="cannot be read"):

@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 
 import pycupc
-from pycupc.engines.base import Engine, LevelResult
-from pycupc.independence.gaussian.suffstat import MatrixFacts
+from pycupc.engines.base import Engine, LevelResult, State
+from pycupc.independence.gaussian.family import GaussianTest
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000
 
@@ -32,24 +32,25 @@ class Recorded(Engine):
         S = rng.integers(0, P, (len(x), 1)).astype(np.int32)
         self.level1 = LevelResult(1, x, y, S, np.zeros(len(x)), 10, len(x), 0, False)
 
-    def inspect(self, C):
-        return MatrixFacts(np.zeros(P, dtype=np.int64), None, None, None)
+    families = (GaussianTest,)
 
-    def start(self, C, n, *, gaps=None, fixed=None, progress=None):
-        self.C = C
+    def _take(self, test, names, gaps, fixed, m_max, progress):
+        self.C = test.data.C
 
-    def run_level(self, level, cutoff):
+    def _run(self, level):
         none = np.zeros(0, dtype=np.int32)
         return self.level1 if level else LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), 10, 10, 0, True)
 
-    def degrees(self):
-        return np.full(P, P - 1)
+    def state(self):
+        return State(*self.left, np.ones(len(self.left[0])))
 
-    def edges(self):
-        return *self.left, np.ones(len(self.left[0]))
-
-    def memory(self, p):
+    def memory(self, test):
         return 0, 1
+
+    def first_separating(self, questions):
+        raise NotImplementedError
+
+    count_separating = first_separating
 
 
 def test_a_result_takes_memory_with_its_edges_and_sets():

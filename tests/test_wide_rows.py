@@ -12,17 +12,19 @@ from math import comb
 
 import numpy as np
 import pytest
+from conftest import take
 from test_pruning import dense_problem
 
 import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, LevelResult
+from pycupc.engines.base import EngineError, Pairs
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
 from pycupc.engines.cpu.pruning import side
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.family import GaussianTest
 
 #: Observations, so many that every edge of these matrices is certain.
 N = 10**9
@@ -49,22 +51,18 @@ def planted(p: int, x: int, y: int, S: list[int]) -> np.ndarray:
 
 def started(C: np.ndarray, pruning: bool | str = True, tested: slice | None = None) -> CpuEngine:
     """An engine after level 0, which leaves the complete graph; all edges but those among `tested` are fixed."""
-    engine, fixed = CpuEngine(1, pruning), np.zeros(C.shape, dtype=np.bool_)
+    fixed = np.zeros(C.shape, dtype=np.bool_)
     if tested is not None:
         fixed[:] = True
         fixed[tested, tested] = False
-    engine.start(C, N, fixed=fixed)
-    assert engine.run_level(0, fisher_z.cutoff(0.01, N, 0)).n_removed == 0
+    engine = take(CpuEngine(1, pruning), GaussianTest(pycupc.SuffStat(C, N), 0.01), fixed=Pairs.of_matrix(fixed))
+    assert engine.run_level(0).n_removed == 0
     return engine
-
-
-def run_level(engine: CpuEngine, level: int) -> LevelResult:
-    return engine.run_level(level, fisher_z.cutoff(0.01, N, level))
 
 
 @pytest.mark.parametrize(("p", "level"), [(72, 35), (90, 60), (90, 26), (200, 100)])
 def test_a_complete_graph_stays_and_its_tests_are_counted(p, level):
-    result = run_level(started(equicorrelated(p), tested=slice(5, 11)), level)
+    result = started(equicorrelated(p), tested=slice(5, 11)).run_level(level)
     tests = 30 * comb(p - 2, level)
     assert tests > 2**63
     assert (result.n_tests, result.n_removed, result.more) == (tests, 0, True)
@@ -78,8 +76,8 @@ def smallest_z(level: int) -> float:
 def test_the_smallest_z_of_so_many_tests_is_found():
     engine = started(equicorrelated(70), tested=slice(60, 70))
     for level in (34, 68):
-        run_level(engine, level)
-    z = engine.unfinished_z()()
+        engine.run_level(level)
+    z = engine.state().unfinished()
     assert (len(z), np.isinf(z).sum()) == (70 * 69 // 2, 70 * 69 // 2 - 45)
     np.testing.assert_allclose(z[np.isfinite(z)], smallest_z(68), rtol=1e-9)
 
@@ -87,9 +85,9 @@ def test_the_smallest_z_of_so_many_tests_is_found():
 def test_a_search_for_the_smallest_z_that_takes_too_long_gives_the_smallest_met(monkeypatch):
     monkeypatch.setattr(side, "PATIENCE_FOR_MINIMUM", 1e-3)  # of arithmetic
     engine = started(equicorrelated(70), tested=slice(0, 8))
-    run_level(engine, 34)  # where all tests are equal, so that no bound can dismiss any of them
+    engine.run_level(34)  # where all tests are equal, so that no bound can dismiss any of them
     with pytest.warns(UserWarning, match="pMax of 28 edges is the largest p-value met, and may be larger"):
-        z = engine.unfinished_z()()
+        z = engine.state().unfinished()
     z = z[np.isfinite(z)]
     assert len(z) == 28
     assert ((z >= smallest_z(34) * (1 - 1e-9)) & (z <= smallest_z(0))).all()
@@ -110,7 +108,7 @@ def test_the_first_separating_set_beyond_64_bits(where):
         rank = sum(comb(77 - k, level - i - 1) for i in range(level) for k in range(start[i], position[i]))
     assert rank > 2**63
     S = [others[k] for k in position]
-    result = run_level(started(planted(p, x, y, S), tested=slice(0, 60)), level)
+    result = started(planted(p, x, y, S), tested=slice(0, 60)).run_level(level)
     assert (result.x.tolist(), result.y.tolist(), result.S.tolist()) == ([x], [y], [S])
     assert abs(result.r[0]) < 1e-12
     assert result.n_tests == (60 * 59 - 2) * comb(78, level) + rank + 1
@@ -139,12 +137,12 @@ def test_without_pruning_such_a_level_is_refused():
         r"many to try one by one, and pruning is switched off; take a smaller alpha, or set m_max to 34 or less"
     )
     with pytest.raises(EngineError, match=words):
-        run_level(started(equicorrelated(72), pruning=False), 35)
+        started(equicorrelated(72), pruning=False).run_level(35)
 
 
 def test_a_row_that_is_too_large_for_bounds_is_refused():
     with pytest.raises(EngineError, match="variable 0 has 519 neighbours.* bounds are for rows of at most 512 neigh"):
-        run_level(started(equicorrelated(520)), 10)
+        started(equicorrelated(520)).run_level(10)
 
 
 def test_collinear_variables_are_refused_by_name():
@@ -154,7 +152,7 @@ def test_collinear_variables_are_refused_by_name():
     C[4, 4] = 1.0
     words = "variable 0 has 71 neighbours.* bounds could not decide about its edge to variable 1"
     with pytest.raises(EngineError, match=words):
-        run_level(started(C, tested=slice(0, 3)), 35)
+        started(C, tested=slice(0, 3)).run_level(35)
 
 
 def test_a_search_that_takes_too_long_ends_the_level(monkeypatch):
@@ -163,7 +161,7 @@ def test_a_search_that_takes_too_long_ends_the_level(monkeypatch):
     with pytest.raises(
         EngineError, match=r"variable \d+ has 71 neighbours.* bounds could not decide about its edge to"
     ):
-        run_level(started(C), 35)
+        started(C).run_level(35)
 
 
 def test_tests_of_discrete_data_have_no_bounds(monkeypatch):
@@ -178,7 +176,7 @@ def test_tests_of_discrete_data_have_no_bounds(monkeypatch):
 
 def test_checked_bounds_of_such_levels_hold_and_a_wrong_one_is_reported(monkeypatch):
     C = planted(80, 3, 8, list(range(10, 34)))
-    assert run_level(started(C, "checked", tested=slice(0, 10)), 24).n_removed == 1
+    assert started(C, "checked", tested=slice(0, 10)).run_level(24).n_removed == 1
     decided = side.PrunedSide.give_up_left
 
     def next_set(self):
@@ -190,7 +188,7 @@ def test_checked_bounds_of_such_levels_hold_and_a_wrong_one_is_reported(monkeypa
     with pytest.raises(
         EngineError, match=r"wrong at level 24: it says rank \d{17,} for the first .* variables 3 and 8 "
     ):
-        run_level(started(C, "checked", tested=slice(0, 10)), 24)
+        started(C, "checked", tested=slice(0, 10)).run_level(24)
 
 
 @pytest.fixture

@@ -3,6 +3,5 @@
 pc.py          `pc`: the skeleton, then its orientation
 skeleton.py    `skeleton`: the level loop, independent of the hardware
 arguments.py   the arguments of both, checked before anything runs
-kinds.py       the kinds of tests
 estimate.py    tests and memory, level by level, before a long run; trial.py, its time
 """

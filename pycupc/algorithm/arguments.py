@@ -12,18 +12,20 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
-from pycupc.algorithm.kinds import Custom, Kind, kind_of
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
 from pycupc.data.observations import column_names, row_names
-from pycupc.data.pairs import pairs_mask
+from pycupc.data.pairs import Pairs
 from pycupc.data.text_layout import ReadOptions
-from pycupc.engines.base import Engine, Mask, ProgressHook
-from pycupc.engines.reference import IndepTest, ReferenceEngine
+from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.independence.discrete.g_square import DiscreteTest, binCItest, disCItest
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.custom import CustomTest, IndepTest
+from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.orientation import U2pd
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar
@@ -79,18 +81,30 @@ class Variables:
 
 @dataclass(frozen=True)
 class Problem:
-    """The checked arguments of one run."""
+    """The checked arguments of one run of `function`, "pc" or "skeleton"."""
 
+    function: str
     labels: tuple[str, ...]
-    n: float | None
-    test: Kind
+    test: IndependenceTest
     options: Options
-    gaps: Mask | None
-    fixed: Mask | None
+    gaps: Pairs | None
+    fixed: Pairs | None
     engine: Engine
     engine_note: str
-    call: str
+    engine_name: str
     progress: ProgressHook | None
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs that begin with an edge."""
+        p = len(self.labels)
+        return p * (p - 1) // 2 - (0 if self.gaps is None else len(self.gaps))
+
+    @property
+    def call(self) -> str:
+        """The call, as the result shows it."""
+        alpha, m_max = float(self.options.alpha), self.options.m_max
+        return f"{self.function}(alpha={alpha:g}, m_max={m_max}, engine={self.engine_name!r})"
 
 
 def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -127,75 +141,62 @@ def check_arguments(
     EngineError
         The engine cannot run on this machine.
     """
-    test = variables.indepTest
+    test = _test(function, variables, options, progress)
+    if isinstance(test, CustomTest):
+        if engine not in ("auto", "reference"):
+            needed, given = Setting("engine", "reference"), Setting("engine", engine)
+            text = "a custom indepTest runs on {needed} only, got {given}"
+            raise ValueError(Message(text, needed=needed, given=given))
+        if engine_options:
+            text = "engine_options must be empty with a custom indepTest, whose engine takes none, got"
+            raise ValueError(f"{text} {', '.join(engine_options)}")
+    labels = _checked_labels(variables, test)
+    test.p = len(labels)
+    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
+    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
+    name = engine if isinstance(engine, str) else engine.name
+    custom = isinstance(test, CustomTest)
+    wanted: str | Engine = "reference" if custom else engine
+    chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)
+    note = "reference (custom indepTest)" if custom else note
+    return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress)
+
+
+def _test(function: str, variables: Variables, options: Options, progress: ProgressHook | None) -> IndependenceTest:
+    """The test that `indepTest` names, with its data."""
+    test, quirks, given = variables.indepTest, variables.quirks, variables.suffStat
     if test is not None and not callable(test):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
         )
-    discrete = _discrete_test(variables)
-    suff_stat: SuffStat | DiscreteSuffStat | None = None
-    if discrete is None and test is not None and test is not gaussCItest:
-        kind: Kind = Custom(test, variables.suffStat, options.alpha)
-        if engine not in ("auto", "reference"):
-            needed, given = Setting("engine", "reference"), Setting("engine", engine)
-            raise ValueError(
-                Message("a custom indepTest runs on {needed} only, got {given}", needed=needed, given=given)
-            )
-    else:
-        correlations = progress.correlations if isinstance(progress, LevelBar) else None
-        data = discrete or as_suff_stat(variables.suffStat, correlations)
-        kind = kind_of(data, options.alpha, literal=engine == "reference")
-        suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
-    if isinstance(kind, Custom) and engine_options:
-        names = ", ".join(engine_options)
-        raise ValueError(f"engine_options must be empty with a custom indepTest, whose engine takes none, got {names}")
-    labels = _checked_labels(variables, suff_stat)
-    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
-    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
-    if isinstance(kind, Custom):
-        chosen: Engine = ReferenceEngine(kind.indep_test, kind.suff_stat, float(options.alpha), bool(options.NAdelete))
-        note = "reference (requested)" if discrete is not None else "reference (custom indepTest)"
-    else:
-        chosen, note = make_engine(engine, len(labels), numCores=options.numCores, options=engine_options)
-    name = engine if isinstance(engine, str) else engine.name
-    call = f"{function}(alpha={float(options.alpha):g}, m_max={options.m_max}, engine={name!r})"
-    n = None if suff_stat is None else suff_stat.n
-    return Problem(labels, n, kind, options, gaps, fixed, chosen, note, call, progress)
-
-
-def _discrete_test(variables: Variables) -> DiscreteTest | None:
-    """The G^2 test if `indepTest` is one, else None, in which case `quirks` must be False."""
-    test, quirks = variables.indepTest, variables.quirks
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
-    if test is not disCItest and test is not binCItest:
-        if quirks:
-            raise ValueError(
-                Message(
-                    "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest",
-                    quirks=Setting("quirks", True),
-                    no=Value(False),
-                )
-            )
-        if isinstance(variables.suffStat, DiscreteSuffStat) and (test is None or test is gaussCItest):
-            raise TypeError(
-                "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
-            )
-        return None
-    suff_stat = as_discrete_suff_stat(variables.suffStat)
-    if test is binCItest:
-        suff_stat.check_binary()
-    if quirks and suff_stat.df == "observed":
-        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
-    return DiscreteTest(suff_stat, test is binCItest, bool(quirks))
+    if test is disCItest or test is binCItest:
+        data = as_discrete_suff_stat(given)
+        if test is binCItest:
+            data.check_binary()
+        if quirks and data.df == "observed":
+            raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+        return DiscreteTest(data, options.alpha, binary=test is binCItest, quirks=bool(quirks))
+    if quirks:
+        text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
+        raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    if test is not None and test is not gaussCItest:
+        return CustomTest(test, given, options.alpha, variables.p or 0, NAdelete=bool(options.NAdelete))
+    if isinstance(given, DiscreteSuffStat):
+        raise TypeError(
+            "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
+        )
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    return GaussianTest(as_suff_stat(given, correlations), options.alpha)
 
 
-def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat | None) -> tuple[str, ...]:
+def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    labels, p = variables.labels, variables.p
-    if labels is None and suff_stat is not None:
-        labels = suff_stat.labels
+    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest)
+    if labels is None and not custom:
+        labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names
         names = column_names(variables.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
@@ -204,15 +205,15 @@ def _checked_labels(variables: Variables, suff_stat: SuffStat | DiscreteSuffStat
             raise TypeError(f"p must be the number of variables, got {p!r}")
         if labels is not None and len(labels) != p:
             raise ValueError(f"p must equal the number of labels, {len(labels)}, got {p}")
-        if suff_stat is not None and p != suff_stat.p:
-            raise ValueError(f"p must equal the number of variables of suffStat, {suff_stat.p}, got {p}")
+        if not custom and p != test.p:
+            raise ValueError(f"p must equal the number of variables of suffStat, {test.p}, got {p}")
         if p < 2:
             raise ValueError(f"p must be at least 2, got {p}")
-    elif labels is None and suff_stat is None:
+    elif labels is None and custom:
         raise ValueError("either labels or p must be given with a custom indepTest")
-    if suff_stat is not None and suff_stat.labels is not None and labels is not None:
-        _warn_of_order(list(labels), list(suff_stat.labels))
-    number = suff_stat.p if suff_stat is not None else p
+    if test.labels is not None and labels is not None:
+        _warn_of_order(list(labels), list(test.labels))
+    number = p if custom else test.p
     if labels is None:
         return default_labels(number or 0)
     return check_labels(labels, len(labels) if number is None else number)
@@ -229,17 +230,19 @@ def _warn_of_order(labels: list[str], names: list[str]) -> None:
         )
 
 
-def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
-    """The pairs as a symmetric bool matrix (p, p) with an empty diagonal; None if there are none."""
+def _pairs(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
+    """The pairs of fixedGaps or fixedEdges; None if there are none."""
     if value is None:
         return None
     p = len(labels)
     if _is_list_of_pairs(value):
         try:
-            return pairs_mask(value, labels) if value else None
+            return Pairs.of_names(value, labels) if value else None
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    matrix = _in_order_of(value, name, labels)
+    if isinstance(value, Pairs) and value.p == p:
+        return value if len(value) else None
+    matrix = value.dense() if isinstance(value, Pairs) else _in_order_of(value, name, labels)
     if matrix.shape != (p, p):
         raise ValueError(
             f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
@@ -250,8 +253,8 @@ def _pairs(value: Any, name: str, labels: Sequence[str]) -> Mask | None:
     if not np.array_equal(matrix, matrix.T):
         i, j = np.argwhere(matrix != matrix.T)[0].tolist()
         raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
-    matrix[np.diag_indices(p)] = False  # the diagonal means nothing
-    return matrix if matrix.any() else None
+    pairs = Pairs.of_matrix(matrix)
+    return pairs if len(pairs) else None
 
 
 def _is_list_of_pairs(value: Any) -> bool:

@@ -12,24 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.kinds import kind_of
-from pycupc.algorithm.trial import Trial, Watch, degrees_of, time_of, try_levels
-from pycupc.data.names import default_labels
+from pycupc.algorithm.arguments import Problem
+from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
 from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
-from pycupc.engines.reference import ReferenceEngine
 from pycupc.engines.subsets import level_tests
-from pycupc.independence.discrete.g_square import DiscreteTest
-
-if TYPE_CHECKING:
-    from pycupc.engines.base import Engine, Mask, ProgressHook
-    from pycupc.independence.discrete import DiscreteSuffStat
-    from pycupc.independence.gaussian.suffstat import SuffStat
 
 #: Number of levels, beyond those run, for which bounds are given.
 SHOWN = 12
@@ -118,74 +111,38 @@ class Estimate:
         return _table(self)
 
 
-def run_stages(
-    data: SuffStat | DiscreteTest,
-    alpha: float,
-    engine: Engine,
-    *,
-    gaps: Mask | None = None,
-    fixed: Mask | None = None,
-    last: int = 1,
-    progress: ProgressHook | None = None,
-    trial: float = 0,
-) -> Estimate:
-    """Run levels 0 to `last` on `engine` and bound the tests of those that would follow.
+def run_stages(problem: Problem, *, last: int = 1, trial: float = 0) -> Estimate:
+    """Run levels 0 to `last` and bound the tests of those that would follow.
 
     Parameters
     ----------
-    data : SuffStat or DiscreteTest
-        The data of the Gaussian test, or the G^2 test with its data.
-    engine : Engine
-        Not started yet; it is closed afterwards. A reference engine of discrete data has been given the test.
-    gaps, fixed : bool (p, p), optional
-        Symmetric; pairs without an edge, and edges that are never tested.
+    problem : Problem
+        Its engine is closed afterwards.
     last : int
         Last level to run; -1 runs none.
-    progress : callable, optional
-        As for `Engine.start`.
     trial : float
         Seconds for which the levels after `last` are tried; 0: they are not.
     """
-    suff_stat = data.suff_stat if isinstance(data, DiscreteTest) else data
-    test = kind_of(data, alpha, literal=isinstance(engine, ReferenceEngine))
-    labels, p, n = labels_of(suff_stat), suff_stat.p, suff_stat.n
-    needed, free = engine.memory(p)
-    held, removed = _bytes_of(data), 0
-    try:
-        watch = Watch(progress) if trial else progress
-        test.start(engine, labels, gaps=gaps, fixed=fixed, progress=watch)
-        degrees = targets = engine.degrees()
-        if fixed is not None:
-            untested = fixed & ~np.eye(p, dtype=np.bool_)
-            targets = degrees - (untested if gaps is None else untested & ~gaps).sum(axis=1)
-        stages = [_stage(-1, degrees, targets, labels, None, 0.0, (held, 0))]
+    engine, test, labels = problem.engine, problem.test, problem.labels
+    needed, free = engine.memory(test)
+    removed = 0
+    with closing(engine):
+        watch = Watch(problem.progress) if trial else problem.progress
+        engine.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
+        stages = [_stage(-1, *degrees_at_first(problem), labels, None, 0.0, (test.nbytes, 0))]
         for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
-            result, seconds = engine.timed_level(level, test.cutoff(level))
-            degrees, targets = degrees_of(engine, fixed)
-            removed += result.n_removed if level else 0  # the empty sets of level 0 are not stored
-            stages.append(_stage(level, degrees, targets, labels, result.n_tests, seconds, (held, removed)))
+            r = engine.run_level(level)
+            removed += r.n_removed if level else 0  # the empty sets of level 0 are not stored
+            degrees = degrees_of(engine.state(), test.p, problem.fixed)
+            stages.append(_stage(level, *degrees, labels, r.n_tests, r.seconds, (test.nbytes, removed)))
         tried = None
         if isinstance(watch, Watch):
             passed = sum(stage.seconds for stage in stages)
-            tried = try_levels(engine, test.cutoff, watch, trial, (stages[-1].level + 1, passed), labels, fixed)
-    finally:
-        engine.close()
-    kind = "gaussian" if data is suff_stat else "discrete"
-    return Estimate(p, n, alpha, engine.name, kind, needed, free, tuple(stages), tried)
-
-
-def _bytes_of(data: SuffStat | DiscreteTest) -> int:
-    """Bytes of C; or of the codes and of the table of m ln m."""
-    if isinstance(data, DiscreteTest):
-        return data.suff_stat.codes.nbytes + 8 * (data.suff_stat.n + 1)
-    return 8 * data.p**2
-
-
-def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
-    """Names of the variables; without names "1", "2", ..., as in `pc`."""
-    return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
+            tried = try_levels(problem, watch, trial, (stages[-1].level + 1, passed))
+    n = test.n or 0
+    return Estimate(test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried)
 
 
 def _stage(

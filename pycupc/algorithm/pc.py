@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
 from pycupc.engines.base import Engine, ProgressHook
-from pycupc.engines.reference import IndepTest
+from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
@@ -111,13 +112,14 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             engine_options,
             hook,
         )
-        fit = find_skeleton(problem, orient=not (conservative or maj_rule))
-        if not len(fit.sparse_graph):
-            return fit
-        skeleton_found(fit.sparse_graph)
         ambiguous = None
-        if conservative or maj_rule:
-            fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
+        with closing(problem.engine):
+            fit = find_skeleton(problem)
+            if not len(fit.sparse_graph):
+                return fit
+            skeleton_found(fit.sparse_graph)
+            if conservative or maj_rule:
+                fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
         fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
         if verbose:
             _log(lines_of_arrows(fit.trace, fit.labels))
@@ -131,9 +133,8 @@ def _log(lines: Iterable[str]) -> None:
 
 def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
-    check = check_triples(
-        fit.sparse_graph, fit.sepset, problem.test.triple_test(problem.options.numCores), maj_rule=maj_rule
-    )
+    count = problem.engine.count_separating
+    check = check_triples(fit.sparse_graph, fit.sepset, problem.test, count, maj_rule=maj_rule)
     if verbose:
         _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
     changed = fit.sepset.changed(check.cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
-from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook
-from pycupc.engines.reference import IndepTest
+from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.custom import IndepTest
 from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import lines_to, logger
@@ -146,101 +146,74 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
             engine_options,
             hook,
         )
-        return find_skeleton(problem)
+        with closing(problem.engine):
+            return find_skeleton(problem)
 
 
-def find_skeleton(problem: Problem, *, orient: bool = False) -> PcAlgo:
+def find_skeleton(problem: Problem) -> PcAlgo:
     """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does.
 
-    With `orient`, the engine is asked for what helps to orient the edges.
+    The engine can answer questions about the test until the caller closes it.
     """
-    engine = problem.engine
-    summaries: list[LevelSummary] = []
+    engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
     results: list[LevelResult] = []
     try:
-        _check_memory(problem)
-        logger.info(
-            "%d variables, alpha %g, engine %s", len(problem.labels), problem.options.alpha, problem.engine_note
-        )
-        engine.expect(partial(_cutoff, problem))
-        masks = {"gaps": problem.gaps, "fixed": problem.fixed}
-        problem.test.start(engine, problem.labels, **masks, progress=problem.progress)
-        p = len(problem.labels)
-        edges = p * (p - 1) // 2 - (0 if problem.gaps is None else int(np.count_nonzero(problem.gaps)) // 2)
+        logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
+        pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
+        engine.take(problem.test, problem.labels, **pairs, m_max=m_max, progress=problem.progress)
+        edges = problem.n_pairs
         more = edges > 0
-        while more and edges and len(results) <= problem.options.m_max:
-            r, seconds = engine.timed_level(len(results), problem.test.cutoff(len(results)))
+        while more and edges and len(results) <= m_max:
+            r = engine.run_level(len(results))
             edges -= r.n_removed
             results.append(r)
-            summaries.append(
-                LevelSummary(r.level, r.n_tests, r.n_removed, edges, r.n_careful, seconds, r.n_made, r.n_bounds)
-            )
             made = f" ({r.n_made} made, {r.n_bounds} bounds)" if r.n_bounds else ""
             text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
-            logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, seconds)
+            logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, r.seconds)
             more = r.more
-        return _assemble(problem, summaries, results, orient)
+        return _assemble(problem, results)
     except MemoryError as error:
-        level, p = len(results), len(problem.labels)
         raise EngineError(
-            f"out of memory at level {level} of {p:,} variables on engine {engine.name!r} ({error or 'no detail'}); "
-            "take a smaller alpha or m_max, fewer variables, or another engine or machine"
+            f"out of memory at level {len(results)} of {p:,} variables on engine {engine.name!r} "
+            f"({error or 'no detail'}); take a smaller alpha or m_max, fewer variables, or another engine or machine"
         ) from error
     except KeyboardInterrupt:
-        call = problem.call.replace("pc(", "skeleton(", 1)  # which it is
-        finished = replace(_assemble(problem, summaries, results, False), call=call) if results else None
+        finished = _assemble(replace(problem, function="skeleton"), results) if results else None
         raise Interrupted(len(results), finished) from None
-    finally:
-        engine.close()
 
 
-def _cutoff(problem: Problem, level: int) -> float | None:
-    """The cutoff with which the test compares |r| at a level; None beyond m_max."""
-    return None if level > problem.options.m_max else problem.test.cutoff(level)
-
-
-def _assemble(problem: Problem, summaries: list[LevelSummary], results: list[LevelResult], orient: bool) -> PcAlgo:
-    p = len(problem.labels)
-    problem.engine.wait()
-    x, y, z = problem.engine.edges() if results else np.zeros((3, 0))
-    graph = SparseGraph.undirected(p, x, y)
+def _assemble(problem: Problem, results: list[LevelResult]) -> PcAlgo:
+    test = problem.test
+    state = problem.engine.state() if results else State(*np.zeros((3, 0)))
+    graph = SparseGraph.undirected(len(problem.labels), state.x, state.y)
     later = [r for r in results if r.level > 0]
     found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    if not problem.test.has_r:
+    if not test.has_r:
         removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
-    gaps = None if problem.gaps is None else np.flatnonzero(np.triu(problem.gaps, 1))
-    noncolliders = problem.engine.noncolliders() if orient and results else None
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps, noncolliders)
-    note = problem.test.note([s.n_tests for s in summaries])
-    p_values = problem.test.p_values(problem.engine, graph, z, found, sepset)
+    gaps = None if problem.gaps is None else problem.gaps.keys
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
+    edges_left = problem.n_pairs - np.cumsum([r.n_removed for r in results], dtype=np.int64)
+    note = test.note([r.n_tests for r in results])
+    p_values = test.p_values(graph, state, found, sepset)
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
         sepset=sepset,
         p_values=p_values,
-        n_edgetests=[s.n_tests for s in summaries] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
-        max_ord=len(summaries) - 1,
+        n_edgetests=[r.n_tests for r in results] or [0],  # pcalg has one count, 0, where fixedGaps leaves no pair
+        max_ord=len(results) - 1,
         call=problem.call,
-        n=problem.n,
+        n=test.n,
         alpha=problem.options.alpha,
         engine=problem.engine_note,
-        levels=tuple(summaries),
+        levels=tuple(
+            LevelSummary(r.level, r.n_tests, r.n_removed, left, r.n_careful, r.seconds, r.n_made, r.n_bounds)
+            for r, left in zip(results, edges_left.tolist(), strict=True)
+        ),
         removals=removals,
-        find_untested=partial(problem.test.untested, sepset, p_values),
+        find_untested=partial(test.untested, sepset, p_values),
         notes={"quirks": note} if note else {},
     )
-
-
-def _check_memory(problem: Problem) -> None:
-    p = len(problem.labels)
-    need, free = problem.engine.memory(p)
-    if not (problem.engine.correlates_on_device or problem.test.computes_C):
-        need -= 8 * p * p
-    if need > free:
-        raise EngineError(
-            f"{p:,} variables need about {need / 1e9:.1f} GB on engine {problem.engine.name!r} and {free / 1e9:.1f} GB "
-            "are free; use fewer variables, or another engine or machine"
-        )
 
 
 def level_log(verbose: bool) -> AbstractContextManager[None]:

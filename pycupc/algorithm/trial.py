@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,8 @@ from pycupc.engines.subsets import Counts, level_tests
 from pycupc.system.progress import clock
 
 if TYPE_CHECKING:
-    from pycupc.engines.base import Engine, Mask, ProgressHook
+    from pycupc.algorithm.arguments import Problem
+    from pycupc.engines.base import Pairs, ProgressHook, State
 
 #: Seconds that nobody waits for: a month.
 HOPELESS = 30 * 86400
@@ -58,14 +58,21 @@ class Trial:
     refusal: str = ""
 
 
-def degrees_of(engine: Engine, fixed: Mask | None) -> tuple[Counts, Counts]:
+def degrees_at_first(problem: Problem) -> tuple[Counts, Counts]:
+    """`degrees_of` before any test."""
+    p, gaps, fixed = problem.test.p, problem.gaps, problem.fixed
+    degrees = np.full(p, p - 1) if gaps is None else p - 1 - gaps.degrees()
+    return degrees, degrees if fixed is None else degrees - (fixed - gaps).degrees()
+
+
+def degrees_of(state: State, p: int, fixed: Pairs | None) -> tuple[Counts, Counts]:
     """Neighbours of each variable, and those among them that are tested."""
-    degrees = engine.degrees()
+    x, y = state.x, state.y
+    degrees = np.bincount(np.concatenate((x, y)), minlength=p)
     if fixed is None:
         return degrees, degrees
-    x, y, _ = engine.edges()
-    tested = ~fixed[x, y]
-    return degrees, np.bincount(np.concatenate((x[tested], y[tested])), minlength=len(degrees))
+    tested = ~fixed.holds(x, y)
+    return degrees, np.bincount(np.concatenate((x[tested], y[tested])), minlength=p)
 
 
 class _Enough(Exception):
@@ -73,34 +80,44 @@ class _Enough(Exception):
 
 
 class Watch:
-    """A progress hook that stops the level that runs when the time of the trial is over."""
+    """A progress hook that stops the level that runs when the time of the trial is over.
+
+    Attributes
+    ----------
+    left : float
+        Seconds that are left; inf before the trial.
+    took : float
+        Seconds from the first report of the level to the last one: it comes when everything is compiled.
+    done, at_most : int
+        Tests of the level.
+    """
 
     def __init__(self, progress: ProgressHook | None) -> None:
         self._progress = progress
-        self.end = math.inf
-        self.done, self.at_most = 0, 1
+        self.left = math.inf
+        self.begin_level()
+
+    def begin_level(self) -> None:
+        """Forget the level before."""
+        self._begun, self.took, self.done, self.at_most = math.inf, 0.0, 0, 1
 
     def __call__(self, level: int, done: int, at_most: int, edges: int) -> None:
         if self._progress is not None:
             self._progress(level, done, at_most, edges)
-        self.done, self.at_most = done, at_most
-        if done and time.monotonic() > self.end:
+        now = time.monotonic()
+        self._begun = min(self._begun, now)
+        self.took, self.done, self.at_most = now - self._begun, done, at_most
+        if done and self.took > self.left:
             raise _Enough
 
 
-def try_levels(
-    engine: Engine,
-    cutoff: Callable[[int], float],
-    watch: Watch,
-    budget: float,
-    begun: tuple[int, float],
-    labels: Sequence[str],
-    fixed: Mask | None,
-) -> Trial:
+def try_levels(problem: Problem, watch: Watch, budget: float, begun: tuple[int, float]) -> Trial:
     """Run further levels for about `budget` seconds; `begun` are the next level and the time of those before it."""
+    engine, labels = problem.engine, problem.labels
     level, passed = begun
+    watch.left = budget
     while True:
-        degrees, targets = degrees_of(engine, fixed)
+        degrees, targets = degrees_of(engine.state(), problem.test.p, problem.fixed)
         if not (bound := level_tests(degrees, targets, level)):
             return Trial(level - 1, True, passed)
         busiest = int(np.argmax(degrees))
@@ -108,23 +125,20 @@ def try_levels(
         def row(slow: int, x: int = busiest, d: Counts = degrees, t: Counts = targets) -> tuple[str, int, float]:
             return str(labels[x]), int(d[x]), level_tests(d[x : x + 1], t[x : x + 1], slow) / level_tests(d, t, slow)
 
+        watch.begin_level()
         try:
-            engine.compile(level)
-            watch.done, start = 0, time.monotonic()
-            watch.end = start + budget
-            engine.run_level(level, cutoff(level))
+            took = engine.run_level(level).seconds
         except EngineError as error:
             return Trial(level, False, passed, None, None, level, *row(level), str(error))
         except _Enough:
-            took = time.monotonic() - start
-            whole = took * watch.at_most / watch.done
+            whole = watch.took * watch.at_most / watch.done
             bounds = [level_tests(degrees, targets, k) for k in range(level, int(degrees[busiest]))]
             seconds = [whole * (min(tests, 10**300 * bound) / bound) for tests in bounds]  # floats end beyond 1e308
             slow = next((level + k for k, most in enumerate(seconds) if most > HOPELESS), None)
             most = min(passed + sum(seconds), 1e300)
-            return Trial(level, False, passed + took, whole, most, slow, *(("", 0, 0.0) if slow is None else row(slow)))
-        took = time.monotonic() - start
-        passed, budget, level = passed + took, budget - took, level + 1
+            at_slow = ("", 0, 0.0) if slow is None else row(slow)
+            return Trial(level, False, passed + watch.took, whole, most, slow, *at_slow)
+        passed, watch.left, level = passed + took, watch.left - took, level + 1
 
 
 def time_of(trial: Trial) -> str:

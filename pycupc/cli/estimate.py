@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 
 from pycupc.cli import inputs
 from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import OK, add_command
-from pycupc.independence.discrete import DiscreteSuffStat
-from pycupc.independence.discrete.g_square import DiscreteTest
 from pycupc.system.progress import level_bar
 
 #: Seconds for which the levels after level 1 are tried.
@@ -44,32 +43,18 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     from pycupc.algorithm import estimate
-    from pycupc.engines.base import Engine
-    from pycupc.engines.reference import ReferenceEngine
-    from pycupc.engines.select import make_engine
+    from pycupc.algorithm.arguments import Options, Variables, check_arguments
 
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
-        test = inputs.test_of(args, suff_stat)
-        data = DiscreteTest(suff_stat, False, test["quirks"]) if isinstance(suff_stat, DiscreteSuffStat) else suff_stat
-        labels = estimate.labels_of(suff_stat)
-        masks = inputs.fixed_pairs(args, labels)
-        engine: Engine
-        if args.engine == "reference" and isinstance(data, DiscreteTest):
-            engine = ReferenceEngine(data.p_value, None, args.alpha)
-        else:
-            engine, _ = make_engine(args.engine, suff_stat.p, numCores=args.threads)
+        given = Variables(
+            suff_stat, **inputs.test_of(args, suff_stat), **inputs.fixed_pairs(args, inputs.labels_of(suff_stat))
+        )
+        options = Options(args.alpha, math.inf, "stable", NAdelete=True, numCores=args.threads)
         with level_bar() as bar:
-            estimated = estimate.run_stages(
-                data,
-                args.alpha,
-                engine,
-                gaps=masks.get("fixedGaps"),
-                fixed=masks.get("fixedEdges"),
-                last=args.levels - 1,
-                progress=bar,
-                trial=TRIAL if args.levels == 2 else 0,
-            )
+            problem = check_arguments("pc", given, options, args.engine, progress=bar)
+            trial = TRIAL if args.levels == 2 else 0
+            estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial)
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)
     return OK

@@ -11,10 +11,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from pycupc.algorithm.estimate import labels_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.categories import CategoryTable, read_categories
-from pycupc.data.names import listed
+from pycupc.data.names import default_labels, listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
 from pycupc.data.remedies import on_the_command_line
@@ -260,8 +259,13 @@ def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None
         engine.close()
 
 
+def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
+    """Names of the variables; without names "1", "2", ..., as in `pc`."""
+    return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
+
+
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
-    """The matrices of fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
+    """The fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 

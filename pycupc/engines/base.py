@@ -1,22 +1,25 @@
-"""The interface of an engine: take the problem once, then run level l and report its removals."""
+"""The interface of an engine: take a test with its data, run level after level, say what is left, answer questions."""
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.pairs import Pairs as Pairs
+from pycupc.independence.base import Answers as Answers  # these are for those who import `Engine`
+from pycupc.independence.base import Counts as Counts
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.base import Lists as Lists
+from pycupc.independence.base import Questions as Questions
+from pycupc.independence.base import State as State
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
-from pycupc.system.progress import ProgressHook as ProgressHook  # for those who import `Engine`
-
-if TYPE_CHECKING:
-    from pycupc.independence.discrete.contingency import Data
+from pycupc.system.progress import ProgressHook as ProgressHook
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -35,7 +38,7 @@ class EngineError(RuntimeError):
 class LevelResult:
     """The outcome of one level.
 
-    x, y, S and r may be incomplete until `Engine.wait` returns: an engine may copy them while the next level runs.
+    x, y, S and r may be incomplete until `Engine.state` returns: an engine may copy them while the next level runs.
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class LevelResult:
     S : int32 (m, level)
         Separating sets, each ascending.
     r : float64 (m,)
-        Canonical partial correlations of the separating tests.
+        Canonical partial correlations of the separating tests; their p-values if the test has no r.
     n_tests : int
         pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
     n_removed : int
@@ -59,6 +62,8 @@ class LevelResult:
         Number of tests made, if bounds answered the others of `n_tests`; -1 if all were made.
     n_bounds : int
         Number of bounds evaluated.
+    seconds : float
+        Time of the tests, without compiling.
     """
 
     level: int
@@ -72,29 +77,20 @@ class LevelResult:
     more: bool
     n_made: int = -1
     n_bounds: int = 0
-
-
-class UnfinishedZ(Protocol):
-    """Computes the smallest |z| of all tests of each edge, float64 (m,), in the order of `Engine.edges`.
-
-    An engine that answers tests without making them may know only an upper bound.
-    """
-
-    @property
-    def z(self) -> Floats:
-        """The smallest |z| of the tests that were made: the upper bound."""
-
-    def __call__(self) -> Floats: ...
+    seconds: float = 0.0
 
 
 class Engine(ABC):
-    """One way of running levels.
+    """One way of running tests.
 
-    Use: `take` (or `inspect` and `start`), then `compile` and `run_level` for 0, 1, 2, ..., `edges`, `close`.
+    Use: `take`, then `run_level` for 0, 1, 2, ..., `state`, `close`. `first_separating` and `count_separating` answer
+    questions at any time between `take` and `close`. An engine may take the next test after `close`.
 
     Attributes
     ----------
     name : str
+    families : tuple of type
+        The families of tests that it can run.
     side_by_side : int
         Number of runs on large data that should be made at the same time, each in a thread with its own engine: more
         than one if Python and a device would otherwise wait for each other.
@@ -103,6 +99,7 @@ class Engine(ABC):
     """
 
     name: str
+    families: tuple[type[IndependenceTest], ...] = ()
     side_by_side: int = 1
     correlates_on_device: bool = False
 
@@ -110,102 +107,108 @@ class Engine(ABC):
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
         return correlation(X)
 
-    def take(
-        self,
-        data: SuffStat,
-        names: Sequence[str],
-        *,
-        gaps: Mask | None = None,
-        fixed: Mask | None = None,
-        progress: ProgressHook | None = None,
-    ) -> None:
-        """`start` with correlations that have been checked (`SuffStat.check`).
-
-        An engine with its own device computes correlations of data there.
-        """
-        data.check(self.inspect(data.C), names)
-        self.start(data.C, data.n, gaps=gaps, fixed=fixed, progress=progress)
-
     @abstractmethod
-    def inspect(self, C: Floats) -> MatrixFacts:
-        """Inspect C once (on the device, if there is one) for NaN, asymmetry and values beyond +-1."""
-
-    @abstractmethod
-    def start(
-        self,
-        C: Floats,
-        n: float,
-        *,
-        gaps: Mask | None = None,
-        fixed: Mask | None = None,
-        progress: ProgressHook | None = None,
-    ) -> None:
-        """Take the problem: C float64 (p, p); gaps and fixed, bool (p, p) or None: no edge, edge never tested."""
-
-    def start_discrete(
-        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
-    ) -> None:
-        """As `start`, for the G^2 tests of discrete data.
-
-        Its levels have no cutoff on |r|. In place of the |z| of Gaussian tests, `edges` returns minus the largest
-        p-value, and `LevelResult.r` holds the p-value of the separating test.
-
-        Raises
-        ------
-        EngineError
-            The engine has no such tests.
-        """
-        raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
-
-    def expect(self, cutoffs: Callable[[int], float | None]) -> None:  # noqa: B027 - most engines wait until asked
-        """Announce before `take` the levels that will be requested as long as `LevelResult.more`, with their cutoffs.
-
-        `cutoffs` returns None for a level that will not be requested. An engine may begin a level before it is
-        requested.
-        """
-
-    def compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
-        """Compile the code that `level` needs and this machine has not compiled before, and log that."""
-
-    @abstractmethod
-    def run_level(self, level: int, cutoff: float) -> LevelResult:
-        """Run one level; `cutoff` is the largest |r| judged independent (`fisher_z.cutoff`)."""
-
-    def timed_level(self, level: int, cutoff: float) -> tuple[LevelResult, float]:
-        """`compile` and `run_level`; also the seconds that the tests took, without those for compiling."""
-        self.compile(level)
-        start = time.perf_counter()
-        return self.run_level(level, cutoff), time.perf_counter() - start
-
-    def wait(self) -> None:  # noqa: B027 - most engines have completed a level when they report it
-        """Complete the arrays of all `LevelResult` so far."""
-
-    @abstractmethod
-    def degrees(self) -> NDArray[np.int64]:
-        """Current number of neighbours of each variable, int64 (p,)."""
-
-    @abstractmethod
-    def edges(self) -> tuple[Ints, Ints, Floats]:
-        """Edges left (x < y, sorted by (x, y)) and the smallest |z| of all tests of each; inf where never tested."""
-
-    def unfinished_z(self) -> UnfinishedZ | None:
-        """None if `edges` has the smallest |z| of all tests; else an object that computes it, also after `close`."""
-        return None
-
-    def noncolliders(self) -> Ints | None:
-        """Paths x - b - z of the present graph whose b is in the separating set of x and z, int32 (k, 2), in any order.
-
-        A path is given as the positions of x and z in the neighbour lists of all variables, one list after the other,
-        each ascending; the smaller position first. None: the engine does not know them.
-        """
-        return None
-
-    @abstractmethod
-    def memory(self, p: int) -> tuple[int, int]:
-        """Bytes that a run needs for C and for each of p^2 pairs, and bytes free, where the engine keeps its state.
+    def memory(self, test: IndependenceTest) -> tuple[int, int]:
+        """Bytes that a run needs at its start beside the data there are, and bytes free where the engine keeps them.
 
         What depends on the edges left is checked during the run.
         """
 
+    def take(
+        self,
+        test: IndependenceTest,
+        names: Sequence[str],
+        *,
+        gaps: Pairs | None = None,
+        fixed: Pairs | None = None,
+        m_max: float = math.inf,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """Take a problem, and check its data.
+
+        Parameters
+        ----------
+        test : IndependenceTest
+        names : sequence of str
+            Of the variables, for errors and warnings.
+        gaps, fixed : Pairs, optional
+            Pairs without an edge; edges that are never tested. A pair in both is a gap.
+        m_max : float
+            Last level that will be requested, as long as `LevelResult.more`. An engine may begin a level before it is.
+        progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
+
+        Raises
+        ------
+        EngineError
+            The engine cannot run such tests, or the problem does not fit its memory.
+        ValueError
+            The data are wrong; the message says where.
+
+        Warns
+        -----
+        UserWarning
+            Of data that lead to pairs without a test.
+        """
+        if not isinstance(test, self.families):
+            others = "'cpu', 'gpu' or 'reference'" if test.name == "discrete" else "'reference'"
+            raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
+        need, free = self.memory(test)
+        if need > free:
+            raise EngineError(
+                f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
+                "are free; use fewer variables, or another engine or machine"
+            )
+        self._take(test, names, gaps, fixed, m_max, progress)
+
+    def run_level(self, level: int) -> LevelResult:
+        """Run one level: 0, or the level after the one that ran last; compiles its code first, where needed."""
+        self._compile(level)
+        start = time.perf_counter()
+        result = self._run(level)
+        return replace(result, seconds=time.perf_counter() - start)
+
+    @abstractmethod
+    def state(self) -> State:
+        """The edges left; completes the arrays of all `LevelResult` so far."""
+
+    @abstractmethod
+    def first_separating(self, questions: Questions) -> Answers:
+        """For each pair the first set that makes it independent: by size, then in lexicographic order of the positions.
+
+        That order is the order of docs/CONTRACT.md, section 1. Pairs do not influence each other.
+        """
+
+    @abstractmethod
+    def count_separating(self, questions: Questions) -> Counts:
+        """For each pair the number of sets that make it independent, in all and by the candidates that they contain.
+
+        One set after the other, a user's function is called in the order of docs/CONTRACT.md, section 6. A NaN p-value
+        is an error.
+
+        Raises
+        ------
+        ValueError
+            A p-value is NaN.
+        """
+
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free
-        """Release the memory that the engine holds; it may be started again."""
+        """Release the memory that the engine holds."""
+
+    @abstractmethod
+    def _take(
+        self,
+        test: IndependenceTest,
+        names: Sequence[str],
+        gaps: Pairs | None,
+        fixed: Pairs | None,
+        m_max: float,
+        progress: ProgressHook | None,
+    ) -> None:
+        """`take`, for a test of one of `families` that fits memory."""
+
+    def _compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
+        """Compile the code that `level` needs and this machine has not compiled before, and log that."""
+
+    @abstractmethod
+    def _run(self, level: int) -> LevelResult:
+        """`run_level`, once everything is compiled; `LevelResult.seconds` is not needed."""

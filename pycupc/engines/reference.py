@@ -1,202 +1,263 @@
 """The reference engine: a literal PC-stable in plain Python. It is slow, and the oracle of the tests.
 
-It calls any `indepTest` and follows pcalg's loop pair by pair and set by set (docs/CONTRACT.md, section 1). With the
-Gaussian test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks:
-neither the fast engines nor the canonical formula nor their counting of subsets.
+It runs any test and follows pcalg's loop pair by pair and set by set (docs/CONTRACT.md, section 1). With the Gaussian
+test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks: neither
+the fast engines nor the canonical formula nor their counting of subsets.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import Any, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine, Floats, Ints, LevelResult, Mask, ProgressHook
+from pycupc.engines.base import (
+    Answers,
+    Counts,
+    Engine,
+    Floats,
+    LevelResult,
+    Lists,
+    Mask,
+    Pairs,
+    ProgressHook,
+    Questions,
+    State,
+)
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.custom import CustomTest, PairTest, Search
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import free_memory
+from pycupc.system.message import Message, Variable, Variables, Words
 
-#: indepTest(x, y, S, suffStat) -> p-value
-IndepTest = Callable[[int, int, Sequence[int], Any], float]
-#: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
-Search = tuple[int, int, list[int]]
-#: Position of a pair in the level, x, y, number of tests, the set that separates the pair, and r given it.
-Searched = tuple[int, int, int, int, tuple[int, ...] | None, float]
+Set = tuple[int, ...]
 #: Seconds that a `PairTest` should take at a time, so that progress is seen.
 AT_ONCE = 0.05
+#: Bytes for each of p^2 pairs: the largest p-value, the graph now and before the level, fixed edges.
+PAIR_BYTES = 11
 
 
-@runtime_checkable
-class PairTest(Protocol):
-    """An `indepTest` in another process or language, which takes many pairs at a time."""
+class Made(NamedTuple):
+    """One test: its set, whether it separates the pair, r or p, and the p-value or minus |z|."""
 
-    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
-        """For each pair the number of tests until the first that separates it, whether one does, and the largest p.
+    S: Set
+    independent: bool
+    value: float
+    weight: float
 
-        A pair whose reverse has been separated by this call is not tested: 0 tests. NaN counts as `na_p`.
-        """
+
+class Searched(NamedTuple):
+    """The tests of one pair: their number, the last one if it separates the pair, and the largest p-value or -|z|."""
+
+    n_tests: int
+    separating: Made | None
+    largest: float
 
 
 class ReferenceEngine(Engine):
-    """The literal algorithm, one pair after the other.
-
-    Parameters
-    ----------
-    indep_test : callable (x, y, S, suffStat) -> p, optional
-        Any conditional-independence test; the Gaussian one by default.
-    suff_stat : any
-        Passed to `indep_test`.
-    alpha : float
-        Significance level, for `indep_test`.
-    NAdelete : bool
-        A NaN p-value counts as 1 if True, else as 0.
-    """
+    """The literal algorithm, one pair after the other."""
 
     name = "reference"
+    families = (IndependenceTest,)
 
-    def __init__(
-        self, indep_test: IndepTest | None = None, suff_stat: Any = None, alpha: float = 0.01, NAdelete: bool = True
-    ) -> None:
-        self._test: Any = indep_test
-        self._suff_stat, self._alpha, self._na_p = suff_stat, alpha, float(NAdelete)
+    def memory(self, test: IndependenceTest) -> tuple[int, int]:
+        computes_C = isinstance(test, GaussianTest) and not test.data.has_C
+        return (PAIR_BYTES + 8 * computes_C) * test.p**2, free_memory()
 
-    def inspect(self, C: Floats) -> MatrixFacts:
-        def first(bad: Mask) -> tuple[int, int] | None:
-            return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
-
-        off = ~np.eye(len(C), dtype=bool)
-        with np.errstate(invalid="ignore"):
-            unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
-            diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
-            return MatrixFacts(
-                nan_count=np.isnan(C).sum(axis=1),
-                asymmetric=first(unlike),
-                out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
-                bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
-            )
-
-    def memory(self, p: int) -> tuple[int, int]:
-        return 32 * p * p, free_memory()
-
-    def start(
+    def _take(
         self,
-        C: Floats,
-        n: float,
-        *,
-        gaps: Mask | None = None,
-        fixed: Mask | None = None,
-        progress: ProgressHook | None = None,
+        test: IndependenceTest,
+        names: Sequence[str],
+        gaps: Pairs | None,
+        fixed: Pairs | None,
+        m_max: float,
+        progress: ProgressHook | None,
     ) -> None:
-        """As `Engine.start`; with an `indep_test`, only the shape of C is used, so it may be any (p, p) array."""
-        p = len(C)
-        self._C, self._n, self._progress = C, n, progress
+        if isinstance(test, GaussianTest):
+            test.data.check(inspect(test.data.C), names)
+        p = test.p
+        self._test, self._progress = test, progress
         self._graph = ~np.eye(p, dtype=bool)
         if gaps is not None:
-            self._graph &= ~gaps
-        self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed
-        self._z_min = np.full((p, p), math.inf)
-        self._p_max = np.full((p, p), -math.inf)  # for ordered pairs, as in pcalg
+            self._graph &= ~gaps.dense()
+        self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed.dense()
+        # for ordered pairs, as in pcalg: the largest p-value, or minus the smallest |z|
+        self._largest = np.full((p, p), -math.inf)
 
-    def degrees(self) -> NDArray[np.int64]:
-        return np.asarray(self._graph.sum(axis=1), dtype=np.int64)
-
-    def edges(self) -> tuple[Ints, Ints, Floats]:
-        x, y = np.nonzero(np.triu(self._graph))
-        return x.astype(np.int32), y.astype(np.int32), np.minimum(self._z_min[x, y], self._z_min[y, x])
-
-    def largest_p_values(self) -> Floats:
-        """pcalg's pMax, float64 (p, p): symmetric, 1 on the diagonal, -inf for pairs that were never tested."""
-        p_max: Floats = np.maximum(self._p_max, self._p_max.T)
+    def state(self) -> State:
+        x, y = (ends.astype(np.int32) for ends in np.nonzero(np.triu(self._graph)))
+        z = -np.maximum(self._largest[x, y], self._largest[y, x])
+        if self._test.has_r:
+            return State(x, y, z)
+        p_max: Floats = np.maximum(self._largest, self._largest.T)
         np.fill_diagonal(p_max, 1.0)
-        return p_max
+        return State(x, y, z, None, p_max)
 
-    def _first_separating(
-        self, x: int, y: int, sets: Iterator[tuple[int, ...]], cutoff: float
-    ) -> tuple[int, tuple[int, ...] | None, float]:
-        """The number of tests, the first of the sets that separates the pair, and the partial correlation given it.
+    # ---------------------------------------------------------------- one pair
 
-        Gaussian tests are computed a few at a time; those after the first that separates are not counted.
-        """
-        n_tests, at_once = 0, 4
-        while some := list(islice(sets, at_once if self._test is None else 1)):
-            independent, r = self._run_tests(x, y, some, cutoff)
-            if len(independent):
-                first = int(independent[0])
-                return n_tests + first + 1, some[first], float(r[first])
-            n_tests += len(some)
+    def _tests(self, x: int, y: int, sets: Iterable[Set], na_p: float) -> Iterator[Made]:
+        """The tests given one set after the other, all of one size; Gaussian ones are computed a few at a time."""
+        test, sets, at_once = self._test, iter(sets), 4
+        if not isinstance(test, GaussianTest):
+            for S in sets:
+                p = test.p_value(x, y, S)
+                p = na_p if math.isnan(p) else p
+                yield Made(S, p >= test.alpha, p, p)
+            return
+        while some := list(islice(sets, at_once)):
+            size = len(some[0])
+            cutoff, root_df = test.cutoff(size), math.sqrt(max(test.data.n - size - 3, 0))
+            for S, r in zip(some, partial_correlations(test.data.C, x, y, some).tolist(), strict=True):
+                yield Made(S, abs(r) <= cutoff, r, -root_df * math.atanh(abs(r)))
             at_once = min(2 * at_once, 256)
-        return n_tests, None, math.nan
 
-    def _run_tests(self, x: int, y: int, sets: list[tuple[int, ...]], cutoff: float) -> tuple[Sequence[int], Floats]:
-        """Which of the sets separate the pair, and the partial correlations (with an `indep_test` one set, and NaN)."""
-        if self._test is None:
-            r = partial_correlations(self._C, x, y, sets)
-            independent = np.flatnonzero(np.abs(r) <= cutoff).tolist()
-            made = r[: independent[0] + 1] if independent else r
-            df = max(self._n - len(sets[0]) - 3, 0)
-            self._z_min[x, y] = min(self._z_min[x, y], math.sqrt(df) * math.atanh(np.abs(made).min()))
-            return independent, r
-        p = float(self._test(x, y, sets[0], self._suff_stat))
-        if math.isnan(p):
-            p = self._na_p
-        self._p_max[x, y] = max(self._p_max[x, y], p)
-        return [0] if p >= self._alpha else [], np.array([math.nan])
+    def _search(self, x: int, y: int, sets: Iterable[Set]) -> Searched:
+        """Test the pair until a set separates it."""
+        n_tests, largest = 0, -math.inf
+        for made in self._tests(x, y, sets, self._test.na_p):
+            n_tests, largest = n_tests + 1, max(largest, made.weight)
+            if made.independent:
+                return Searched(n_tests, made, largest)
+        return Searched(n_tests, None, largest)
 
-    def _searched(self, level: int, pairs: list[list[int]], before: Mask, cutoff: float) -> Iterator[Searched]:
-        """The pairs that are tested, in order; those removed between two of them are left out."""
-        at, at_once, together = 0, 1, isinstance(self._test, PairTest)
-        while at < len(pairs):
-            part, begin = list(enumerate(pairs[at : at + at_once], at)), time.perf_counter()
-            wanted = [(number, *self._search(x, y, before)) for number, (x, y) in part if self._is_open(x, y)]
-            wanted = [search for search in wanted if len(search[3]) >= level]
-            if not together:
-                for number, x, y, candidates in wanted:
-                    yield number, x, y, *self._first_separating(x, y, combinations(candidates, level), cutoff)
-            elif wanted:
-                made = self._test.search(level, [search[1:] for search in wanted], self._alpha, self._na_p)
-                for (number, x, y, candidates), (tests, separated, p) in zip(wanted, made, strict=True):
-                    if tests:
-                        self._p_max[x, y] = max(self._p_max[x, y], p)
-                        sets = islice(combinations(candidates, level), tests - 1, None)
-                        yield number, x, y, tests, next(sets) if separated else None, math.nan
-                at_once = 2 * at_once if time.perf_counter() - begin < AT_ONCE else max(1, at_once // 2)
-            at += len(part)
+    # ---------------------------------------------------------------- a level
 
-    def _is_open(self, x: int, y: int) -> bool:
-        return bool(self._graph[x, y] and not self._fixed[x, y])
-
-    def _search(self, x: int, y: int, before: Mask) -> Search:
-        candidates = np.flatnonzero(before[x])
-        return x, y, candidates[candidates != y].tolist()
-
-    def run_level(self, level: int, cutoff: float) -> LevelResult:
+    def _run(self, level: int) -> LevelResult:
         before = self._graph.copy()  # the snapshot that makes it "stable"
-        found: list[tuple[int, int, tuple[int, ...], float]] = []
-        n_tests, more = 0, False
-        pairs = np.argwhere(before).tolist()
-        for number, x, y, tests, S, r in self._searched(level, pairs, before, cutoff):
-            more = more or int(before[x].sum()) - 1 > level
-            n_tests += tests
-            if S is not None:
+        found: list[tuple[int, int, Made]] = []
+        degree = before.sum(axis=1)
+        n_tests, n_pairs, more = 0, int(degree.sum()), False
+        for number, x, y, searched in self._searched(level, before):
+            more = more or bool(degree[x] - 1 > level)
+            n_tests += searched.n_tests
+            self._largest[x, y] = max(self._largest[x, y], searched.largest)
+            if searched.separating is not None:
                 self._graph[x, y] = self._graph[y, x] = False
-                found.append((x, y, S, r))
+                found.append((x, y, searched.separating))
             if self._progress is not None and number % 100 == 0:
-                self._progress(level, number, len(pairs), int(self._graph.sum()) // 2)
+                self._progress(level, number, n_pairs, int(self._graph.sum()) // 2)
         # At level 0 the empty set of a cell x < y is implied; a test that is not symmetric may separate on side B.
         stored = [f for f in found if level or f[0] > f[1]]
         return LevelResult(
             level=level,
-            x=np.array([f[0] for f in stored], dtype=np.int32),
-            y=np.array([f[1] for f in stored], dtype=np.int32),
-            S=np.array([f[2] for f in stored], dtype=np.int32).reshape(len(stored), level),
-            r=np.array([f[3] for f in stored], dtype=np.float64),
+            x=np.array([x for x, _, _ in stored], dtype=np.int32),
+            y=np.array([y for _, y, _ in stored], dtype=np.int32),
+            S=np.array([made.S for _, _, made in stored], dtype=np.int32).reshape(len(stored), level),
+            r=np.array([made.value for _, _, made in stored], dtype=np.float64),
             n_tests=n_tests,
             n_removed=len(found),
             n_careful=0,
             more=more,
+        )
+
+    def _searched(self, level: int, before: Mask) -> Iterator[tuple[int, int, int, Searched]]:
+        """The pairs that are tested, with their numbers, in order; those removed between two of them are left out."""
+        wanted = self._wanted(level, before)
+        users = self._test.function if isinstance(self._test, CustomTest) else None
+        if not isinstance(users, PairTest):
+            for number, (x, y, candidates) in wanted:
+                yield number, x, y, self._search(x, y, combinations(candidates, level))
+            return
+        at_once = 1
+        while part := list(islice(wanted, at_once)):
+            begin = time.perf_counter()
+            made = users.search(level, [search for _, search in part], self._test.alpha, self._test.na_p)
+            for (number, (x, y, candidates)), (n_tests, separated, p) in zip(part, made, strict=True):
+                if n_tests:
+                    S = next(islice(combinations(candidates, level), n_tests - 1, None))
+                    yield number, x, y, Searched(n_tests, Made(S, True, p, p) if separated else None, p)
+            at_once = 2 * at_once if time.perf_counter() - begin < AT_ONCE else max(1, at_once // 2)
+
+    def _wanted(self, level: int, before: Mask) -> Iterator[tuple[int, Search]]:
+        """The pairs to test, with their numbers among all pairs, as the graph is when each of them is asked for."""
+        number = -1
+        for x in range(len(before)):
+            neighbours = np.flatnonzero(before[x]).tolist()
+            for y in neighbours:
+                number += 1
+                if self._graph[x, y] and not self._fixed[x, y] and len(neighbours) > level:
+                    yield number, (x, y, [v for v in neighbours if v != y])
+
+    # ---------------------------------------------------------------- questions
+
+    def first_separating(self, questions: Questions) -> Answers:
+        m, sizes = len(questions.x), questions.sizes()
+        n_tests = np.zeros((m, sizes.stop), dtype=np.int64)
+        value, largest, found = np.full(m, math.nan), np.full(m, -math.inf), []
+        for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
+            S: Set | None = None
+            for size in sizes:
+                searched = self._search(x, y, _sets(questions, i, size))
+                n_tests[i, size], largest[i] = searched.n_tests, max(largest[i], searched.largest)
+                if searched.separating is not None:
+                    S, value[i] = searched.separating.S, searched.separating.value
+                    break
+            found.append(S)
+        p = np.where(np.isinf(largest), largest, z_to_p(largest)) if self._test.has_r else largest
+        separated = np.array([S is not None for S in found], dtype=bool)
+        return Answers(separated, Lists.of([S or () for S in found]), value, p, n_tests)
+
+    def count_separating(self, questions: Questions) -> Counts:
+        m, offsets = len(questions.x), questions.candidates.offsets
+        found, containing = np.zeros(m, dtype=np.int64), np.zeros(offsets[-1], dtype=np.int64)
+        for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
+            place = {v: offsets[i] + k for k, v in enumerate(questions.candidates.of_question(i))}
+            for sets in self._sets_to_count(questions, i):
+                for made in self._tests(x, y, sets, math.nan):
+                    if math.isnan(made.value):
+                        raise _no_p_value(x, y, made.S)
+                    if made.independent:
+                        found[i] += 1
+                        containing[[place[v] for v in made.S]] += 1
+        return Counts(found, containing)
+
+    def _sets_to_count(self, questions: Questions, i: int) -> Iterator[Iterable[Set]]:
+        """The sets of a pair; for a user's function in pcalg's order, in which candidate k stands for bit k."""
+        sizes = questions.sizes()
+        if self._test.has_r:
+            yield from (_sets(questions, i, size) for size in sizes)
+            return
+        candidates = questions.candidates.of_question(i)
+        sets = (tuple(v for k, v in enumerate(candidates) if bits >> k & 1) for bits in range(2 ** len(candidates)))
+        yield (S for S in sets if len(S) in sizes and not _skipped(questions, i, S))
+
+
+def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:
+    """The sets of pair i that have this size, in lexicographic order of their positions."""
+    candidates = questions.candidates.of_question(i)
+    return (S for S in combinations(candidates, size) if not _skipped(questions, i, S))
+
+
+def _skipped(questions: Questions, i: int, S: Set) -> bool:
+    return questions.skip is not None and set(S) <= set(questions.skip.of_question(i))
+
+
+def _no_p_value(x: int, y: int, S: Set) -> ValueError:
+    text = "{test} must return a p-value, got NaN for x={x}, y={y}, S={S}"
+    test = Words("indep_test", "indepTest")
+    return ValueError(Message(text, test=test, x=Variable(x), y=Variable(y), S=Variables(S)))
+
+
+def inspect(C: Floats) -> MatrixFacts:
+    """Inspect C for `SuffStat.check`."""
+
+    def first(bad: Mask) -> tuple[int, int] | None:
+        return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
+
+    off = ~np.eye(len(C), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
+        diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
+        return MatrixFacts(
+            nan_count=np.isnan(C).sum(axis=1),
+            asymmetric=first(unlike),
+            out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
+            bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
         )

@@ -8,7 +8,6 @@
     trace.py           the reason of every arrow
     lines.py           the same, and the decisions on triples, as lines of the log
     conservative.py    conservative and majority rule: which triples are decided
-    all_subsets.py     all subsets of a neighbourhood, one O(1) test per subset
 
 Time and memory are proportional to the number of edges and stored separating sets, not to p^2. What is compiled (all
 but trace.py, lines.py and conservative.py) is imported when it is needed, because Numba takes a while to load.

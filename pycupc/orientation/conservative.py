@@ -6,21 +6,21 @@ many of the subsets that separate a and c contain b. All triples over the same a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph, look_up
-from pycupc.independence.gaussian.fisher_z import cutoff
-from pycupc.system.machine import available_cores
-from pycupc.system.message import Argument, Message, Variable, Variables, Words
+from pycupc.independence.base import Counts, IndependenceTest, Lists, Questions
+from pycupc.independence.custom import CustomTest
+from pycupc.system.message import Argument, Message, Variable, Variables
 
-#: Largest number of subsets that is accepted: for one pair with the built-in test, for one pair with a test in Python,
-#: and in all.
+#: Largest number of subsets that is accepted: for one pair with the Gaussian test, for one pair with another test, and
+#: in all.
 MAX_SUBSETS = 2**30
 MAX_SUBSETS_CALLABLE = 2**24
 MAX_SUBSETS_ALL = 2**36
@@ -29,31 +29,6 @@ Indices = NDArray[np.int64]
 
 #: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
-
-
-@dataclass(frozen=True)
-class GaussianTest:
-    """The built-in test: correlation matrix float64 (p, p), number of observations, significance level of each test.
-
-    `n_threads` threads share the work, all cores by default; the answer does not depend on them.
-    """
-
-    C: NDArray[np.float64]
-    n: float
-    alpha: float
-    n_threads: int | None = None
-
-
-@dataclass(frozen=True)
-class CallableTest:
-    """A user's own test ``(a, c, S, suff_stat) -> p``, its `suff_stat`, and the significance level of each test."""
-
-    indep_test: Callable[[int, int, Sequence[int], Any], float]
-    suff_stat: Any
-    alpha: float
-
-
-TripleTest = GaussianTest | CallableTest
 
 
 class StoredSets(Protocol):
@@ -123,7 +98,14 @@ class Triples(NamedTuple):
         return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])
 
 
-def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *, maj_rule: bool) -> TripleCheck:
+def check_triples(
+    skeleton: SparseGraph,
+    sepset: StoredSets,
+    test: IndependenceTest,
+    count: Callable[[Questions], Counts],
+    *,
+    maj_rule: bool,
+) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
     Parameters
@@ -131,7 +113,10 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     skeleton : SparseGraph
     sepset : SepSets, or another object with its ``of_cells``
         The skeleton's own separating sets.
-    test : GaussianTest or CallableTest
+    test : IndependenceTest
+    count : function
+        `Engine.count_separating` of an engine that has taken the test. A user's function, which may draw random
+        numbers, is called as often as in pcalg and in its order, triple by triple.
     maj_rule : bool
         False: a collider if b is in none of the separating sets found, a non-collider if it is in all of them, else
         ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half, else
@@ -152,13 +137,8 @@ def check_triples(skeleton: SparseGraph, sepset: StoredSets, test: TripleTest, *
     Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
     """
     triples = Triples.of(skeleton)
-    if isinstance(test, GaussianTest):
-        _refuse_endless(triples, MAX_SUBSETS)
-        of_pairs, with_b = _count_gaussian(triples, test)
-        found = of_pairs[triples.pair]
-    else:
-        _refuse_endless(triples, MAX_SUBSETS_CALLABLE)
-        found, with_b = _count_callable(triples, test)
+    _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
+    found, with_b = _count(triples, count, one_by_one=isinstance(test, CustomTest))
     decision = _decide(found, with_b, maj_rule)
     cells = _changed_cells(triples, decision, sepset, skeleton.p)
     return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)
@@ -228,46 +208,27 @@ def _refuse_endless(triples: Triples, limit: int) -> None:
     )
 
 
-def _count_callable(triples: Triples, test: CallableTest) -> tuple[Indices, Indices]:
-    """Of each triple (a, b, c): the number of separating sets by a user's test, and how many of them hold b.
+def _count(triples: Triples, count: Callable[[Questions], Counts], *, one_by_one: bool) -> tuple[Indices, Indices]:
+    """Of each triple (a, b, c): the number of sets that separate a and c, and how many of them hold b.
 
-    The test is called as often as in pcalg and in its order, triple by triple, because it may draw random numbers.
+    The triples of a pair share its tests, unless they are to be asked one by one, in pcalg's order.
     """
-    found, with_b = np.zeros(len(triples.b), dtype=np.int64), np.zeros(len(triples.b), dtype=np.int64)
-    a_of, c_of = triples.a[triples.pair], triples.c[triples.pair]
-    lists = [neighbours.tolist() for neighbours in np.split(triples.neighbours, triples.start[1:-1])]
-    for i in np.lexsort((c_of, a_of, triples.b)).tolist():
-        a, b, c = int(a_of[i]), int(triples.b[i]), int(c_of[i])
-        for neighbours in (lists[a], lists[c]):
-            for bits in range(2 ** len(neighbours)):
-                S = tuple(v for k, v in enumerate(neighbours) if bits >> k & 1)
-                p = test.indep_test(a, c, S, test.suff_stat)
-                if p != p:
-                    text = "{test} must return a p-value, got NaN for x={x}, y={y}, S={S}"
-                    facts = {"x": Variable(a), "y": Variable(c), "S": Variables(S)}
-                    raise ValueError(Message(text, test=Words("indep_test", "indepTest"), **facts))
-                if p >= test.alpha:
-                    found[i] += 1
-                    with_b[i] += b in S
-    return found, with_b
-
-
-def _count_gaussian(triples: Triples, test: GaussianTest) -> tuple[Indices, Indices]:
-    """Of each pair the number of separating sets, and of each triple how many hold b, by the built-in test."""
-    if not len(triples.a):
-        return triples.a, triples.b
-    from pycupc.orientation.all_subsets import count_separating_sets  # loads Numba
-
-    start, n = triples.start, len(triples.a)
-    degree = np.diff(start)
-    x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])  # subsets of adj(x)
-    cut = np.array([cutoff(test.alpha, test.n, level) for level in range(int(degree.max()) + 1)])
-    C = np.ascontiguousarray(test.C, np.float64)
-    n_threads = test.n_threads or available_cores()
-    found, containing, counts_at = count_separating_sets(C, cut, (start, triples.neighbours), (x, y), n_threads)
+    k = len(triples.b)
+    if not k:
+        return triples.b, triples.b
+    asked, row = np.arange(len(triples.a)), triples.pair  # the pairs that are asked for; of each triple the place there
+    if one_by_one:
+        order = np.lexsort((triples.c[triples.pair], triples.a[triples.pair], triples.b))
+        asked, row = triples.pair[order], np.argsort(order)
+    start, a, c = triples.start, triples.a[asked], triples.c[asked]
+    degree, owner = np.diff(start), np.column_stack([a, c]).ravel()  # subsets of adj(a), then of adj(c)
+    offsets = np.concatenate(([0], np.cumsum(degree[owner])))
+    place = np.arange(offsets[-1]) + np.repeat(start[owner] - offsets[:-1], degree[owner])
+    candidates = Lists(offsets, triples.neighbours[place].astype(np.int32))
+    counts = count(Questions(np.repeat(a, 2), np.repeat(c, 2), candidates, 0, len(degree)))
     keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.neighbours
-    with_b = np.zeros(len(triples.b), dtype=np.int64)
-    for side in (triples.pair, triples.pair + n):
-        place = keys.searchsorted(x[side] * len(degree) + triples.b) - start[x[side]]  # of b in adj(x)
-        with_b += containing[counts_at[side] + place]
-    return found[:n] + found[n:], with_b
+    with_b = np.zeros(k, dtype=np.int64)
+    for side in (2 * row, 2 * row + 1):
+        position = keys.searchsorted(owner[side] * len(degree) + triples.b) - start[owner[side]]  # of b in the list
+        with_b += counts.containing[offsets[side] + position]
+    return (counts.found[0::2] + counts.found[1::2])[row], with_b

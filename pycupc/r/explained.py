@@ -6,6 +6,7 @@ and the separating sets: where orienting these again gives the graph of the obje
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, check_triples, orient
-from pycupc.orientation.conservative import GaussianTest
 from pycupc.results.arrays import ANSWER, only_stored_cells
 from pycupc.results.pcalgo import PcAlgo
 
@@ -99,8 +102,12 @@ def _orientations(fit: PcAlgo, data: Mapping[str, Any] | None) -> Iterator[Orien
         yield orient(skeleton, fit.sepset, solve_confl=solve_confl)
     yield orient(skeleton, fit.sepset, u2pd="retry", random_state=0)
     if data and fit.alpha is not None:
+        test = GaussianTest(SuffStat(data["C"], data["n"]), fit.alpha)
+        engine, _ = make_engine("cpu", fit.p)
+        with warnings.catch_warnings(action="ignore"):  # the run that made the result has warned of its data
+            engine.take(test, fit.labels)
         for maj_rule in (False, True):
-            test = GaussianTest(np.asarray(data["C"]), data["n"], fit.alpha)
-            ambiguous = check_triples(skeleton, fit.sepset, test, maj_rule=maj_rule).undecided
+            check = check_triples(skeleton, fit.sepset, test, engine.count_separating, maj_rule=maj_rule)
+            ambiguous = check.undecided
             for solve_confl in (False, True):
                 yield orient(skeleton, fit.sepset, solve_confl=solve_confl, ambiguous=ambiguous)

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pycupc.engines.reference import Search
+from pycupc.independence.custom import Search
 from pycupc.r.background import Background
 
 __all__ = ["UsersTest"]
 
 
 class UsersTest:
-    """A user's `indepTest`, which R calls: a `pycupc.engines.reference.PairTest`.
+    """A user's `indepTest`, which R calls: a `pycupc.independence.custom.PairTest`.
 
     It sends events "tests" with the level, alpha, the p-value that stands for NA, and for each pair x, y, the number of
     candidates, and the candidates one after the other, all from 0; `reverse` is the place from 1 of the reversed pair

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import pc
+from pycupc.data.pairs import Pairs
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.stability.consensus import Edges
@@ -113,7 +114,8 @@ class Study:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, Pairs):
+        value = value.dense()
         return _hash(f"{value.shape}".encode() + np.packbits(value).tobytes())
     if isinstance(value, np.generic):
         value = value.item()

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.base import Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.queue import Queue
@@ -17,6 +17,7 @@ from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
 from pycupc.engines.cpu.walk_state import Items, Outcomes
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.contingency import Data
+from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 
 #: Observations that the tests of a task count: about a millisecond, so that threads end together.
@@ -36,12 +37,12 @@ class DiscreteTests:
         self._n = int(data.codes.shape[1])
 
     @staticmethod
-    def rehearsal() -> DiscreteTests:
-        """Tests of four variables that are copies of each other, for compiling."""
+    def rehearsal() -> DiscreteTest:
+        """A test of four variables that are copies of each other, for compiling."""
         codes = np.tile(np.arange(2), 100)[:, None].repeat(4, axis=1)
-        return DiscreteTests(contingency.prepare(DiscreteSuffStat(codes, adaptDF=False), 0.01, quirks=False))
+        return DiscreteTest(DiscreteSuffStat(codes, adaptDF=False), 0.01)
 
-    def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
+    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         p = len(self._data.codes)
         step = max(1, TASK_OBSERVATIONS // (p * self._n))
@@ -63,16 +64,16 @@ class DiscreteTests:
         return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
 
     def _pairs(
-        self, low: int, high: int, gaps: Mask | None, fixed: Mask | None, state: State
+        self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None, state: State
     ) -> tuple[Ints, Ints, Floats, Mask]:
         """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
         p = len(self._data.codes)
         pairs = np.arange(p)[None, :] > np.arange(low, high)[:, None]
         if gaps is not None:
-            pairs &= ~gaps[low:high]
+            pairs &= ~gaps.block(low, high)
         x, y = np.nonzero(pairs)
         x += low
-        is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed[x, y]
+        is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
         independent, p_value = np.zeros(len(x), dtype=np.bool_), np.full(len(x), -np.inf)
         tested = np.flatnonzero(~is_fixed)
         outcome, value = np.empty(len(tested), dtype=np.bool_), np.empty(len(tested))

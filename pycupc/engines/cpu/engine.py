@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,23 +11,28 @@ from pycupc.engines import subsets
 from pycupc.engines.base import (
     KEPT_BYTES,
     TESTED_BYTES,
+    Answers,
+    Counts,
     Engine,
     EngineError,
     Floats,
     Ints,
     LevelResult,
-    Mask,
+    Pairs,
     ProgressHook,
-    UnfinishedZ,
+    Questions,
+    State,
 )
 from pycupc.engines.cpu import matrix, threads
+from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.independence.discrete.contingency import Data
-from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import announced
 from pycupc.system.machine import available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
@@ -53,6 +60,7 @@ class CpuEngine(Engine):
     """
 
     name = "cpu"
+    families = (GaussianTest, DiscreteTest)
 
     def __init__(self, threads: int | None = None, pruning: PruningMode = True) -> None:
         self.threads = threads or available_cores()
@@ -60,66 +68,53 @@ class CpuEngine(Engine):
             raise ValueError(f"pruning must be True, False, 'always' or 'checked', got {pruning!r}")
         self._pruning = pruning
 
-    def inspect(self, C: Floats) -> MatrixFacts:
-        return matrix.inspect(C, self.threads)
+    def memory(self, test: IndependenceTest) -> tuple[int, int]:
+        computes_C = isinstance(test, GaussianTest) and not test.data.has_C
+        return 8 * test.p**2 if computes_C else 0, free_memory()
 
-    def memory(self, p: int) -> tuple[int, int]:
-        return 8 * p * p, free_memory()
-
-    def start(
+    def _take(
         self,
-        C: Floats,
-        n: float,
-        *,
-        gaps: Mask | None = None,
-        fixed: Mask | None = None,
-        progress: ProgressHook | None = None,
-    ) -> None:
-        self._start(GaussianTests(C, n, self._pruning), len(C), gaps, fixed, progress)
-
-    def start_discrete(
-        self, data: Data, *, gaps: Mask | None = None, fixed: Mask | None = None, progress: ProgressHook | None = None
-    ) -> None:
-        self._start(DiscreteTests(data), len(data.codes), gaps, fixed, progress)
-
-    def _start(
-        self,
-        tests: GaussianTests | DiscreteTests,
-        p: int,
-        gaps: Mask | None,
-        fixed: Mask | None,
+        test: IndependenceTest,
+        names: Sequence[str],
+        gaps: Pairs | None,
+        fixed: Pairs | None,
+        m_max: float,
         progress: ProgressHook | None,
     ) -> None:
-        self._tests, self._gaps, self._fixed, self._progress = tests, gaps, fixed, progress
-        self._p = p
+        if isinstance(test, GaussianTest):
+            test.data.check(matrix.inspect(test.data.C, self.threads), names)
+            self._tests: GaussianTests | DiscreteTests = GaussianTests(test.data.C, test.data.n, self._pruning)
+        elif isinstance(test, DiscreteTest):
+            self._tests = DiscreteTests(test.prepared)
+        self._test, self._gaps, self._fixed, self._progress = test, gaps, fixed, progress
         self._graph: Graph | None = None  # exists from level 0 on
 
     def resume(
         self,
-        data: SuffStat,
+        test: GaussianTest,
         edges: tuple[Ints, Ints, Floats],
-        fixed: Mask | None,
+        fixed: Pairs | None,
         pruned: list[PrunedTests],
         progress: ProgressHook | None = None,
     ) -> None:
-        """Go on with a run that another engine has begun, instead of `start`; levels from 1 on may follow.
+        """Go on with a run that another engine has begun, instead of `take`; levels from 1 on may follow.
 
         Parameters
         ----------
-        data : SuffStat
+        test : GaussianTest
         edges : tuple
-            As `edges` returned it.
-        fixed : bool (p, p) or None
+            x, y and z of `State`.
+        fixed : Pairs, optional
             Edges that are never tested.
         pruned : list of PrunedTests
             Levels so far some of whose tests were answered without being made.
         progress : callable, optional
         """
-        tests = GaussianTests(data.C, data.n, self._pruning, pruned)
-        self._start(tests, len(data.C), None, fixed, progress)
-        self._graph = Graph.of_edges(len(data.C), *edges, fixed)
+        self._test, self._gaps, self._fixed, self._progress = test, None, fixed, progress
+        self._tests = GaussianTests(test.data.C, test.data.n, self._pruning, pruned)
+        self._graph = Graph.of_edges(test.p, *edges, fixed)
 
-    def compile(self, level: int) -> None:
+    def _compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""
         with announced(f"compiling for level {level}, once per machine"):
             if self._graph is not None:
@@ -128,43 +123,42 @@ class CpuEngine(Engine):
             if (type(self._tests), distinct) in _loaded:
                 return
             rehearsal = CpuEngine(threads=1, pruning=False)
-            rehearsal._start(self._tests.rehearsal(), 4, None, None, None)
+            rehearsal._take(self._tests.rehearsal(), "abcd", None, None, distinct, None)
             for earlier in range(distinct + 1):
-                rehearsal.run_level(earlier, 0.01)
+                rehearsal._run(earlier)
                 _loaded.add((type(self._tests), earlier))
 
-    def degrees(self) -> NDArray[np.int64]:
-        if self._graph is not None:
-            return self._graph.degrees()
-        if self._gaps is None:
-            return np.full(self._p, self._p - 1)
-        return np.asarray(np.count_nonzero(~self._gaps, axis=1) - ~np.diagonal(self._gaps), dtype=np.int64)
+    def state(self) -> State:
+        if self._graph is None:
+            low, high = np.triu_indices(self._test.p, 1)
+            left = np.ones(len(low), dtype=np.bool_) if self._gaps is None else ~self._gaps.holds(low, high)
+            x, y = low[left].astype(np.int32), high[left].astype(np.int32)
+            return State(x, y, np.full(len(x), np.inf))
+        edges = self._graph.edges()
+        return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
-    def edges(self) -> tuple[Ints, Ints, Floats]:
-        assert self._graph is not None
-        return self._graph.edges()
+    def first_separating(self, questions: Questions) -> Answers:
+        return answers.first_separating(self._test, questions, self.threads)
 
-    def unfinished_z(self) -> UnfinishedZ | None:
-        return self._tests.unfinished_z(self.threads, *self.edges()) if self._graph is not None else None
+    def count_separating(self, questions: Questions) -> Counts:
+        return answers.count_separating(self._test, questions, self.threads)
 
-    def run_level(self, level: int, cutoff: float) -> LevelResult:
+    def _run(self, level: int) -> LevelResult:
+        cutoff = self._test.cutoff(level)
         return self._level0(cutoff) if self._graph is None else self._level(self._graph, level, cutoff)
 
     def _level0(self, cutoff: float) -> LevelResult:
-        before = self.degrees() > 1
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads)
+        p, degree = self._test.p, np.full(self._test.p, self._test.p - 1)
+        above = np.arange(p)[::-1].copy()  # tested pairs x < y of each x
+        if self._gaps is not None:
+            degree -= self._gaps.degrees()
+        untested = self._fixed if self._gaps is None else self._gaps | self._fixed
+        if untested is not None:
+            above -= np.bincount(untested.low, minlength=p)
         row, kept = graph.rows(), ~graph.fixed
-        n_kept = int(np.count_nonzero(kept)) // 2
-        if self._gaps is None and self._fixed is None:
-            n_pairs, more = self._p * (self._p - 1) // 2, self._p > 2
-        else:
-            above = np.triu(np.ones((self._p, self._p), dtype=np.bool_), 1)
-            for untested in (self._gaps, self._fixed):
-                if untested is not None:
-                    above &= ~untested
-            n_pairs = int(np.count_nonzero(above))
-            below = (row > graph.neighbours) & kept
-            more = bool((above.any(axis=1) & before).any() or before[row[below]].any())
+        n_pairs, n_kept = int(above.sum()), int(np.count_nonzero(kept)) // 2
+        below = (row > graph.neighbours) & kept
         none = np.zeros(0, dtype=np.int32)
         return LevelResult(
             level=0,
@@ -175,7 +169,7 @@ class CpuEngine(Engine):
             n_tests=n_pairs + n_kept,
             n_removed=n_pairs - n_kept,
             n_careful=0,
-            more=more,
+            more=bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any()),
         )
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, Floats, Ints, Mask
+from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
@@ -24,7 +24,9 @@ from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
+from pycupc.independence.gaussian.suffstat import SuffStat
 
 #: Tests a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
@@ -57,11 +59,11 @@ class GaussianTests:
         self._pruned_levels = list(pruned)
 
     @staticmethod
-    def rehearsal() -> GaussianTests:
-        """Tests of four variables, for compiling."""
-        return GaussianTests(np.where(np.eye(4), 1.0, 0.5), 100, pruning=False)
+    def rehearsal() -> GaussianTest:
+        """A test of four variables, for compiling."""
+        return GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9)
 
-    def level0(self, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
+    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         return matrix.level0(self._C, self._n, cutoff, gaps, fixed, n_threads)
 

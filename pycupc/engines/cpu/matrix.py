@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pycupc.engines.base import FOUND_BYTES, EngineError, Floats, Mask
+from pycupc.engines.base import FOUND_BYTES, EngineError, Floats, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
 from pycupc.independence.gaussian import fisher_z
@@ -80,7 +80,7 @@ def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tu
     return nan.sum(axis=1), first(unlike), first(beyond)
 
 
-def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | None, n_threads: int) -> Graph:
+def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
     """The edges whose correlation is beyond the cutoff, and the fixed edges.
 
     Raises
@@ -103,9 +103,9 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
         def sweep(_: State) -> int:
             left = _left(C, cutoff, low, high)
             if fixed is not None:
-                left |= fixed[low:high]
+                left |= fixed.block(low, high)
             if gaps is not None:
-                left &= ~gaps[low:high]
+                left &= ~gaps.block(low, high)
             left[np.arange(high - low), np.arange(low, high)] = False
             degree[low:high] = np.count_nonzero(left, axis=1)
             found[block] = np.flatnonzero(left).astype(np.int32) % p
@@ -131,7 +131,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Mask | None, fixed: Mask | 
 
     graph = Graph(offsets, neighbours, never, z)
     if fixed is not None:
-        never[:] = fixed[graph.rows(), neighbours]
+        never[:] = fixed.holds(graph.rows(), neighbours)
     return graph
 
 

@@ -87,6 +87,6 @@ def _work(queue: Iterator[Task], lock: threading.Lock, state: State, progress: P
 def _wait(threads: list[threading.Thread], progress: Progress | None) -> None:
     for thread in threads:
         while thread.is_alive():
-            thread.join(TICK)
             if progress is not None:
                 progress.report(progress.tests)
+            thread.join(TICK)

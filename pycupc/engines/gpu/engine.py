@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine, EngineError, Floats, Ints, LevelResult, Mask, ProgressHook, UnfinishedZ
+from pycupc.engines.base import (
+    Answers,
+    Counts,
+    Engine,
+    EngineError,
+    Floats,
+    Ints,
+    LevelResult,
+    Mask,
+    Pairs,
+    ProgressHook,
+    Questions,
+    State,
+)
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, smallest
 from pycupc.engines.gpu.ahead import RunAhead
@@ -18,7 +31,11 @@ from pycupc.engines.gpu.device import Session, check_room, open_device
 from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.levels import LevelTests
 from pycupc.engines.gpu.structures import Filter, Graph, Level
+from pycupc.independence.base import IndependenceTest, UnfinishedZ
+from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.system.machine import available_cores
 
 if TYPE_CHECKING:
     from pycupc.engines.cpu import CpuEngine
@@ -59,6 +76,7 @@ class GpuEngine(Engine):
         If there is no usable device; the message says why. In a run with "checked", if a test contradicts pruning.
     """
 
+    families = (GaussianTest, DiscreteTest)
     side_by_side = 2
     correlates_on_device = True
 
@@ -111,6 +129,9 @@ class GpuEngine(Engine):
     def _session(self) -> Session:
         return Session(self.device, self.close)
 
+    def _compile(self, level: int) -> None:
+        self.compile(level)
+
     def compile(self, level: int | None = None) -> None:
         """Load the kernels of `level` (None: all of the algorithm), and compile those that CuPy's cache lacks."""
         if level is None:
@@ -119,7 +140,7 @@ class GpuEngine(Engine):
             wanted += discrete.KERNELS if self.algorithm == "schur" else []
             notice = f"compiling the kernels of {self.name}, once per machine"
         elif cpu := self._takes_over(level):
-            cpu.compile(level)
+            cpu._compile(level)
             return
         else:
             wanted = (self._levels or DeviceGraph).kernels(level)
@@ -130,8 +151,11 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- the matrix
 
-    def memory(self, p: int) -> tuple[int, int]:
-        """Bytes that a run with p variables needs at its start (C twice, G), and bytes free on the device."""
+    def memory(self, test: IndependenceTest) -> tuple[int, int]:
+        """Bytes that a run needs at its start (C twice, G), and bytes free on the device."""
+        return self._memory(test.p)
+
+    def _memory(self, p: int) -> tuple[int, int]:
         need = 11 * p * p + 64 * p + FIXED_BYTES
         return need, self.device.free_memory(need)
 
@@ -144,7 +168,7 @@ class GpuEngine(Engine):
         host = np.ascontiguousarray(C, dtype=np.float64)
         self._C = None
         p = host.shape[0]
-        check_room(self.device, f"p = {p}", *self.memory(p))
+        check_room(self.device, f"p = {p}", *self._memory(p))
         self._C, self._mirrored = self.device.cp.empty((p, p), dtype=np.float64), False
         with self.device.transfers.uploading(host, self._C):
             yield
@@ -173,6 +197,40 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- the run
 
+    def _take(
+        self,
+        test: IndependenceTest,
+        names: Sequence[str],
+        gaps: Pairs | None,
+        fixed: Pairs | None,
+        m_max: float,
+        progress: ProgressHook | None,
+    ) -> None:
+        self._test = test
+        masks = {name: None if pairs is None else pairs.dense() for name, pairs in (("gaps", gaps), ("fixed", fixed))}
+        if isinstance(test, DiscreteTest):
+            self.start_discrete(test.prepared, gaps=masks["gaps"], fixed=masks["fixed"], progress=progress)
+        elif isinstance(test, GaussianTest):
+            self._cutoffs = lambda level: test.cutoff(level) if level <= m_max else None
+            self._take_gaussian(test.data, names, gaps=masks["gaps"], fixed=masks["fixed"], progress=progress)
+
+    def state(self) -> State:
+        """The edges left; see `Engine.state`."""
+        self.wait()
+        return State(*self.edges(), self.unfinished_z())
+
+    def first_separating(self, questions: Questions) -> Answers:
+        """See `Engine.first_separating`: compiled code on the CPU."""
+        from pycupc.engines.cpu.questions import first_separating  # loads Numba
+
+        return first_separating(self._test, questions, available_cores())
+
+    def count_separating(self, questions: Questions) -> Counts:
+        """See `Engine.count_separating`: compiled code on the CPU."""
+        from pycupc.engines.cpu.questions import count_separating  # loads Numba
+
+        return count_separating(self._test, questions, available_cores())
+
     def start(
         self,
         C: Floats,
@@ -188,7 +246,7 @@ class GpuEngine(Engine):
                 self._begin(SuffStat(C, n), gaps, fixed, progress)
             self._C_host = None  # the caller may change its array, unless it calls `unfinished_z` later
 
-    def take(
+    def _take_gaussian(
         self,
         data: SuffStat,
         names: Sequence[str],
@@ -233,7 +291,7 @@ class GpuEngine(Engine):
     ) -> None:
         """Take the problem; see `Engine.start_discrete`. The algorithms of Zarebavani et al. have no such tests."""
         if self.algorithm != "schur":
-            super().start_discrete(data, gaps=gaps, fixed=fixed, progress=progress)
+            raise EngineError(f"engine {self.name!r} has no tests of discrete data; take 'cpu', 'gpu' or 'reference'")
         self._progress = progress
         self._C = self._C_host = self._graph = self._levels = self._data = self._cpu = None
         with self._session():
@@ -256,13 +314,16 @@ class GpuEngine(Engine):
         if self._cpu or not (level and self._prune) or graph is None or data is None or graph.outlook.countable:
             return self._cpu
         with self._session():
-            self._cpu = smallest.take_over(data, graph, level, self._progress)
+            assert isinstance(self._test, GaussianTest)
+            self._cpu = smallest.take_over(self._test, graph, level, self._progress)
         return self._cpu
 
-    def run_level(self, level: int, cutoff: float) -> LevelResult:
-        """Run one level; see `Engine.run_level`."""
+    def _run(self, level: int) -> LevelResult:
+        return self._run_level(level, self._test.cutoff(level))
+
+    def _run_level(self, level: int, cutoff: float) -> LevelResult:
         if cpu := self._takes_over(level):
-            return cpu.run_level(level, cutoff)
+            return cpu._run(level)
         graph = self._started()
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
 
@@ -287,14 +348,15 @@ class GpuEngine(Engine):
     def degrees(self) -> NDArray[np.int64]:
         """Neighbours of each variable, int64 (p,)."""
         if self._cpu is not None:
-            return self._cpu.degrees()
+            assert self._cpu._graph is not None
+            return self._cpu._graph.degrees()
         with self._session():
             return self._started().degrees(first=self._levels is not None and self._levels.level0_waits)
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """Edges left and the smallest |z| of their tests; see `Engine.edges`."""
         if self._cpu is not None:
-            return self._cpu.edges()
+            return self._cpu.state()[:3]
         with self._session():
             return self._started().edges()
 
@@ -308,7 +370,7 @@ class GpuEngine(Engine):
     def unfinished_z(self) -> UnfinishedZ | None:
         """A function that finds the smallest |z| if a filter spared tests; see `Engine.unfinished_z`."""
         if self._cpu is not None:
-            return self._cpu.unfinished_z()
+            return self._cpu.state().unfinished
         pending = self._graph.pending if self._graph is not None else []
         if self._data is None or not pending:
             return None

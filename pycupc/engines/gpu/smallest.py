@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.base import EngineError, Floats, Ints, ProgressHook
+from pycupc.engines.base import EngineError, Floats, Ints, Pairs, ProgressHook
 from pycupc.engines.gpu import correlation, pruning, schur
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.graph import DeviceGraph
@@ -29,6 +29,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 NOT_SEPARATED = 2**64 - 1
 
 
-def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: ProgressHook | None) -> CpuEngine:
+def take_over(test: GaussianTest, graph: DeviceGraph, level: int, progress: ProgressHook | None) -> CpuEngine:
     """The CPU engine, started in the middle of a run: `level` will be its first."""
     from pycupc.engines.cpu import CpuEngine
 
@@ -59,7 +60,8 @@ def take_over(data: SuffStat, graph: DeviceGraph, level: int, progress: Progress
         stacklevel=6,
     )
     engine = CpuEngine()
-    engine.resume(data, graph.edges(), graph.fixed, _levels(graph.pending), progress)
+    fixed = None if graph.fixed is None else Pairs.of_matrix(graph.fixed)
+    engine.resume(test, graph.edges(), fixed, _levels(graph.pending), progress)
     return engine
 
 

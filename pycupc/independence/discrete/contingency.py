@@ -7,7 +7,6 @@ given S. A table counts the pairs (configuration, code of y).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -303,13 +302,6 @@ class SingleTests:
     def pairs(self, x: Ints, y: Ints) -> Floats:
         """p-values of the pairs x[i], y[i] given nothing."""
         return self.run(x, y, np.empty((len(x), 0), np.int64))[1]
-
-    def p_value(self, x: int, y: int, S: Sequence[int], _: object) -> float:
-        """p-value of one test, on that side of alpha where its decision is."""
-        of_x, of_y = np.array([x]), np.array([y])
-        (independent,), (p,) = self.run(of_x, of_y, np.array([S], dtype=np.int64).reshape(1, -1))
-        alpha = self._data.alpha
-        return float(max(p, alpha) if independent else min(p, math.nextafter(alpha, -1.0)))
 
     def run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
         """Whether x[i] and y[i] are independent given sets[i], and the p-values."""

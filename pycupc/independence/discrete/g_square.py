@@ -6,7 +6,6 @@ They use NumPy and are slow. The reference engine and single tests use them; the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -164,35 +163,3 @@ def g_square(tables: NDArray[np.float64]) -> float:
     counts = tables[there]
     expected = (of_x * of_y)[there]
     return float(2 * (counts * np.log(counts * np.broadcast_to(total, tables.shape)[there] / expected)).sum())
-
-
-@dataclass(frozen=True)
-class DiscreteTest:
-    """The G^2 test: its data, whether it is `binCItest`, and whether it reproduces pcalg's faults."""
-
-    suff_stat: DiscreteSuffStat
-    binary: bool
-    quirks: bool
-
-    def p_value(self, x: int, y: int, S: Sequence[int], _: Any) -> float:
-        """One test, literally; an `indepTest` of the reference engine."""
-        if self.binary:
-            return binCItest(x, y, S, self.suff_stat)
-        return disCItest(x, y, S, self.suff_stat, quirks=self.quirks)
-
-    def note(self, n_edgetests: Sequence[int]) -> str:
-        """After a run: a note on how the answers for the two values of `quirks` may differ; empty if they cannot."""
-        if self.binary:
-            return ""
-        where = []
-        levels, at_least = list(n_edgetests), OBSERVATIONS_PER_DF * 2 ** (LARGEST_SET_OF_DISCITEST + 1)
-        if any(levels[LARGEST_SET_OF_DISCITEST + 1 :]) and self.suff_stat.n >= at_least:
-            where.append("which calls all variables independent given 5 or more others")
-        if self.suff_stat.adaptDF and (self.suff_stat.nlev > 2).any() and any(levels[1:]):
-            where.append("whose adaptDF raises the degrees of freedom given variables with more than 2 levels")
-        if not where:
-            return ""
-        fault = " and ".join(where)
-        if self.quirks:
-            return f"as pcalg's disCItest, {fault}; quirks=False gives the right answer"
-        return f"may differ from pcalg's disCItest, {fault}; quirks=True gives pcalg's answer"

@@ -1,12 +1,12 @@
 """The Gaussian conditional-independence test.
 
-    suffstat.py              correlation matrix and number of observations, checked; table_checks.py, checks of a table
-    correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
-    fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
-                             compiled_p_values.py, its compiled half
-    p_values.py              the p-values of a result; p_matrix.py, those of all pairs
-    limits.py                the numbers from which all engines take their rules
-    partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
-    exact.py                 the same of ill-conditioned matrices, in double-double arithmetic (double_double.py)
-    gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally
+suffstat.py              correlation matrix and number of observations, checked; table_checks.py, checks of a table
+correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
+fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
+                         compiled_p_values.py, its compiled half
+p_values.py              the p-values of a result; p_matrix.py, those of all pairs
+limits.py                the numbers from which all engines take their rules
+partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
+exact.py                 the same of ill-conditioned matrices, in double-double arithmetic (double_double.py)
+gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally
 """

@@ -1,6 +1,6 @@
-"""All subsets S of a neighbourhood, one O(1) test per subset: which of them make a and c independent?
+"""All subsets S of some candidates, one O(1) test per subset: which of them make a and c independent?
 
-For one pair (a, c) and one list of neighbours, the subsets are visited depth first. Adding k to S turns the correlation
+For one pair (a, c) and one list of candidates, the subsets are visited depth first. Adding k to S turns the correlation
 matrix of the remaining variables given S into the one given S and k by a rank-one update, so a test needs only three
 entries of that matrix. Half of the subsets are leaves, whose update touches only these three, so a subset costs a
 handful of operations on average, at any size.
@@ -9,12 +9,15 @@ handful of operations on average, at any size.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.engines.base import Counts, Floats, Questions
+from pycupc.engines.cpu.graph import Indices
 from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import (
     canonical_space,
@@ -25,9 +28,6 @@ from pycupc.independence.gaussian.partial_correlation import (
 )
 from pycupc.system.compiled import announced, compiled, part
 from pycupc.system.machine import in_threads
-
-Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 #: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
 _FREE = 16
@@ -169,67 +169,60 @@ def _count(C, cut, walk, base, free, containing, offset):
             return walk.separating[0]
 
 
-def count_separating_sets(
-    C: Floats, cut: Floats, lists: tuple[Indices, Indices], pairs: tuple[Indices, Indices], n_threads: int
-) -> tuple[Indices, Indices, Indices]:
-    """Count the subsets of adj(x) that make x and y independent, in all and by the neighbours of x that they contain.
+def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: Questions, n_threads: int) -> Counts:
+    """`Engine.count_separating` of Gaussian tests, for all subsets of the candidates.
 
     Parameters
     ----------
     C : float64 (p, p), contiguous
-    cut : float64, one per level
-        `fisher_z.cutoff`.
-    lists : (starts, columns), int64
-        The neighbours of v, ascending: ``columns[starts[v]:starts[v + 1]]``.
-    pairs : (x, y), int64 (m,) each
+    cutoff : function
+        `fisher_z.cutoff` of each level.
+    questions : Questions
     n_threads : int
-
-    Returns
-    -------
-    found : int64 (m,)
-    containing : int64
-        The neighbours of x[i] in turn from ``counts_at[i]`` on.
-    counts_at : int64 (m + 1,)
     """
-    (starts, columns), (x, y) = lists, pairs
-    degree = np.diff(starts)
-    counts_at = np.concatenate(([0], np.cumsum(degree[x])))
-    found, containing = np.zeros(len(x), dtype=np.int64), np.zeros(counts_at[-1], dtype=np.int64)
-    settled = np.maximum(degree[x] - _FREE, 0)  # of more than _FREE neighbours the first ones, once each way
+    offsets, members = questions.candidates
+    x, y, degree = questions.x, questions.y, np.diff(offsets)
+    cut = np.array([cutoff(size) for size in range(int(degree.max(initial=0)) + 1)])
+    owner = np.repeat(np.arange(len(degree)), degree)
+    order = np.lexsort((members, owner))  # the walk keeps its sets ascending
+    columns = members[order].astype(np.int64)
+    found, containing = np.zeros(len(x), dtype=np.int64), np.zeros(len(members), dtype=np.int64)
+    settled = np.maximum(degree - _FREE, 0)  # of more than _FREE candidates the first ones, once each way
     n_jobs = 1 << settled
     side = np.repeat(np.arange(len(x)), n_jobs)
     bits = np.arange(len(side)) - np.repeat(np.cumsum(n_jobs) - n_jobs, n_jobs)
-    load = np.cumsum(1 << (degree[x] - settled)[side]) // _BATCH
+    load = np.cumsum(1 << (degree - settled)[side]) // _BATCH
     cuts = [0, *(np.flatnonzero(np.diff(load)) + 1).tolist(), len(side)]
 
     def work(batch: tuple[int, int]) -> tuple[Indices, Indices, int, Indices]:
         at = side[slice(*batch)]  # consecutive, and so is their stretch of `containing`
-        low = int(counts_at[at[0]])
-        ends = np.minimum(x, y)[at], np.maximum(x, y)[at]
-        jobs = np.column_stack([*ends, x[at], settled[at], bits[slice(*batch)], counts_at[at] - low])
-        counts = np.zeros(len(at), np.int64), np.zeros(int(counts_at[at[-1] + 1]) - low, np.int64)
+        low = int(offsets[at[0]])
+        jobs = np.column_stack([x[at], y[at], at, settled[at], bits[slice(*batch)], offsets[at] - low]).astype(np.int64)
+        counts = np.zeros(len(at), np.int64), np.zeros(int(offsets[at[-1] + 1]) - low, np.int64)
         space = work_space(int(degree.max()))
-        _count_jobs(C, cut, jobs, starts, columns, space, *counts)
+        _count_jobs(C, cut, jobs, offsets, columns, space, *counts)
         if space.careful[WANTED]:  # for the first time: load it and begin again
             space.careful[:] = careful_address(), 0
             counts[1][:] = 0
-            _count_jobs(C, cut, jobs, starts, columns, space, *counts)
+            _count_jobs(C, cut, jobs, offsets, columns, space, *counts)
         return at, counts[0], low, counts[1]
 
     with announced("compiling for the conservative and majority rule, once per machine"):
-        for at, n_found, low, n_containing in in_threads(work, pairwise(cuts), n_threads):
+        for at, n_found, low, n_containing in in_threads(work, pairwise(cuts) if len(side) else (), n_threads):
             np.add.at(found, at, n_found)
             containing[low : low + len(n_containing)] += n_containing
-    return found, containing, counts_at
+    out = np.empty_like(containing)
+    out[order] = containing
+    return Counts(found, out)
 
 
 @compiled
 def _count_jobs(C, cut, jobs, starts, columns, walk, found, containing):
-    """Write the number of separating sets of each job, and add how many hold each neighbour to `containing`.
+    """Write the number of separating sets of each job, and add how many hold each candidate to `containing`.
 
-    Each job, of int64 (m, 6), has a, c, the variable whose neighbours the subsets are of, how many of the first
-    neighbours are settled, which of these are in S (bits), and where in `containing` its counts go. The other arguments
-    are as in `count_separating_sets`; `walk` is the `work_space` of the largest number of neighbours.
+    Each job, of int64 (m, 6), has x, y, the number of the pair, how many of its first candidates are settled, which of
+    these are in S (bits), and where in `containing` its counts go. `starts` and `columns` are the ascending candidates,
+    `walk` the `work_space` of the largest number of candidates.
     """
     for job in range(len(jobs)):
         owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]

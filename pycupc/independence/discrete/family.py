@@ -1,0 +1,81 @@
+"""The G^2 test with its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pycupc.independence.base import IndependenceTest, State
+from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, binCItest, disCItest
+from pycupc.independence.discrete.p_values import DiscretePValues
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.discrete.untested import untested_pairs
+from pycupc.independence.p_values import PValues, RecordedPValues
+from pycupc.independence.untested import UntestedPairs
+
+if TYPE_CHECKING:
+    from pycupc.graph.removals import Removals
+    from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import SparseGraph
+    from pycupc.independence.discrete.contingency import Data
+
+
+class DiscreteTest(IndependenceTest):
+    """G^2 tests.
+
+    Parameters
+    ----------
+    data : DiscreteSuffStat
+    alpha : float
+    binary : bool
+        Whether it is `binCItest`, which has no faults.
+    quirks : bool
+        Whether it reproduces pcalg's faults.
+    """
+
+    name = "discrete"
+
+    def __init__(self, data: DiscreteSuffStat, alpha: float, *, binary: bool = False, quirks: bool = False) -> None:
+        self.data, self.alpha, self.binary, self.quirks = data, float(alpha), binary, quirks
+        self.p, self.n, self.labels = data.p, data.n, data.labels
+        self.nbytes = data.codes.nbytes + 8 * (data.n + 1)  # and the table of m ln m
+
+    @cached_property
+    def prepared(self) -> Data:
+        """The data as compiled code takes them."""
+        from pycupc.independence.discrete.contingency import prepare  # loads Numba
+
+        return prepare(self.data, self.alpha, quirks=self.quirks and not self.binary)
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        if self.binary:
+            return binCItest(x, y, S, self.data)
+        return disCItest(x, y, S, self.data, quirks=self.quirks)
+
+    def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
+        if state.p_max is not None:
+            return RecordedPValues(state.p_max)
+        from pycupc.independence.discrete.contingency import SingleTests  # loads Numba
+
+        return DiscretePValues(graph, removals, sepset.gaps(), -state.z, SingleTests(self.prepared).pairs)
+
+    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+        return untested_pairs(self.data, sepset, p_values)
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """How the answers for the two values of `quirks` may differ; empty if they cannot."""
+        if self.binary:
+            return ""
+        where = []
+        levels, at_least = list(n_edgetests), OBSERVATIONS_PER_DF * 2 ** (LARGEST_SET_OF_DISCITEST + 1)
+        if any(levels[LARGEST_SET_OF_DISCITEST + 1 :]) and self.data.n >= at_least:
+            where.append("which calls all variables independent given 5 or more others")
+        if self.data.adaptDF and (self.data.nlev > 2).any() and any(levels[1:]):
+            where.append("whose adaptDF raises the degrees of freedom given variables with more than 2 levels")
+        if not where:
+            return ""
+        fault = " and ".join(where)
+        if self.quirks:
+            return f"as pcalg's disCItest, {fault}; quirks=False gives the right answer"
+        return f"may differ from pcalg's disCItest, {fault}; quirks=True gives pcalg's answer"

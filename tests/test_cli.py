@@ -20,7 +20,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files
+from pycupc.cli import files, inputs
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
 from pycupc.system.version import __version__
@@ -188,7 +188,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
     assert run("run", "d.csv", "--plot", "none") == cli.OK
     before = Path("d-pycupc/manifest.json").stat().st_mtime_ns
     with monkeypatch.context() as patch:
-        patch.setattr(cli.inputs, "read", lambda *args: pytest.fail("the data were read"))
+        patch.setattr(inputs, "read", lambda *args: pytest.fail("the data were read"))
         assert run("run", "d.csv") == cli.USAGE
     assert "d-pycupc exists" in printed(capsys)[1]
     assert Path("d-pycupc/manifest.json").stat().st_mtime_ns == before

@@ -1,8 +1,7 @@
-"""Parts of the command line: progress bars, numbers of an estimate, what the second process does and when."""
+"""Parts of the command line: progress bars, numbers of an estimate."""
 
 from __future__ import annotations
 
-import importlib
 import io
 import logging
 import sys
@@ -11,10 +10,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import cli
 from pycupc.algorithm import estimate
-from pycupc.cli.second_process import SecondProcess
-from pycupc.graph.sparse import SparseGraph
 from pycupc.system import progress
 
 
@@ -161,40 +157,3 @@ def test_stage_counts_are_exact():
     stage = estimate._stage(0, degrees, degrees, list("cabde"), 10, 0.1, (0, 0))
     assert (stage.edges, stage.max_degree, stage.busiest) == (4, 4, "c")
     assert stage.most_tests == (4 * 3, 4 * 3, 4 * 1)
-
-
-def test_pc_hands_over_the_skeleton_before_it_orients_the_edges(monkeypatch):
-    pc_module = importlib.import_module("pycupc.algorithm.pc")
-    data = chain(300)
-    seen = []
-    with progress.skeleton_to(seen.append):
-        fit = pycupc.pc(data)
-        with monkeypatch.context() as patch:
-            patch.setattr(pc_module, "orient", lambda *_, **__: pytest.fail("oriented"))
-            with pytest.raises(pytest.fail.Exception):
-                pycupc.pc(data)
-        pycupc.pc(np.random.default_rng(0).standard_normal((300, 3)))  # no edge, nothing to orient
-    pycupc.pc(data)
-    assert len(seen) == 2
-    assert len(fit.sparse_graph) == 4
-    for skeleton in seen:
-        assert skeleton == SparseGraph.undirected(5, fit.sparse_graph.low, fit.sparse_graph.high)
-
-
-def test_run_lets_the_second_process_place_the_variables_before_it_asks_for_a_picture(tmp_path, monkeypatch):
-    calls = []
-    start = SecondProcess.start
-    monkeypatch.setattr(
-        SecondProcess,
-        "start",
-        lambda self, function, *rest: calls.append(function.__name__) or start(self, function, *rest),
-    )
-    monkeypatch.setattr("pycupc.cli.writing.available_cores", lambda: 1)
-    np.savetxt(tmp_path / "data.csv", chain(300), delimiter=",", header="a,b,c,d,e", comments="")
-    assert cli.main(["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert [name for name in calls if not name.startswith("_rehearse")] == ["_prepare_page", "save", "place_variables"]
-
-
-def chain(n):
-    """Data of five variables, each of which depends on the one before it."""
-    return np.cumsum(np.random.default_rng(1).standard_normal((n, 5)), axis=1)

@@ -6,8 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, TextIO
+from typing import TextIO
 
 from pycupc.system.log import SHOWN, lines_to, unprinted
 
@@ -16,9 +15,6 @@ ProgressHook = Callable[[int, int, int, int], None]
 
 #: Called as hook(done, total).
 CountHook = Callable[[int, int], object]
-
-#: Called with the skeleton by `skeleton_found`; see `skeleton_to`.
-_show_skeleton: ContextVar[Callable[[Any], object] | None] = ContextVar("_show_skeleton", default=None)
 
 _WIDTH = 24
 _SECONDS_BETWEEN_DRAWINGS = 0.1
@@ -158,22 +154,6 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
         finished = True
     finally:
         bar.close(finished=finished)
-
-
-@contextmanager
-def skeleton_to(show: Callable[[Any], object]) -> Iterator[None]:
-    """Meanwhile, `pycupc.pc` calls ``show(skeleton)`` before it orients the edges."""
-    token = _show_skeleton.set(show)
-    try:
-        yield
-    finally:
-        _show_skeleton.reset(token)
-
-
-def skeleton_found(skeleton: Any) -> None:
-    """Call what `skeleton_to` asked for."""
-    if (show := _show_skeleton.get()) is not None:
-        show(skeleton)
 
 
 @contextmanager

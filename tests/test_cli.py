@@ -299,8 +299,7 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
     assert "compiling" not in out
     assert err.count("\rcompiling for level 1, once per machine") == 1
     assert "edges removed" not in err  # the other lines of the log are not for the terminal
-    for line in err.split("\n")[:-1]:
-        assert line.split("\r")[-1].startswith("level ")
+    assert all(line.split("\r")[-1].startswith("level ") for line in err.split("\n")[:-1])
     if command == "run":
         assert run(command, "--example", *plot, "--quiet") == cli.OK
         assert printed(capsys) == ("", "")

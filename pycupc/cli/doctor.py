@@ -19,7 +19,7 @@ from pycupc.system.version import __version__
 
 #: Distributions by what needs them.
 PACKAGES = {
-    "always": ("numpy", "pandas", "scipy", "numba"),
+    "always": ("numpy", "pandas", "scipy", "numba", "tqdm"),
     "plots": ("matplotlib", "networkx"),
     "Parquet and Feather files": ("pyarrow",),
     "Excel files": ("openpyxl",),

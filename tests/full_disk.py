@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import writing
-from pycupc.cli.files import Request
+from pycupc.cli.files import FILES, Request
 from pycupc.data import load_example
 
 STEP = 4096 * 3
@@ -33,8 +32,7 @@ def main(disk: Path, elsewhere: Path) -> None:
 
     pycupc.pc = pc_on_a_full_disk
     whole = kept = 0
-    writing.available_cores = lambda: 1  # no second process, whose start takes long
-    names = {kind.name for kind in cli.run.FILES if kind.wanted(Request())} | {"manifest.json"}
+    names = {kind.name for kind in FILES if kind.wanted(Request())} | {"manifest.json"}
     for room in range(0, 24 * STEP, STEP):
         code = cli.main(["run", "--example", "--out", "out", "--quiet", "--plot", "none"])
         assert (disk / "mine.txt").read_text() == "mine"

@@ -20,7 +20,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files
+from pycupc.cli import files, inputs
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
 from pycupc.system.version import __version__
@@ -188,7 +188,7 @@ def test_existing_folder_is_refused_before_the_work(here, capsys, monkeypatch):
     assert run("run", "d.csv", "--plot", "none") == cli.OK
     before = Path("d-pycupc/manifest.json").stat().st_mtime_ns
     with monkeypatch.context() as patch:
-        patch.setattr(cli.inputs, "read", lambda *args: pytest.fail("the data were read"))
+        patch.setattr(inputs, "read", lambda *args: pytest.fail("the data were read"))
         assert run("run", "d.csv") == cli.USAGE
     assert "d-pycupc exists" in printed(capsys)[1]
     assert Path("d-pycupc/manifest.json").stat().st_mtime_ns == before
@@ -299,8 +299,7 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
     assert "compiling" not in out
     assert err.count("\rcompiling for level 1, once per machine") == 1
     assert "edges removed" not in err  # the other lines of the log are not for the terminal
-    for line in err.split("\n")[:-1]:
-        assert line.split("\r")[-1].startswith("level ")
+    assert all(line.split("\r")[-1].startswith("level ") for line in err.split("\n")[:-1])
     if command == "run":
         assert run(command, "--example", *plot, "--quiet") == cli.OK
         assert printed(capsys) == ("", "")

@@ -1,68 +1,19 @@
-"""Parts of the command line: progress bars, numbers of an estimate, what the second process does and when."""
+"""Parts of the command line: progress bars, numbers of an estimate."""
 
 from __future__ import annotations
 
-import importlib
 import io
+import itertools
 import logging
+import re
 import sys
 
 import numpy as np
 import pytest
 
 import pycupc
-from pycupc import cli
 from pycupc.algorithm import estimate
-from pycupc.cli.second_process import SecondProcess
-from pycupc.graph.sparse import SparseGraph
 from pycupc.system import progress
-
-
-def test_bar_shows_one_line_per_level(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    out = io.StringIO()
-    bar = progress.LevelBar(out)
-    for level, done, at_most, edges in [
-        (0, 0, 10, 45),
-        (0, 10, 10, 30),
-        (1, 0, 200, 30),
-        (1, 50, 200, 25),
-        (1, 150, 200, 20),
-    ]:
-        now[0] += 2.0
-        bar(level, done, at_most, edges)
-    bar.close()
-    lines = [line.split("\r")[-1].rstrip() for line in out.getvalue().split("\n")[:-1]]
-    assert lines == ["level  0 done  30 edges left  4.0 s", "level  1 done  20 edges left  4.0 s"]
-    assert "level  1 [######                  ]  25%  25 edges left  at most 0:06 left" in out.getvalue()
-
-
-def test_bar_shows_correlations_that_take_long(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    out = io.StringIO()
-    bar = progress.LevelBar(out)
-    bar.correlations(1, 8)
-    assert out.getvalue() == ""  # nothing within the first second
-    now[0] = 3.0
-    bar.correlations(2, 8)
-    bar.correlations(8, 8)
-    bar.close()
-    assert out.getvalue() == "\rcorrelations  25%  3 s\rcorrelations 100%  3 s\n"
-
-
-def test_bar_shows_writing_that_takes_long(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    out = io.StringIO()
-    bar = progress.LevelBar(out)
-    bar.writing(0, 4, "result.npz")
-    assert out.getvalue() == ""  # nothing within the first second
-    now[0] = 3.0
-    bar.writing(2, 4, "edges.csv")
-    bar.close()
-    assert out.getvalue() == "\rwriting  50%  edges.csv\n"
 
 
 class Terminal(io.StringIO):
@@ -76,43 +27,82 @@ class Terminal(io.StringIO):
             shown = ""
             for part in line.split("\r"):
                 shown = part + shown[len(part) :]
-            lines.append(shown.rstrip())
+            lines.append(re.sub(r" *\[\d.*(<[\d:?]+)", "", shown).rstrip())  # without the times
         return lines
 
 
+def on_a_terminal(monkeypatch, seconds=2):
+    """Let stderr be a terminal, and these seconds pass between looks at the clock."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    clock = itertools.count(0, seconds)
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    return sys.stderr
+
+
+def test_one_line_per_level(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
+    with progress.level_bar() as bar:
+        for level, done, at_most, edges in [
+            (0, 0, 10, 45),
+            (0, 10, 10, 30),
+            (1, 0, 200, 30),
+            (1, 50, 200, 25),
+            (1, 150, 10**400, 20),  # more than a float holds
+        ]:
+            bar(level, done, at_most, edges)
+    full = "#" * 24
+    assert terminal.screen() == [
+        f"level  0: 100%|{full}|, 30 edges left]",
+        f"level  1: 100%|{full}|, 20 edges left]",
+        "",
+    ]
+    assert re.search(r"\rlevel  1:  25%\|#{6} {18}\| \[00:\d\d<00:\d\d, 25 edges left\]", terminal.getvalue())
+
+
+@pytest.mark.parametrize("seconds", [0.1, 3])
+def test_work_beside_the_tests_is_shown_where_it_takes_long(monkeypatch, seconds):
+    terminal = on_a_terminal(monkeypatch, seconds)
+    bar = progress.LevelBar()
+    for show, text in ((bar.correlations, ()), (bar.writing, ("edges.csv",))):
+        show(1, 8, *text)
+        show(2, 8, *text)
+        bar.close()
+    bars = ["correlations: 100%|########################|]", "writing: 100%|########################|, edges.csv]"]
+    assert terminal.screen() == [*(bars if seconds > 1 else []), ""]
+
+
 def test_compiling_is_shown_between_the_lines_of_the_levels(monkeypatch):
-    terminal, logger = Terminal(), logging.getLogger("pycupc")
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress.time, "monotonic", iter(range(0, 100, 2)).__next__)
+    terminal, logger = on_a_terminal(monkeypatch), logging.getLogger("pycupc")
     before = logger.level, list(logger.handlers)
     with progress.level_bar() as bar:
         bar(0, 10, 10, 30)
         logger.info("compiling for level %d, once per machine", 1)
-        assert terminal.screen()[-2:] == [
-            "level  0 done  30 edges left  2.0 s",
-            "compiling for level 1, once per machine",
-        ]
+        level_0 = "level  0: 100%|########################|, 30 edges left]"
+        assert terminal.screen() == [level_0, "compiling for level 1, once per machine"]
         logger.info("level 0: 10 tests, 3 edges removed, 30 left, 2.000 s")
         bar(1, 50, 200, 25)
-        assert terminal.screen()[-1].startswith("level  1 [######  ")
+        assert terminal.screen()[-1].startswith("level  1:  25%|######  ")
         assert "compiling" not in terminal.screen()[-1]
         logger.info("compiling for level 2, once per machine")
-    assert terminal.screen() == [
-        "level  0 done  30 edges left  2.0 s",
-        "level  1 done  25 edges left  2.0 s",
-        "compiling for level 2, once per machine",
-        "",
-    ]
+    level_1 = "level  1: 100%|########################|, 25 edges left]"
+    assert terminal.screen() == [level_0, level_1, ""]
     assert (logger.level, logger.handlers) == before
 
 
-def test_bar_of_a_run_that_stops_says_so(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+def test_the_bar_of_a_run_that_stops_stays_where_it_is(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
     with pytest.raises(KeyboardInterrupt), progress.level_bar() as bar:  # noqa: PT012
         bar(0, 5, 10, 30)
         raise KeyboardInterrupt
-    assert terminal.screen() == ["level  0 stopped  30 edges left  0.0 s", ""]
+    assert terminal.screen() == ["level  0:  50%|############            |, 30 edges left]", ""]
+
+
+def test_bar_of_resamples(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
+    with progress.count_hook(True, "resamples") as count:
+        count(5, 20)  # those before an interrupt
+        count(20, 20)
+    assert terminal.screen() == ["resamples: 100%|########################|, 20 of 20]", ""]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -161,40 +151,3 @@ def test_stage_counts_are_exact():
     stage = estimate._stage(0, degrees, degrees, list("cabde"), 10, 0.1, (0, 0))
     assert (stage.edges, stage.max_degree, stage.busiest) == (4, 4, "c")
     assert stage.most_tests == (4 * 3, 4 * 3, 4 * 1)
-
-
-def test_pc_hands_over_the_skeleton_before_it_orients_the_edges(monkeypatch):
-    pc_module = importlib.import_module("pycupc.algorithm.pc")
-    data = chain(300)
-    seen = []
-    with progress.skeleton_to(seen.append):
-        fit = pycupc.pc(data)
-        with monkeypatch.context() as patch:
-            patch.setattr(pc_module, "orient", lambda *_, **__: pytest.fail("oriented"))
-            with pytest.raises(pytest.fail.Exception):
-                pycupc.pc(data)
-        pycupc.pc(np.random.default_rng(0).standard_normal((300, 3)))  # no edge, nothing to orient
-    pycupc.pc(data)
-    assert len(seen) == 2
-    assert len(fit.sparse_graph) == 4
-    for skeleton in seen:
-        assert skeleton == SparseGraph.undirected(5, fit.sparse_graph.low, fit.sparse_graph.high)
-
-
-def test_run_lets_the_second_process_place_the_variables_before_it_asks_for_a_picture(tmp_path, monkeypatch):
-    calls = []
-    start = SecondProcess.start
-    monkeypatch.setattr(
-        SecondProcess,
-        "start",
-        lambda self, function, *rest: calls.append(function.__name__) or start(self, function, *rest),
-    )
-    monkeypatch.setattr("pycupc.cli.writing.available_cores", lambda: 1)
-    np.savetxt(tmp_path / "data.csv", chain(300), delimiter=",", header="a,b,c,d,e", comments="")
-    assert cli.main(["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert [name for name in calls if not name.startswith("_rehearse")] == ["_prepare_page", "save", "place_variables"]
-
-
-def chain(n):
-    """Data of five variables, each of which depends on the one before it."""
-    return np.cumsum(np.random.default_rng(1).standard_normal((n, 5)), axis=1)

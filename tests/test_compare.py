@@ -200,7 +200,7 @@ def test_other_variables_are_refused():
 
 
 def command(*words: str) -> int:
-    return main(build_parser().parse_args(["compare", *words]))
+    return main(build_parser("compare").parse_args(["compare", *words]))
 
 
 @pytest.fixture

@@ -317,5 +317,5 @@ def test_which_runs_begin_the_context(monkeypatch, tmp_path, arguments, begun):
     (tmp_path / "large.csv").write_text("0" * inputs.GPU_PAYS_FROM_BYTES)
     calls = []
     monkeypatch.setattr(inputs, "begin_context", lambda: calls.append(1))
-    inputs.begin_gpu(cli.build_parser().parse_args(["run", *arguments]))
+    inputs.begin_gpu(cli.build_parser("run").parse_args(["run", *arguments]))
     assert bool(calls) == begun

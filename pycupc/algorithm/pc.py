@@ -19,7 +19,7 @@ from pycupc.orientation import U2pd, check_triples, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
-from pycupc.system.progress import progress_hook, skeleton_found
+from pycupc.system.progress import progress_hook
 
 
 @explained_as(skeleton)
@@ -117,7 +117,6 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             fit = find_skeleton(problem)
             if not len(fit.sparse_graph):
                 return fit
-            skeleton_found(fit.sparse_graph)
             if conservative or maj_rule:
                 fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
         fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)

@@ -1,9 +1,11 @@
 """The command ``pycupc``: run, plot, stability, estimate, compare, doctor; one module per command.
 
 inputs.py, output.py               arguments about data and tests, and about results; reading the data
-files.py, writing.py, manifest.py  what is written
+files.py, writing.py, manifest.py  the files
 folder.py                          the folder of results, which exists completely or not at all
-second_process.py, interrupts.py   the process that draws; Ctrl-C, and messages
+interrupts.py                      Ctrl-C, and warnings
+
+The module of a command is imported when the command is given: help and version need neither NumPy nor Numba.
 """
 
 from __future__ import annotations
@@ -13,12 +15,11 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import pycupc
-from pycupc.cli import compare, doctor, estimate, plot, run, stability
-from pycupc.cli.folder import FolderError
 from pycupc.cli.interrupts import interrupting
-from pycupc.cli.output import DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, discard_output
+from pycupc.cli.output import COMMANDS, DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, FolderError, discard_output
 from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
@@ -43,15 +44,18 @@ exit codes: 0 done, 1 the results differ (compare), 2 wrong usage, 3 wrong data,
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the command line, which knows the arguments of this command only."""
     parser = argparse.ArgumentParser(
         prog="pycupc", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"pycupc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (run, plot, stability, estimate, compare, doctor):
-        command.add_parser(commands)
+    for name, summary in COMMANDS.items():
+        if name == command:
+            import_module(f"pycupc.cli.{name}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary)
     return parser
 
 
@@ -60,9 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started the command (2>&-), or no console on Windows
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
-    parser = build_parser()
+    arguments = sys.argv[1:] if argv is None else argv
+    parser = build_parser(next((word for word in arguments if not word.startswith("-")), None))
     try:
-        args = parser.parse_args(argv)
+        args = parser.parse_args(arguments)
         if args.command is None:
             parser.print_help()
             return USAGE

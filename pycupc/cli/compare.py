@@ -24,9 +24,7 @@ checkout of pycupc. The exit code is 0 if the two are equal, 1 if they differ.
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands, "compare", main, summary="how two results differ, and where they first do", description=_DESCRIPTION
-    )
+    parser = add_command(commands, "compare", main, description=_DESCRIPTION)
     add = parser.add_argument
     add("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
     add("b", metavar="B", help="the same")

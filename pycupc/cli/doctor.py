@@ -19,7 +19,7 @@ from pycupc.system.version import __version__
 
 #: Distributions by what needs them.
 PACKAGES = {
-    "always": ("numpy", "pandas", "scipy", "numba"),
+    "always": ("numpy", "pandas", "scipy", "numba", "tqdm"),
     "plots": ("matplotlib", "networkx"),
     "Parquet and Feather files": ("pyarrow",),
     "Excel files": ("openpyxl",),
@@ -31,13 +31,8 @@ ENGINES = ("reference", "cpu", "gpu")
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands,
-        "doctor",
-        main,
-        summary="what is installed, which engines work, and why others do not",
-        description="Examine this machine: system, packages, GPU and R; and run a tiny problem on each engine.",
-    )
+    description = "Examine this machine: system, packages, GPU and R; and run a tiny problem on each engine."
+    parser = add_command(commands, "doctor", main, description=description)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--no-engines", action="store_true", help="do not run the engines (the first run compiles)")
     parser.add_argument("--no-r", action="store_true", help="do not start R")

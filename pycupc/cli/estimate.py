@@ -23,14 +23,8 @@ are exact upper bounds. The levels after them are tried for two seconds, which t
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands,
-        "estimate",
-        main,
-        summary="tests, memory and time of a run, before it",
-        description=_DESCRIPTION,
-        usage="pycupc estimate DATA [options]\n       pycupc estimate --example [options]",
-    )
+    usage = "pycupc estimate DATA [options]\n       pycupc estimate --example [options]"
+    parser = add_command(commands, "estimate", main, description=_DESCRIPTION, usage=usage)
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
     tests.add_argument(

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.data.text_layout import is_formula
-from pycupc.graph import exports
-
-if TYPE_CHECKING:
-    from pycupc.graph.sparse import SparseGraph
-    from pycupc.results.pcalgo import PcAlgo
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.cli.manifest import Written, write_text
+from pycupc.data.text_layout import is_formula
+from pycupc.graph import exports
 from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.p_values import GaussianPValues
 
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
+
+#: Largest number of variables for which the p x p matrix is written as text without --amat.
+MAX_MATRIX = 1000
+#: Largest number of separating sets written as text without --all-sepsets.
+MAX_SEPSETS = 20_000
 
 SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
@@ -31,6 +32,94 @@ SEPSETS = (
     "not made); the sets are those of the tests, before --conservative or --maj-rule changed any. A pair that is "
     "neither here nor in edges.csv was separated by the empty set, or is a fixed gap"
 )
+
+
+@dataclass(frozen=True)
+class Request:
+    """The output that the user requested beyond the default.
+
+    Attributes
+    ----------
+    pictures : sequence of str
+        Formats of the picture.
+    amat, all_sepsets, evidence : bool
+        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
+    """
+
+    pictures: Sequence[str] = ()
+    amat: bool = False
+    all_sepsets: bool = False
+    evidence: bool = False
+
+
+def sizes(p: int, request: Request) -> tuple[float, float]:
+    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
+    least = 1e6 + 300.0 * p
+    return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One file of the folder of results.
+
+    Attributes
+    ----------
+    name, description : str
+        The manifest holds both.
+    write : callable ``(fit, path, request)``
+    wanted : callable ``(request) -> bool``
+        Whether the file was requested or is written by default; known before the tests.
+    left_out : callable ``(fit, request) -> str or None``
+        Why this result has no such file; None to write it.
+    drawn : bool
+        Whether it shows what other files hold: an error other than OSError then costs only this file.
+    """
+
+    name: str
+    description: str
+    write: Callable[[PcAlgo, Path, Request], object]
+    wanted: Callable[[Request], bool] = lambda request: True
+    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
+    drawn: bool = False
+
+
+def write_files(
+    fit: PcAlgo, request: Request, folder: Path, progress: Callable[[int, int, str], object] | None = None
+) -> Written:
+    """Write all files but the manifest, and call ``progress(files begun, files, name)`` before each.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    """
+    written = Written()
+    kinds = [kind for kind in FILES if kind.wanted(request)]
+    for begun, kind in enumerate(kinds):
+        if (reason := kind.left_out(fit, request)) is not None:
+            written.left_out[kind.name] = reason
+            continue
+        if progress is not None:
+            progress(begun, len(kinds), kind.name)
+        try:
+            kind.write(fit, folder / kind.name, request)
+        except Exception as error:
+            if isinstance(error, OSError) or not kind.drawn:
+                raise
+            (folder / kind.name).unlink(missing_ok=True)
+            written.left_out[kind.name] = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
+        else:
+            written.files[kind.name] = kind.description
+    return written
+
+
+def escape_formulas(path: Path) -> None:
+    """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
@@ -65,134 +154,9 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
     return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}
 
 
-#: Largest number of variables for which the p x p matrix is written as text without --amat.
-MAX_MATRIX = 1000
-#: Largest number of separating sets written as text without --all-sepsets.
-MAX_SEPSETS = 20_000
-
-#: Called as start(function, *arguments); begins the call, and returns a function that waits for its value.
-Start = Callable[..., Callable[[], Any]]
-
-
-@dataclass(frozen=True)
-class Request:
-    """The output that the user requested beyond the default.
-
-    Attributes
-    ----------
-    pictures : sequence of str
-        Formats of the picture.
-    amat, all_sepsets, evidence : bool
-        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
-    """
-
-    pictures: Sequence[str] = ()
-    amat: bool = False
-    all_sepsets: bool = False
-    evidence: bool = False
-
-
-def sizes(p: int, request: Request) -> tuple[float, float]:
-    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
-    least = 1e6 + 300.0 * p
-    return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """One file of the folder of results.
-
-    Attributes
-    ----------
-    name : str
-    description : str
-        What the manifest says of it.
-    content : callable ``(fit, request)``
-        What to write, made from the result: text, or whatever `write` takes.
-    write : callable ``(content, path, start)``
-        Writes it, or begins to and returns a function that finishes it. ``start(function, *arguments)`` lets a second
-        process make a slow part: it begins this call there and returns a function that waits for its value. All of the
-        call must be something that can be pickled. An error of the last step other than OSError costs only this file.
-    wanted : callable ``(request) -> bool``
-        Whether the file was requested or is written by default; known before the tests.
-    left_out : callable ``(fit, request) -> str or None``
-        Why this result has no such file; None to write it.
-    prepare : callable ``(skeleton)``, optional
-        What the second process calls while the edges of the skeleton are being oriented, a function of a module.
-    rehearse : callable, optional
-        What the second process calls before the tests are done, a function of a module: it imports what is slow to
-        import, and does once what takes longer the first time.
-    """
-
-    name: str
-    description: str
-    content: Callable[[PcAlgo, Request], Any]
-    write: Callable[[Any, Path, Start], Callable[[], object] | None]
-    wanted: Callable[[Request], bool] = lambda request: True
-    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
-    prepare: Callable[[SparseGraph], None] | None = None
-    rehearse: Callable[[], None] | None = None
-
-
-def write_text(content: str, path: Path, _: object = None) -> None:
-    """Write text as in every file of results."""
-    path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
-
-
-def escape_formulas(path: Path) -> None:
-    """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def _edges(fit: PcAlgo) -> str:
-    return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
-
-
-def _write_picture(content: tuple[SparseGraph, Sequence[str]], path: Path, start: Start) -> Callable[[], object]:
-    from pycupc.graph import drawing as plotting
-
-    return start(plotting.save, *content, path)
-
-
-def _rehearse_picture() -> None:
-    from pycupc.graph import drawing as plotting
-
-    plotting.rehearse()
-
-
-def _page(fit: PcAlgo, request: Request) -> Any:
-    from pycupc.results import explored
-
-    return explored.content(fit)
-
-
-def _write_page(content: Any, path: Path, start: Start) -> Callable[[], object]:
-    from pycupc.graph.explorer import place_variables, unplaced_page
-
-    positions = start(place_variables, content.graph, content.labels[: content.graph.p])
-    beginning, rest = unplaced_page(content)
-    write_text(beginning, path)
-
-    def finish() -> None:
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(rest(positions()))
-
-    return finish
-
-
-def _prepare_page(skeleton: SparseGraph) -> None:
-    from pycupc.graph.explorer import place_early
-
-    place_early(skeleton)
-
-
-def _rehearse_page() -> None:
-    import scipy.sparse.csgraph  # noqa: F401 - what takes time is this import, for the layout
-
-    from pycupc.graph.explorer import place_variables  # noqa: F401
+def no_amat(p: int, *, requested: bool) -> str | None:
+    """Why there is no amat.csv of p variables; None to write it."""
+    return None if requested or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
 
 
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
@@ -200,55 +164,45 @@ def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def no_amat(p: int, *, requested: bool) -> str | None:
-    """Why there is no amat.csv of p variables; None to write it."""
-    return None if requested or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
+def _edges(fit: PcAlgo) -> str:
+    return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
+
+
+def _draw(fit: PcAlgo, path: Path, _: Request) -> None:
+    from pycupc.graph import drawing
+
+    drawing.save(fit.sparse_graph, fit.labels, path)
 
 
 def _picture(ending: str) -> FileKind:
-    return FileKind(
-        f"graph.{ending}",
-        "picture",
-        content=lambda fit, _: (fit.sparse_graph, fit.labels),
-        write=_write_picture,
-        wanted=lambda request: ending in request.pictures,
-        rehearse=_rehearse_picture,
-    )
+    return FileKind(f"graph.{ending}", "picture", _draw, wanted=lambda asked: ending in asked.pictures, drawn=True)
 
 
-def _text(
-    name: str,
-    description: str,
-    content: Callable[[PcAlgo], str],
-    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None,
-) -> FileKind:
-    return FileKind(name, description, lambda fit, _: content(fit), write_text, left_out=left_out)
+def _text(name: str, description: str, content: Callable[[PcAlgo], str], **options: Any) -> FileKind:
+    return FileKind(name, description, lambda fit, path, _: write_text(content(fit), path), **options)
 
 
-#: Every file but manifest.json, in the order in which they are begun: first those that wait for the second process.
+#: Every file but manifest.json, in the order in which they are written.
 FILES = (
-    *(_picture(ending) for ending in ("png", "svg", "pdf")),
+    *map(_picture, ("png", "svg", "pdf")),
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        content=_page,
-        write=_write_page,
-        prepare=_prepare_page,  # places the dots of a picture, too
-        rehearse=_rehearse_page,
+        lambda fit, path, _: fit.explore(path, show=False),
+        drawn=True,
     ),
     FileKind(
         "result.npz",
         "the complete result; pycupc.PcAlgo.load reads it",
-        content=lambda fit, request: (fit, request.evidence),
-        write=lambda content, path, _: content[0].save(path, evidence=content[1] or None),
+        lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
     ),
     _text("edges.csv", exports.EDGE_LIST, _edges),
-    _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), _no_sepsets),
+    _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
     _text(
         "amat.csv",
         exports.PCALG_AMAT,
         lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels),
-        lambda fit, request: no_amat(fit.p, requested=request.amat),
+        left_out=lambda fit, request: no_amat(fit.p, requested=request.amat),
     ),
     _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
     _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),

@@ -22,15 +22,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from pycupc.cli.output import FolderError
 from pycupc.results.npz import unfinished_prefix
 
 MANIFEST = "manifest.json"
 #: Seconds after which a folder without a lock is regarded as abandoned by its run.
 _UNLOCKED = 60
-
-
-class FolderError(ValueError):
-    """The output folder cannot be used."""
 
 
 class FolderExists(FolderError):

@@ -13,7 +13,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.cli.files import write_text
 from pycupc.cli.folder import MANIFEST
 from pycupc.system.machine import version_of
 from pycupc.system.version import __version__
@@ -44,6 +43,11 @@ def recorded(args: argparse.Namespace) -> dict[str, object]:
     """The arguments as the manifest holds them; infinity becomes a word, which JSON lacks."""
     values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
     return {name: "inf" if value == float("inf") else value for name, value in values.items()}
+
+
+def write_text(content: str, path: Path) -> None:
+    """Write text as in every file of results."""
+    path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
 @dataclass

@@ -1,7 +1,4 @@
-"""Shared by the commands: exit codes, how a command becomes part of the command line, and some arguments.
-
-These are about the folder of results, its pictures, and progress.
-"""
+"""Shared by the commands: their names, exit codes, and the arguments about the folder of results and progress."""
 
 from __future__ import annotations
 
@@ -14,20 +11,32 @@ from pathlib import Path
 
 OK, DIFFERS, USAGE, DATA, DEVICE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
+#: Each command, which is the module `pycupc.cli.NAME`, and what it is for.
+COMMANDS = {
+    "run": "find the graph of a table of data, and write a folder of results",
+    "plot": "a picture of a result, or of a neighbourhood",
+    "stability": "how often each edge is found on resamples of the rows",
+    "estimate": "tests, memory and time of a run, before it",
+    "compare": "how two results differ, and where they first do",
+    "doctor": "what is installed, which engines work, and why others do not",
+}
+
+
+class FolderError(ValueError):
+    """The output folder cannot be used."""
+
 
 def add_command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     main: Callable[[argparse.Namespace], int],
     *,
-    summary: str,
     description: str,
     usage: str | None = None,
 ) -> argparse.ArgumentParser:
     """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`."""
-    parser = commands.add_parser(
-        name, help=summary, usage=usage, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = commands.add_parser(name, help=COMMANDS[name], usage=usage, description=description, formatter_class=form)
     parser.set_defaults(main=main, parser=parser)
     return parser
 

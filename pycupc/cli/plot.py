@@ -31,9 +31,7 @@ RESULT is a folder that 'pycupc run' or 'pycupc stability' wrote, or a file that
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands, "plot", main, summary="a picture of a result, or of a neighbourhood", description=_DESCRIPTION
-    )
+    parser = add_command(commands, "plot", main, description=_DESCRIPTION)
     add = parser.add_argument
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
     add("--around", action="append", metavar="NAME", help="draw this variable and its neighbourhood; may be repeated")

@@ -10,13 +10,13 @@ from contextlib import nullcontext
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.files import FILES, Request, sizes
-from pycupc.cli.folder import MANIFEST, FolderError, OutputFolder
+from pycupc.cli.files import FILES, Request, sizes, write_files
+from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
-from pycupc.cli.output import INTERRUPTED, add_command
+from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.progress import level_bar, skeleton_to
+from pycupc.system.progress import level_bar
 
 _DESCRIPTION = """\
 Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:
@@ -40,29 +40,16 @@ which a message names.
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands,
-        "run",
-        main,
-        summary="find the graph of a table of data, and write a folder of results",
-        description=_DESCRIPTION,
-        usage="pycupc run DATA [options]\n       pycupc run --example [options]",
-    )
+    usage = "pycupc run DATA [options]\n       pycupc run --example [options]"
+    parser = add_command(commands, "run", main, description=_DESCRIPTION, usage=usage)
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
     orientation = inputs.add_orientation_arguments(parser)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
-    _add_output_arguments(parser)
-
-
-def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
-    add(
-        "--evidence",
-        action="store_true",
-        help="keep all correlations and r in result.npz, however many (see PcAlgo.save)",
-    )
+    evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
+    add("--evidence", action="store_true", help=evidence)
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
@@ -74,45 +61,29 @@ def main(args: argparse.Namespace) -> int:
     request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
     names = (*(kind.name for kind in FILES), MANIFEST)
     answer = "the results are being written; please wait"
+    shown = output.progress_wanted(args)
     with (
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
         shown_warnings() as messages,
         OutputFolder(target, force=force, names=names) as folder,
-        writing.writer(request) as writer,
     ):
         inputs.begin_gpu(args)
         record = manifest.Run(manifest.recorded(args), messages)
-        with record.timed("read"), level_bar(wanted=output.progress_wanted(args)) as bar:
+        with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
-        with record.timed("pc"), skeleton_to(writer.prepare):
+        with record.timed("pc"):
             fit, interruption = _fit(args, suff_stat)
         if "rows_dropped" in record.source:
             fit.notes["data"] = record.source["rows_dropped"]
         if fit.p_values.deferred:
-            with record.timed("p_values"):
-                interruption = interruption or _find_p_values(args, fit)
+            with record.timed("p_values"), level_bar(wanted=shown):
+                interruption = interruption or _find_p_values(fit)
         no_more_interrupts()
-        with level_bar(wanted=output.progress_wanted(args)) as bar:
+        with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            kept = writing.keep(lambda new: writer.write(fit, new, progress), manifest.facts_of(fit), folder, record)
-    return _report(args, fit, kept, interruption)
-
-
-def _find_p_values(args: argparse.Namespace, fit: pycupc.PcAlgo) -> str | None:
-    """Find the largest p-values of the edges; returns a message if that was interrupted."""
-    try:
-        with level_bar(wanted=output.progress_wanted(args)):
-            fit.p_values.of_edges(fit.sparse_graph)
-    except KeyboardInterrupt:
-        fit.p_values.settle_for_tests_made()
-        fit.notes["p_values"] = "of the tests that were made; the search for the largest of all tests was interrupted"
-        return "interrupted while the largest p-values were sought: some may be larger than those written; the result"
-    return None
-
-
-def _report(args: argparse.Namespace, fit: pycupc.PcAlgo, kept: writing.Kept, interruption: str | None) -> int:
-    """Print the summary and where the results are; returns the exit code."""
+            facts = manifest.facts_of(fit)
+            kept = writing.keep(lambda new: write_files(fit, request, new, progress), facts, folder, record)
     code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
@@ -136,7 +107,7 @@ def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tu
     options = inputs.pc_arguments(args, suff_stat)
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
-            fit = pycupc.pc(suff_stat, alpha=args.alpha, progress=bar, random_state=args.seed, **options)
+            return pycupc.pc(suff_stat, alpha=args.alpha, progress=bar, random_state=args.seed, **options), None
     except pycupc.Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
@@ -145,4 +116,14 @@ def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tu
         partial.notes["interrupted"] = f"skeleton after levels 0 to {partial.max_ord}, not oriented"
         partial.p_values.settle_for_tests_made()
         return partial, f"interrupted; levels 0 to {partial.max_ord} had finished; the skeleton after them"
-    return fit, None
+
+
+def _find_p_values(fit: pycupc.PcAlgo) -> str | None:
+    """Find the largest p-values of the edges; returns a message if that was interrupted."""
+    try:
+        fit.p_values.of_edges(fit.sparse_graph)
+    except KeyboardInterrupt:
+        fit.p_values.settle_for_tests_made()
+        fit.notes["p_values"] = "of the tests that were made; the search for the largest of all tests was interrupted"
+        return "interrupted while the largest p-values were sought: some may be larger than those written; the result"
+    return None

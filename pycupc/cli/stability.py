@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.files import no_amat, write_text
+from pycupc.cli.files import no_amat
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import add_command
@@ -55,7 +55,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         commands,
         "stability",
         main,
-        summary="how often each edge is found on resamples of the rows",
         description=_DESCRIPTION,
         usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
     )
@@ -193,9 +192,9 @@ def _write(
         if name == "amat.csv" and (reason := no_amat(result.p, requested=args.amat)) is not None:
             written.left_out[name] = reason
             continue
-        write_text(text(result, consensus), new / name)
+        manifest.write_text(text(result, consensus), new / name)
         written.files[name] = description
-    write_text(summary + "\n", new / "summary.txt")
+    manifest.write_text(summary + "\n", new / "summary.txt")
     written.files["summary.txt"] = "numbers of edges by frequency"
     result.save(new / "stability.npz")
     written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"

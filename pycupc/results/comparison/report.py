@@ -55,9 +55,9 @@ class Report:
         one, two = self.one, self.two
         only = [int(np.triu(a.adjacent & ~b.adjacent).sum()) for a, b in ((one, two), (two, one))]
         edges = [int(np.triu(result.adjacent).sum()) for result in (one, two)]
+        differ = "1 edge differs" if sum(only) == 1 else f"{sum(only)} edges differ"
         lines = [
-            f"{sum(only)} edges differ: {only[0]} only in {one.name} (of {edges[0]}), "
-            f"{only[1]} only in {two.name} (of {edges[1]})."
+            f"{differ}: {only[0]} only in {one.name} (of {edges[0]}), {only[1]} only in {two.name} (of {edges[1]})."
         ]
         if not np.array_equal(one.level == GAP, two.level == GAP):
             lines.append("Their fixedGaps differ: they do not answer the same question.")

@@ -1,13 +1,11 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 10L
+protocol <- 11L
 
-# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
-# vectors (FALSE for tests); `unfinished`, vectors of computations that did not stop; `said_sparse`, `said_compiling`,
-# once it was said; `found`, see remember().
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `unfinished`, vectors of computations that
+# did not stop; `said_sparse`, `said_compiling`, once it was said; `found`, see remember().
 state <- new.env(parent = emptyenv())
-state$share_memory <- TRUE
 
 # The Python module pycupc.r.transport.
 python_side <- function() {

@@ -99,17 +99,22 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     data[names(data) %in% c("nlev", "adaptDF", "df")]
   )
 
-  job <- open_job("stability")
-  on.exit(close_job(job))
-  send_all(job, c(data[names(data) %in% c("x", "dm")], fixed))
+  arrays <- c(data[names(data) %in% c("x", "dm")], fixed)
   reporter <- make_reporter(FALSE, progress)
-  on.exit(reporter$close(), add = TRUE)
-  reply <- withCallingHandlers(drive(job, options, reporter), interrupt = function(i) {
+  reply <- withCallingHandlers(compute("stability", options, arrays, reporter), interrupt = function(i) {
     reporter$close()
     say_kept(options$checkpoint)
   })
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  receive_stability(job, reply, labels)
+  alpha <- as.double(unlist(reply$alphas))
+  structure(c(
+    list(labels = labels, alpha = alpha), reply[c("n", "n_resamples", "scheme", "fraction", "seed")],
+    list(
+      pairs = data.frame(alpha = rep(alpha, unlist(reply$n_pairs_ever)), part(reply$arrays, "pair")),
+      n_tests = matrix(reply$arrays$n_tests, ncol = length(alpha))
+    ),
+    reply$arrays[c("n_constant", "n_copies", "constant")], reply[c("n_pairs", "n_fixed")]
+  ), class = "cu_stability")
 }
 
 # The checked arguments about resampling. R's generator is drawn from last, when nothing else is wrong.
@@ -197,30 +202,4 @@ say_kept <- function(checkpoint) {
   if (!is.null(checkpoint)) {
     message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call resumes from there")
   }
-}
-
-# The result as R values, with positions from 1.
-receive_stability <- function(job, reply, labels) {
-  ints <- function(name) take(job, name, "integer")
-  alpha <- as.double(unlist(reply$alphas))
-  structure(list(
-    labels = labels,
-    alpha = alpha,
-    n = reply$n,
-    n_resamples = reply$n_resamples,
-    scheme = reply$scheme,
-    fraction = reply$fraction,
-    seed = reply$seed,
-    pairs = data.frame(
-      alpha = rep(alpha, unlist(reply$n_pairs_ever)), from = ints("pair_from") + 1L, to = ints("pair_to") + 1L,
-      directed = ints("pair_directed"), reversed = ints("pair_reversed"), undirected = ints("pair_undirected"),
-      bidirected = ints("pair_bidirected")
-    ),
-    n_tests = matrix(take(job, "n_tests", "double"), ncol = length(alpha)),
-    n_constant = ints("n_constant"),
-    n_copies = ints("n_copies"),
-    constant = ints("constant"),
-    n_pairs = reply$n_pairs,
-    n_fixed = reply$n_fixed
-  ), class = "cu_stability")
 }

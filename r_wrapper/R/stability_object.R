@@ -218,33 +218,24 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
 #' @export
 cu_rows <- function(object, i) {
   i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))
-  ask(object, "indices", i = as.integer(i) - 1L)$indices + 1L
+  ask(object, "indices", i = as.integer(i))$arrays$indices
 }
 
 consensus_cells <- function(object, threshold, alpha) {
   check_share(threshold)
-  cells <- ask(object, "consensus", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE))
-  list(from = cells$graph_from + 1L, to = cells$graph_to + 1L, mark = cells$graph_mark)
+  part(ask(object, "consensus", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE))$arrays, "graph")
 }
 
-# Python's answer to a question about the result: `value`, or integer vectors.
+# Python's answer to a question about the result: `value`, or `arrays`.
 ask <- function(object, question, ...) {
-  check_stability(object)
-  job <- open_job("ask")
-  on.exit(close_job(job))
-  pairs <- object$pairs
-  marks <- c("directed", "reversed", "undirected", "bidirected")
-  arrays <- c(list(from = pairs$from - 1L, to = pairs$to - 1L), pairs[marks])
-  names(arrays) <- paste0("pair_", names(arrays))
-  send_all(job, c(arrays, object[c("n_constant", "n_copies", "constant", "n_tests")]))
-  counted <- vapply(object$alpha, function(level) sum(pairs$alpha == level), 1)
+  if (!inherits(object, "cu_stability")) {
+    stop("`object` must be a result of cu_stability(); got ", describe(object), call. = FALSE)
+  }
+  counted <- vapply(object$alpha, function(level) sum(object$pairs$alpha == level), 1)
   values <- object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")]
-  reply <- drive(job, c(values, list(
-    labels = as.list(object$labels), alphas = as.list(object$alpha), n_pairs_ever = as.list(counted),
-    question = question, given = list(...)
-  )))
-  arrays <- switch(question, consensus = c("graph_from", "graph_to", "graph_mark"), indices = "indices")
-  c(reply["value"], sapply(arrays, function(name) take(job, name, "integer"), simplify = FALSE))
+  lists <- lapply(list(labels = object$labels, alphas = object$alpha, n_pairs_ever = counted), as.list)
+  arrays <- c(pair = as.list(object$pairs[-1]), object[c("n_constant", "n_copies", "constant", "n_tests")])
+  compute("ask", c(values, lists, list(question = question, given = list(...))), arrays)
 }
 
 described_study <- function(x) {
@@ -257,12 +248,6 @@ adjacent <- function(pairs) pairs$directed + pairs$reversed + pairs$undirected +
 
 # The least number of resamples that is a share of at least `threshold`; as in Python (consensus.py).
 least_count <- function(threshold, n_resamples) max(1, ceiling(round(threshold * n_resamples, 9)))
-
-check_stability <- function(object) {
-  if (!inherits(object, "cu_stability")) {
-    stop("`object` must be a result of cu_stability(); got ", describe(object), call. = FALSE)
-  }
-}
 
 check_share <- function(threshold) {
   check_number(threshold, "threshold", "a number from 0 to 1", function(x) x >= 0 && x <= 1)

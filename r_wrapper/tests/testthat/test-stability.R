@@ -279,18 +279,6 @@ test_that("a bar shows the resamples and the time left, and a short run without 
   expect_identical(clock(3 * 3600 + 61), "3:01:01")
 })
 
-test_that("without shared memory the numbers are the same", {
-  skip_if_no_python()
-  ask <- function() {
-    found <- cu_stability(observations(), n_resamples = 4, scheme = "complementary", seed = 2)
-    list(found, cu_rows(found, 3), cu_bound(found, 0.9), consensus_cells(found, 0.5, 0.01))
-  }
-  shared <- ask()
-  state$share_memory <- FALSE
-  on.exit(state$share_memory <- TRUE)
-  expect_identical(ask(), shared)
-})
-
 test_that("bad arguments are refused in R's terms", {
   skip_if_no_python()
   X <- observations()

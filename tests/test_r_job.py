@@ -24,9 +24,9 @@ def vectors(monkeypatch):
 
 
 def options(**changed):
-    given = {"alpha": 0.05, "NAdelete": True, "m_max": np.inf, "numCores": 1, "engine": "cpu", "quirks": False}
-    given |= {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
-    return given | changed
+    arguments = {"alpha": 0.05, "numCores": 1, "engine": "cpu"}
+    given = {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
+    return given | {"arguments": arguments} | changed
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -131,7 +131,7 @@ def test_an_interrupted_thread_is_used_again():
 def test_a_computation_inside_a_test_of_another_one():
     outer = Job("skeleton", "address")
     try:
-        outer.start(options(test="", engine="auto", labels=list("abc")), [])
+        outer.start(options(test="", arguments={"alpha": 0.05}, labels=list("abc")), [])
         event, n = last_event(outer), 0
         while event["kind"] == "tests":
             assert compute()["error"] is None

@@ -52,6 +52,7 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 11
+_MASKS = ("fixedGaps", "fixedEdges")
 
 
 class Job:
@@ -79,11 +80,11 @@ class Job:
         Parameters
         ----------
         options : dict
-            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`. Otherwise the
-            arguments of `pycupc.pc`, `pycupc.skeleton` or `pycupc.stability` by name; `n`; `pMax`: whether p-values are
-            wanted; `test`: "gaussCItest", "disCItest", "binCItest", or "" where R makes the tests; of discrete data
-            `nlev`, `adaptDF` and `df`; `progress`: whether to send progress events; for `stability` also `seed`, None
-            if the user gave none, and `drawn`, the seed to use in that case.
+            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`. Otherwise
+            `arguments` of `pycupc.pc` or `pycupc.stability` by name; `labels`; `test`: "gaussCItest", "disCItest",
+            "binCItest", or "" where R makes the tests; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`:
+            whether p-values are wanted; `progress`: whether to send progress events; for "stability" `drawn`, the seed
+            if the user and the checkpoint give none.
         names : sequence of str
             The arrays that R has put into its environment.
         """
@@ -164,6 +165,8 @@ class Job:
         """Run `pc` or `skeleton`."""
         start = time.perf_counter()
         arguments = self._arguments(options)
+        if options["progress"]:
+            arguments["progress"] = self._hook("progress", "level", "done", "at_most", "edges")
         fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
         no_cpdag = self._what == "pc" and not fit.is_cpdag
         if options["pMax"]:
@@ -191,18 +194,10 @@ class Job:
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
-        arguments = {name: options[name] for name in ("alpha", "NAdelete", "m_max", "numCores", "engine")} | {
-            **self._test(options, labels),
-            "quirks": options["quirks"],
-            "labels": labels,
-            "fixedGaps": self._mask("fixedGaps", len(labels)),
-            "fixedEdges": self._mask("fixedEdges", len(labels)),
-            "verbose": options.get("verbose", False),
-            "progress": self._hook("progress", "level", "done", "at_most", "edges") if options["progress"] else None,
-        }
-        if self._what != "skeleton":
-            arguments |= {name: options[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")}
-        return arguments
+        masks = {name: self._in[name].view(np.bool_).reshape(2 * [len(labels)]) for name in _MASKS if name in self._in}
+        oriented = () if self._what != "skeleton" else ("u2pd", "conservative", "maj_rule", "solve_confl")
+        arguments = {name: value for name, value in options["arguments"].items() if name not in oriented}
+        return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
@@ -217,9 +212,6 @@ class Job:
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)
         return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
-
-    def _mask(self, name: str, p: int) -> NDArray[np.bool_] | None:
-        return self._in[name].view(np.bool_).reshape(p, p) if name in self._in else None
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.
@@ -239,11 +231,12 @@ class Job:
 
     def _stability(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Run `stability`."""
-        arguments = self._arguments({**options, "progress": False}) | {"progress": self._hook("count", "done", "total")}
-        kept = seed_in(options["checkpoint"]) if options["seed"] is None and options["checkpoint"] else None
-        seed = options["drawn"] if options["seed"] is None else options["seed"]
-        arguments |= {name: options[name] for name in ("n_resamples", "scheme", "fraction", "checkpoint")}
-        result = stability(arguments.pop("suffStat"), random_state=int(seed) if kept is None else kept, **arguments)
+        arguments = self._arguments(options) | {"progress": self._hook("count", "done", "total")}
+        if arguments["random_state"] is None:
+            kept = seed_in(arguments["checkpoint"]) if arguments["checkpoint"] else None
+            arguments["random_state"] = options["drawn"] if kept is None else kept
+        arguments["random_state"] = int(arguments["random_state"])
+        result = stability(arguments.pop("suffStat"), **arguments)
         return to_values(result)
 
 

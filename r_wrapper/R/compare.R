@@ -44,8 +44,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
       sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
     } else if (!methods::is(x, "pcAlgo")) {
-      stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
-        call. = FALSE)
+      refuse(side, paste("a pcAlgo object or one of", quoted(compare_methods)), x)
     } else {
       refuse_consensus(x, side)
     }
@@ -77,10 +76,10 @@ is_skeleton <- function(x) methods::is(x, "pcAlgo") && is.integer(x@graph@edgeDa
 
 run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...) {
   if (!(length(method) == 1L && method %in% compare_methods)) {
-    stop("a method must be one of ", quoted(compare_methods), "; got ", describe(method), call. = FALSE)
+    error("a method must be one of ", quoted(compare_methods), "; got ", describe(method))
   }
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
-    stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
+    error("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`")
   }
   if (is.character(indepTest)) indepTest <- getExportedValue("pcalg", indepTest) # built_in_test() has checked the name
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
@@ -119,8 +118,7 @@ remembered <- function(fit) {
 # What tells one result from another.
 found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 
-# A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if they are known to
-# differ.
+# A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
 plain_fit <- function(fit, found) {
   plain <- as_plain(fit)
   set <- c("x", "y", "length", "members", "gap_x", "gap_y")

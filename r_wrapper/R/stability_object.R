@@ -62,29 +62,23 @@ summary.cu_stability <- function(object, threshold = 0.9, method = NULL, ...) {
       bound = bound
     )
   })
-  structure(
-    list(object = object, threshold = threshold, table = do.call(rbind, rows), note = no_bound),
-    class = "summary.cu_stability"
-  )
+  found <- list(object = object, threshold = threshold, table = do.call(rbind, rows), note = no_bound)
+  structure(found, class = "summary.cu_stability")
 }
 
 #' @export
 print.summary.cu_stability <- function(x, ...) {
   cat(described_study(x$object), "\n\n", sep = "")
   print(x$table, row.names = FALSE, digits = 4)
-  about <- if (is.null(x$note)) {
-    "bound: on the expected number of false edges among the stable ones; ?cu_bound says what it assumes"
-  } else {
-    x$note
-  }
+  about <- "bound: on the expected number of false edges among the stable ones; ?cu_bound says what it assumes"
+  if (!is.null(x$note)) about <- x$note
   cat("\nstable: adjacent in at least ", format(100 * x$threshold), " % of the resamples\n", sep = "")
   cat(strwrap(about), sep = "\n")
-  for (what in list(list("n_constant", "constant"), list("n_copies", "identical to others"))) {
-    numbers <- x$object[[what[[1]]]]
-    if (any(numbers > 0)) {
-      cat(sprintf("in %d resamples some variables were %s, at most %d at once\n", sum(numbers > 0), what[[2]],
-        max(numbers)))
-    }
+  said <- "in %d resamples some variables were %s, at most %d at once\n"
+  for (name in c("n_constant", "n_copies")) {
+    numbers <- x$object[[name]]
+    kind <- if (name == "n_constant") "constant" else "identical to others"
+    if (any(numbers > 0)) cat(sprintf(said, sum(numbers > 0), kind, max(numbers)))
   }
   invisible(x)
 }
@@ -95,19 +89,16 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
   check_share(threshold)
   pairs <- x$pairs[x$pairs$alpha %in% alpha_of(x, alpha), ]
   pairs <- pairs[adjacent(pairs) >= least_count(threshold, x$n_resamples), ]
-  share <- function(times) times / x$n_resamples
-  data.frame(
-    from = x$labels[pairs$from], to = x$labels[pairs$to], adjacent = share(adjacent(pairs)),
-    directed = share(pairs$directed), reversed = share(pairs$reversed), undirected = share(pairs$undirected),
-    bidirected = share(pairs$bidirected), alpha = pairs$alpha
-  )
+  marks <- c("directed", "reversed", "undirected", "bidirected")
+  shares <- cbind(adjacent = adjacent(pairs), pairs[marks]) / x$n_resamples
+  data.frame(from = x$labels[pairs$from], to = x$labels[pairs$to], shares, alpha = pairs$alpha, row.names = NULL)
 }
 
 #' @rdname cu_stability-methods
 #' @export
 plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
   if (!requireNamespace("igraph", quietly = TRUE)) {
-    stop("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")", call. = FALSE)
+    error("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")")
   }
   cells <- consensus_cells(x, threshold, alpha)
   both <- paste(cells$to, cells$from) %in% paste(cells$from, cells$to)
@@ -148,11 +139,8 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
-  plain <- list(
-    labels = object$labels, graph = consensus_cells(object, threshold, alpha), max.ord = 0L,
-    n.edgetests = 0, pMax = matrix(NA_real_, 1, 1)
-  )
-  as_pcalgo(plain, cl, "double")
+  graph <- consensus_cells(object, threshold, alpha)
+  as_pcalgo(list(labels = object$labels, graph = graph, max.ord = 0L, n.edgetests = 0), cl, "double")
 }
 
 #' How many stable edges are expected to be false?
@@ -228,9 +216,7 @@ consensus_cells <- function(object, threshold, alpha) {
 
 # Python's answer to a question about the result: `value`, or `arrays`.
 ask <- function(object, question, ...) {
-  if (!inherits(object, "cu_stability")) {
-    stop("`object` must be a result of cu_stability(); got ", describe(object), call. = FALSE)
-  }
+  if (!inherits(object, "cu_stability")) refuse("object", "a result of cu_stability()", object)
   counted <- vapply(object$alpha, function(level) sum(object$pairs$alpha == level), 1)
   values <- object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")]
   lists <- lapply(list(labels = object$labels, alphas = object$alpha, n_pairs_ever = counted), as.list)
@@ -255,8 +241,7 @@ check_share <- function(threshold) {
 
 alpha_of <- function(object, alpha, one = FALSE) {
   if (!is.numeric(alpha) || !length(alpha) || one && length(alpha) > 1L || !all(alpha %in% object$alpha)) {
-    stop("`alpha` must be ", if (one) "one of " else "some of ", paste(object$alpha, collapse = ", "), "; got ",
-      describe(alpha), call. = FALSE)
+    refuse("alpha", paste(if (one) "one of" else "some of", paste(object$alpha, collapse = ", ")), alpha)
   }
   alpha
 }

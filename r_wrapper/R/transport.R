@@ -4,9 +4,9 @@
 # in an environment whose memory Python sees. Counts are doubles, and everything else single numbers and strings. The
 # other half, with a table of the arrays, is pycupc/r/transport.py.
 
-# Computes `what` in Python from options and arrays (vectors by name), and returns what `receive` makes of the reply. In
-# the reply, `arrays` are the vectors of the answer; Python may still fill `pMax` until `receive` has returned. `test` is
-# a user's own.
+# Computes `what` in Python from options and arrays (vectors by name), and returns the value of `receive` for the reply.
+# In the reply, `arrays` are the vectors of the answer; Python may still fill `pMax` until `receive` has returned.
+# `test`: a user's own.
 compute <- function(what, options, arrays = list(), reporter = make_reporter(FALSE, FALSE), test = NULL,
                     receive = identity) {
   job <- open_job(what, arrays)
@@ -83,15 +83,11 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
-  options <- c(
-    list(
-      verbose = check_flag(verbose, "verbose"),
-      alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
-      pMax = check_flag(pMax, "pMax"),
-      progress = check_flag(progress, "progress")
-    ),
-    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks)
-  )
+  alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+  arguments <- list(alpha = alpha, verbose = check_flag(verbose, "verbose"))
+  options <- pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
+    quirks, arguments)
+  options <- c(options, pMax = check_flag(pMax, "pMax"), progress = check_flag(progress, "progress"))
   fixed <- checked_fixed(fixedGaps, fixedEdges, p)
   data <- if (tabular) {
     check_table(suffStat, p, test)
@@ -122,12 +118,11 @@ plain_answer <- function(reply, labels, expand) {
   answer
 }
 
-# The checked arguments that all algorithms have; NULL as `test` for a user's own.
+# The options of pc, skeleton and stability: `arguments` of pycupc.pc(), by their names there, with those of `more`.
+# `test` is NULL for a user's own.
 pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
-                       quirks) {
-  list(
-    labels = as.list(labels),
-    test = if (is.null(test)) "" else test,
+                       quirks, more) {
+  arguments <- list(
     NAdelete = check_flag(NAdelete, "NAdelete"),
     m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
     u2pd = u2pd,
@@ -138,6 +133,7 @@ pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.ru
     engine = engine,
     quirks = check_flag(quirks, "quirks")
   )
+  list(labels = as.list(labels), test = if (is.null(test)) "" else test, arguments = c(arguments, more))
 }
 
 # The user's test, which must return one number.
@@ -145,8 +141,7 @@ checked_test <- function(test, suffStat) {
   function(x, y, S) {
     p <- test(x, y, S, suffStat)
     if (length(p) != 1L) {
-      stop("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y,
-        call. = FALSE)
+      error("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y)
     }
     as.double(p)
   }
@@ -232,7 +227,7 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   labels <- check_labels(labels, p, suffStat, indepTest)
   more <- list(...)
   if (identical(more$u2pd, "rand")) {
-    stop("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()", call. = FALSE)
+    error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }
   transport(what, suffStat, indepTest, alpha, labels, ...)
 }

@@ -31,14 +31,12 @@
 #' @seealso [as.data.frame.pcAlgo()] for all edges, [cu_sepset()]
 #' @export
 cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
-  if (!methods::is(fit, "pcAlgo")) {
-    stop("`fit` must be a result of cu_pc() or cu_skeleton(); got ", describe(fit), call. = FALSE)
-  }
+  if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)
   refuse_consensus(fit, "fit")
   labels <- graph::nodes(fit@graph)
   x <- position(x, labels)
   y <- position(y, labels)
-  if (x == y) stop("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice", call. = FALSE)
+  if (x == y) error("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice")
   answer <- explain(fit, suffStat, alpha, question = "why", x = x, y = y)
   found <- answer$why
   for (name in c("S", "arrow")) if (!is.null(found[[name]])) found[[name]] <- as.character(unlist(found[[name]]))

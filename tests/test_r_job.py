@@ -11,15 +11,22 @@ import numpy as np
 import pytest
 
 from pycupc.engines.cpu import CpuEngine
-from pycupc.r import background
+from pycupc.r import background, transport
 from pycupc.r.background import Background
 from pycupc.r.transport import Job
 
 
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch):
+    """Arrays in place of R's vectors."""
+    C = np.where(np.eye(6), 1.0, 0.4).ravel()
+    monkeypatch.setattr(transport, "RVectors", lambda address: {"C": C})
+
+
 def options(**changed):
-    given = {"alpha": 0.05, "NAdelete": True, "m_max": np.inf, "numCores": 1, "engine": "cpu", "quirks": False}
-    given |= {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
-    return given | changed
+    arguments = {"alpha": 0.05, "numCores": 1, "engine": "cpu"}
+    given = {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
+    return given | {"arguments": arguments} | changed
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -37,11 +44,9 @@ def test_p_values_are_sought_in_the_thread_that_r_can_interrupt(monkeypatch, wan
     state = CpuEngine.state
     unfinished = lambda engine: state(engine)._replace(unfinished=Unfinished(state(engine).z))  # noqa: E731
     monkeypatch.setattr(CpuEngine, "state", unfinished)
-    job = Job("skeleton")
+    job = Job("skeleton", "address")
     try:
-        job.put("C", np.where(np.eye(6), 1.0, 0.4).tobytes())
-        job._vectors = {}  # as if memory were shared: R would fetch pMax afterwards
-        job.start(options(pMax=wanted))
+        job.start(options(pMax=wanted), ["C"])
         while (event := job.step()) is None or event["kind"] != "reply":
             pass
         assert event["error"] is None
@@ -60,10 +65,9 @@ def last_event(job):
 
 def compute(**changed):
     """The reply of a small computation, as R would get it."""
-    job = Job("skeleton")
+    job = Job("skeleton", "address")
     try:
-        job.put("C", np.where(np.eye(6), 1.0, 0.4).tobytes())
-        job.start(options(**changed))
+        job.start(options(**changed), ["C"])
         return last_event(job)
     finally:
         assert job.close()
@@ -125,9 +129,9 @@ def test_an_interrupted_thread_is_used_again():
 
 
 def test_a_computation_inside_a_test_of_another_one():
-    outer = Job("skeleton")
+    outer = Job("skeleton", "address")
     try:
-        outer.start(options(test="", engine="auto", labels=list("abc")))
+        outer.start(options(test="", arguments={"alpha": 0.05}, labels=list("abc")), [])
         event, n = last_event(outer), 0
         while event["kind"] == "tests":
             assert compute()["error"] is None

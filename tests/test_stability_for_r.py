@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,7 @@ def result() -> Stability:
 
 def test_a_result_comes_back_from_r_unchanged(result: Stability) -> None:
     values, arrays = to_values(result)
-    sent = {name: array.tobytes() for name, array in arrays.items()}
-    assert from_values({**values, "labels": list(result.labels)}, sent) == replace(result, arguments={})
+    assert from_values({**values, "labels": list(result.labels)}, arrays) == replace(result, arguments={})
     assert {array.dtype.name for array in arrays.values()} == {"int32", "float64"}
 
 
@@ -34,13 +34,18 @@ def test_the_order_of_the_pairs_is_that_of_edges(result: Stability) -> None:
     table = result.to_pandas()
     labels = np.array(result.labels)
     for end in ("from", "to"):
-        assert list(labels[arrays[f"pair_{end}"]]) == list(table[end])
-    assert np.allclose(arrays["pair_directed"] / 8, table["directed"])
+        assert list(labels[arrays[f"pair.{end}"] - 1]) == list(table[end])
+    assert np.allclose(arrays["pair.directed"] / 8, table["directed"])
 
 
 def test_questions_are_methods(result: Stability) -> None:
+    values, arrays = to_values(result)
+
+    def ask(question: str, **given: object) -> tuple[dict[str, Any], dict[str, Any]]:
+        return answer(arrays, {**values, "labels": list(result.labels), "question": question, "given": given})
+
     given = {"threshold": 0.9, "alpha": 0.01}
-    assert answer("bound", result, {**given, "method": "unimodal"})[0] == {"value": result.bound(0.9, 0.01, "unimodal")}
-    graph = answer("consensus", result, given)[1]
-    assert np.array_equal(graph["graph_from"], result.consensus(0.9, 0.01).sparse_graph.cells()[0])
-    assert np.array_equal(answer("indices", result, {"i": 3})[1]["indices"], result.indices(3))
+    assert ask("bound", **given, method="unimodal")[0] == {"value": result.bound(0.9, 0.01, "unimodal")}
+    graph = ask("consensus", **given)[1]
+    assert np.array_equal(graph["graph.from"], result.consensus(0.9, 0.01).sparse_graph.cells()[0] + 1)
+    assert np.array_equal(ask("indices", i=4)[1]["indices"], result.indices(3) + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pycupc.cli import inputs, manifest, output, writing
 from pycupc.cli.files import no_amat
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli.manifest import Written, write_text
 from pycupc.cli.output import add_command
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
@@ -43,10 +45,7 @@ Finished resamples are kept beside that folder, in DIR-resamples, until the resu
 same command resumes from there.
 """
 
-_EDGES = (
-    "shares of the resamples in which a pair is adjacent and has each mark; directed is from --> to, reversed to --> "
-    "from"
-)
+_EDGES = "shares of the resamples in which a pair is adjacent, and has each mark; reversed is to --> from"
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -63,25 +62,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_orientation_arguments(parser)
     add = output.add_folder_arguments(parser).add_argument
-    add(
-        "--threshold",
-        type=inputs.probability,
-        default=0.5,
-        metavar="T",
-        help="least share of the resamples that have an edge of the consensus graph (default: 0.5)",
-    )
+    least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"
+    add("--threshold", type=inputs.probability, default=0.5, metavar="T", help=least)
 
 
 def _add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("resamples").add_argument
     add("--resamples", type=inputs.positive, default=100, metavar="K", help="number of resamples (default: 100)")
-    add(
-        "--scheme",
-        choices=("bootstrap", "subsample", "complementary"),
-        default="bootstrap",
-        help="n rows with replacement; a share of the rows; halves in pairs without common rows (default: bootstrap). "
-        "The last two come with bounds on false edges",
+    schemes = (
+        "n rows with replacement; a share of the rows; halves in pairs without common rows (default: bootstrap). The "
+        "last two come with bounds on false edges"
     )
+    add("--scheme", choices=("bootstrap", "subsample", "complementary"), default="bootstrap", help=schemes)
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
     add("--seed", type=int, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
@@ -95,8 +87,8 @@ def main(args: argparse.Namespace) -> int:
     if args.correlation is not None:
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
-    pictures = output.picture_formats(args.plot)
-    names = (*(name for name, *_ in _TEXTS), *_PICTURES, "graph.html", "summary.txt", "stability.npz", MANIFEST)
+    output.picture_formats(args.plot)  # an error comes before the tests
+    names = (*(name for name, *_ in _FILES), "summary.txt", MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
         record = manifest.Run(manifest.recorded(args), messages)
@@ -104,10 +96,7 @@ def main(args: argparse.Namespace) -> int:
         consensus = result.consensus(args.threshold)
         dropped = record.source.get("rows_dropped")
         summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
-
-        def write(new: Path) -> manifest.Written:
-            return _write(args, result, consensus, new, pictures, summary)
-
+        write = functools.partial(_write, args, result, consensus, summary)
         kept = writing.keep(write, _facts(result, consensus), folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
@@ -138,15 +127,7 @@ def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) ->
 
 @contextmanager
 def _executor(address: str | None) -> Iterator[Executor | None]:
-    """The executor of a Dask cluster, None without an address.
-
-    Raises
-    ------
-    ImportError
-        Dask's package `distributed` is not installed.
-    EngineError
-        No scheduler answers at the address.
-    """
+    """The executor of a Dask cluster, None without an address; EngineError if no scheduler answers there."""
     if address is None:
         yield None
         return
@@ -162,48 +143,48 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()  # type: ignore[no-untyped-call]
 
 
-def _table(graph: NamedGraph) -> str:
+def _text(content: Callable[[Stability, Consensus], str]) -> Callable[[Stability, Consensus, Path], object]:
+    return lambda result, graph, path: write_text(content(result, graph), path)
+
+
+def _edge_table(graph: NamedGraph) -> str:
     return exports.csv(exports.edge_columns(graph.sparse_graph, graph.labels, graph.edge_attributes()))
 
 
-#: The files of text: name, description, and the text of a result and its consensus graph.
-_TEXTS: tuple[tuple[str, str, Callable[[Stability, Consensus], str]], ...] = (
-    ("edges.csv", _EDGES, lambda result, _: exports.csv(result.columns())),
-    ("consensus.csv", exports.EDGE_LIST, lambda _, graph: _table(graph)),
-    ("amat.csv", exports.PCALG_AMAT, lambda _, graph: exports.amat_csv(graph.sparse_graph, graph.labels)),
-    ("graph.graphml", exports.BOTH_WAYS, lambda _, graph: graph.to_graphml()),
-    ("graph.dot", exports.EDGE_LIST, lambda _, graph: graph.to_dot()),
-    ("graph.json", exports.EDGE_LIST, lambda _, graph: graph.to_json()),
-)
 _PICTURES = ("graph.png", "graph.svg", "graph.pdf")
 
+#: Every file but summary.txt and the manifest: name, description, and how it is written.
+_FILES: tuple[tuple[str, str, Callable[[Stability, Consensus, Path], object]], ...] = (
+    ("edges.csv", _EDGES, _text(lambda result, _: exports.csv(result.columns()))),
+    ("consensus.csv", exports.EDGE_LIST, _text(lambda _, graph: _edge_table(graph))),
+    ("amat.csv", exports.PCALG_AMAT, _text(lambda _, graph: exports.amat_csv(graph.sparse_graph, graph.labels))),
+    ("graph.graphml", exports.BOTH_WAYS, _text(lambda _, graph: graph.to_graphml())),
+    ("graph.dot", exports.EDGE_LIST, _text(lambda _, graph: graph.to_dot())),
+    ("graph.json", exports.EDGE_LIST, _text(lambda _, graph: graph.to_json())),
+    ("stability.npz", "the complete result; pycupc.Stability.load reads it", lambda result, _, path: result.save(path)),
+    (
+        "graph.html",
+        "the consensus graph and the shares of its edges, to explore in a browser",
+        lambda _, graph, path: graph.explore(path, show=False),
+    ),
+    *((name, "picture of the consensus graph", lambda _, graph, path: graph.save_picture(path)) for name in _PICTURES),
+)
 
-def _write(
-    args: argparse.Namespace,
-    result: Stability,
-    consensus: Consensus,
-    new: Path,
-    pictures: tuple[str, ...],
-    summary: str,
-) -> manifest.Written:
+
+def _write(args: argparse.Namespace, result: Stability, graph: Consensus, summary: str, folder: Path) -> Written:
     """Write every file but the manifest."""
-    written = manifest.Written()
-    for name, description, text in _TEXTS:
+    written = Written()
+    pictures = {f"graph.{ending}" for ending in output.picture_formats(args.plot)}
+    for name, description, write in _FILES:
+        if name in _PICTURES and name not in pictures:
+            continue
         if name == "amat.csv" and (reason := no_amat(result.p, requested=args.amat)) is not None:
             written.left_out[name] = reason
             continue
-        manifest.write_text(text(result, consensus), new / name)
+        write(result, graph, folder / name)
         written.files[name] = description
-    manifest.write_text(summary + "\n", new / "summary.txt")
+    write_text(summary + "\n", folder / "summary.txt")
     written.files["summary.txt"] = "numbers of edges by frequency"
-    result.save(new / "stability.npz")
-    written.files["stability.npz"] = "the complete result; pycupc.Stability.load reads it"
-    consensus.explore(new / "graph.html", show=False)
-    written.files["graph.html"] = "the consensus graph and the shares of its edges, to explore in a browser"
-    for ending in pictures:
-        path = new / f"graph.{ending}"
-        consensus.save_picture(path)
-        written.files[path.name] = "picture of the consensus graph"
     return written
 
 

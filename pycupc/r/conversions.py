@@ -13,6 +13,7 @@ pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,32 @@ _HERE = Path(__file__).parent
 #: The folder of the R package in a checkout, of whose files a wheel holds pcalgo.R in shared/.
 _SHARED = _HERE / "shared" if (_HERE / "shared").is_dir() else _HERE.parents[1] / "r_wrapper" / "R"
 
-#: Names in the plain form of pcalgo.R, and in `pycupc.results.arrays`.
-_GRAPH = {"from": "graph_from", "to": "graph_to", "mark": "graph_mark"}
-_SEPSET = {"x": "sepset_x", "y": "sepset_y", "length": "sepset_len", "members": "sepset_members"} | {
-    name: name for name in ("gap_x", "gap_y")
-}
-#: The arrays that hold no indices, so that 1 is neither added nor subtracted.
-_NO_INDEX = {"graph_mark", "sepset_len"}
+#: Names in the plain form of pcalgo.R, whose lists of vectors are flat here, and in `pycupc.results.arrays`.
+_NAMES = (
+    {f"graph.{part}": f"graph_{part}" for part in ("from", "to", "mark")}
+    | {f"{sets}.{part}": f"{sets}_{part}" for sets in ("sepset", "found") for part in ("x", "y", "members")}
+    | {f"{sets}.length": f"{sets}_len" for sets in ("sepset", "found")}
+    | {f"sepset.gap_{end}": f"gap_{end}" for end in "xy"}
+    | {f"found.gap_{end}": f"found_gap_{end}" for end in "xy"}
+    | {"n.edgetests": "n_edgetests", "pMax": "pMax"}
+)
+#: The vectors that hold no indices, so that 1 is neither added nor subtracted.
+_NO_INDEX = {"graph.mark", "sepset.length", "found.length", "n.edgetests", "pMax"}
+
+
+def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """R's vectors, of which those of other names are left out, as the arrays of `pycupc.results.arrays`."""
+    known = {name: values for name, values in vectors.items() if name in _NAMES}
+    return {_NAMES[name]: values if name in _NO_INDEX else values - 1 for name, values in known.items()}
+
+
+def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The reverse of `from_plain`: int32, and float64 for those that are."""
+    vectors = {name: arrays[as_array] for name, as_array in _NAMES.items() if as_array in arrays}
+    for name, values in vectors.items():
+        number = values if name in _NO_INDEX else values + 1
+        vectors[name] = np.ascontiguousarray(number, dtype=np.float64 if values.dtype.kind == "f" else np.int32)
+    return vectors
 
 
 class RCall(str):
@@ -77,24 +97,21 @@ class Converter:
         counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
         max_ord = int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0])
         plain = _named(self.code["as_plain"](robject))
-        cells, sets, p_max = _named(plain["graph"]), _named(plain["sepset"]), plain["pMax"]
+        p_max = plain["pMax"]
         labels = [str(label) for label in plain["labels"]]
         every_cell = bool(plain["every_cell"][0])
         if len(p_max) != len(labels) ** 2 or (every_cell and len(robject.slots["sepset"]) != len(labels)):
             raise TypeError(
                 f"slots pMax and sepset of the R object must be for the {len(labels)} variables of its graph"
             )
-        arrays = (
-            _from_r(cells, _GRAPH)
-            | _from_r(sets, _SEPSET)
-            | {"n_edgetests": _vector(counts, np.float64), "pMax": _vector(p_max, np.float64)}
-        )
+        arrays = _cells("graph", plain["graph"]) | _cells("sepset", plain["sepset"])
+        arrays |= {"n_edgetests": _vector(counts, np.float64), "pMax": _vector(p_max, np.float64)}
         if every_cell:
             arrays = only_stored_cells(arrays, len(labels))
         call = RCall(
             str(self.code["call_text"](robject)[0]),
             robject.slots["call"],
-            weight=str(cells["weight"][0]),
+            weight=str(_named(plain["graph"])["weight"][0]),
             counts="integer" if counts.typeof.name == "INTSXP" else "double",
         )
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
@@ -103,13 +120,13 @@ class Converter:
         """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
         unknown = dict.fromkeys(ANSWER, np.zeros(0, dtype=np.int32)) | {"pMax": np.full(len(labels) ** 2, np.nan)}
-        arrays = unknown | _from_r(_named(self.code["graph_cells"](robject)), _GRAPH)
+        arrays = unknown | _cells("graph", self.code["graph_cells"](robject))
         arrays = only_stored_cells(arrays, len(labels))
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
 
     def pcalgo_to_r(self, fit: PcAlgo) -> Any:
         """A result as a pcAlgo."""
-        arrays, call = fit.to_arrays("matrix"), fit.call
+        vectors, call = to_plain(fit.to_arrays("matrix")), fit.call
         if isinstance(call, RCall):
             language, weight, counts = call.language, call.weight, call.counts
         else:
@@ -118,11 +135,11 @@ class Converter:
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
             "labels": self._r.StrVector(list(fit.labels)),
-            "graph": self._to_r(arrays, _GRAPH),
-            "sepset": self._to_r(arrays, _SEPSET),
+            "graph": self._list("graph.", vectors),
+            "sepset": self._list("sepset.", vectors),
             "n.edgetests": tests(fit.n_edgetests),
             "max.ord": self._r.IntVector([fit.max_ord]),
-            "pMax": self.matrix(arrays["pMax"]),
+            "pMax": self.matrix(vectors["pMax"]),
         }
         boxed_call = self._r.rinterface.ListSexpVector([language])
         return self.code["pcalgo_with_call"](self._r.ListVector(plain), boxed_call, weight)
@@ -161,18 +178,16 @@ class Converter:
             vector = self._r.FloatVector.from_memoryview(flat.astype(np.float64).data)
         return self._r.r["matrix"](vector, *matrix.shape)
 
-    def _to_r(self, arrays: dict[str, NDArray[Any]], names: dict[str, str]) -> Any:
-        """A list of integer vectors in the plain form of pcalgo.R."""
-        vectors = {}
-        for r_name, name in names.items():
-            values = np.ascontiguousarray(arrays[name] + (name not in _NO_INDEX), dtype=np.int32)
-            vectors[r_name] = self._r.IntVector.from_memoryview(values.data)
-        return self._r.ListVector(vectors)
+    def _list(self, prefix: str, vectors: Mapping[str, NDArray[Any]]) -> Any:
+        """R's list of the integer vectors whose names begin with `prefix`."""
+        of_list = {name.removeprefix(prefix): v for name, v in vectors.items() if name.startswith(prefix)}
+        return self._r.ListVector({name: self._r.IntVector.from_memoryview(v.data) for name, v in of_list.items()})
 
 
-def _from_r(vectors: dict[str, Any], names: dict[str, str]) -> dict[str, NDArray[Any]]:
-    """The reverse of `Converter._to_r`, from a list that `_named` took apart."""
-    return {name: _vector(vectors[r_name], np.int32) - (name not in _NO_INDEX) for r_name, name in names.items()}
+def _cells(name: str, robject: Any) -> dict[str, NDArray[Any]]:
+    """The reverse of `Converter._list`, as arrays of `pycupc.results.arrays`."""
+    known = {f"{name}.{part}": vector for part, vector in _named(robject).items() if f"{name}.{part}" in _NAMES}
+    return from_plain({part: _vector(vector, np.int32) for part, vector in known.items()})
 
 
 def _slot(robject: Any, name: str, *kinds: str) -> Any:

@@ -1,4 +1,4 @@
-"""A result that R holds: rebuilt from its arrays, and why its edges are there, or not.
+"""Results that R holds: rebuilt from their arrays, compared, and why their edges are there, or not.
 
 R's object, which is to be identical to pcalg's, does not hold the reasons of the arrows. They follow from the skeleton
 and the separating sets: where orienting these again gives the graph of the object, it gives the reasons as well.
@@ -19,68 +19,94 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, check_triples, orient
-from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.r.conversions import from_plain
+from pycupc.r.r_memory import square
+from pycupc.results.arrays import graph_from_arrays, only_stored_cells
+from pycupc.results.comparison import compare
 from pycupc.results.pcalgo import PcAlgo
 
-__all__ = ["explain", "result_from"]
+__all__ = ["compared", "explain"]
 
-#: Names in `pycupc.results.arrays`: arrays of the sets as the tests found them, and arrays of the final sets.
-_FOUND = {f"found_{name}": f"sepset_{name}" for name in ("x", "y", "len", "members")} | {
-    f"found_{name}": name for name in ("gap_x", "gap_y")
-}
+Sent = Mapping[str, NDArray[Any]]
+Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
-def result_from(sent: Mapping[str, Any], options: Mapping[str, Any], side: str, **facts: Any) -> PcAlgo:
+def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PcAlgo:
     """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`.
 
     `facts` are further arguments of `PcAlgo.from_arrays`. With the correlations `C` among them, all p-values but those
     of the edges are computed from these.
     """
-    arrays: dict[str, NDArray[Any]] = {}
-    for name in (*ANSWER, "pMax"):
-        type_ = np.float64 if name in ("n_edgetests", "pMax") else np.int32
-        arrays[name] = np.frombuffer(sent.get(side + name, b""), dtype=type_)
+    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
     labels = options[side + "labels"]
+    final, found = ({name: f"{sets}_{name}" for name in ("x", "y", "len", "members")} for sets in ("sepset", "found"))
+    gaps = {"x": "gap_x", "y": "gap_y"}
     if options[side + "every_cell"]:
-        arrays = only_stored_cells(arrays, len(labels))
-    if options[side + "found"]:
-        found = dict(arrays)
-        for name in _FOUND.values():
-            found[name] = np.frombuffer(sent.get(f"{side}found_{name}", b""), dtype=np.int32)
-        if options[side + "found_every_cell"]:
-            found = only_stored_cells(found, len(labels))
-        arrays |= {name: found[as_found] for name, as_found in _FOUND.items()}
+        arrays |= only_stored_cells(arrays, len(labels))
+    if options[side + "found"] and options[side + "found_every_cell"]:
+        as_final = {final[name]: arrays[found[name]] for name in final}
+        stored = only_stored_cells({**arrays, **as_final}, len(labels))
+        arrays |= {found[name]: stored[final[name]] for name in final}
+        arrays |= {f"found_{gap}": stored[gap] for gap in gaps.values()}
     if facts.get("C") is not None:
-        graph = SparseGraph.from_cells(len(labels), *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
+        graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
 
 
-def explain(
-    sent: Mapping[str, Any], options: Mapping[str, Any], data: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Answer a question about the result "a_..." as plain values and arrays.
+def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
+    """Compare the results "a." and "b.", as values and arrays.
 
     Parameters
     ----------
-    sent : mapping of str to buffer
-        The arrays that R has sent.
+    sent : mapping of str to array
+        The arrays that R has sent: of the two results and, if R gave the data, `C`.
     options : mapping
-        The values of the result; `alpha`, or None; `known`: whether the separating sets are known; `question`: "edges",
-        or "why" with the positions `x` and `y`, from 0.
-    data : mapping with "C" and "n", or None
-        The data of the result, if R gave them.
+        The values of the results; `n`, with `C`; `alpha`, or None; `names` of the results.
     """
+    a, b = result_from(sent, options, "a."), result_from(sent, options, "b.")
+    found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
+    rows = found.differences
+    integers = {
+        "level": [row.level for row in rows],
+        "x": [row.x + 1 for row in rows],
+        "y": [row.y + 1 for row in rows],
+    }
+    integers["removed_by"] = [row.removed_by + 1 for row in rows]
+    numbers = {"p_a": [row.p[0] for row in rows], "p_b": [row.p[1] for row in rows]}
+    numbers["condition"] = [row.condition for row in rows]
+    arrays: dict[str, NDArray[Any]] = {name: np.array(values, dtype=np.int32) for name, values in integers.items()}
+    arrays |= {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
+    return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
+
+
+def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The data of a result, where R gave them."""
+    return {"C": square(sent["C"]), "n": options["n"]} if "C" in sent else None
+
+
+def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
+    """Answer a question about the result "a.", as values and arrays.
+
+    Parameters
+    ----------
+    sent : mapping of str to array
+        As of `compared`, for one result.
+    options : mapping
+        As of `compared`; `known`: whether the separating sets are known; `question`: "edges", or "why" with the
+        positions `x` and `y`, from 1.
+    """
+    data = _gaussian_data(sent, options)
     facts = {"alpha": options["alpha"], **data} if data and options["alpha"] is not None else {}
-    fit = result_from(sent, options, "a_", **facts)
+    fit = result_from(sent, options, "a.", **facts)
     if options["known"]:
         fit = _with_reasons(fit, data)
     if options["question"] == "edges":
         tail, head, kind = fit.sparse_graph.edge_list()
         found = fit.edge_attributes()
-        arrays: dict[str, NDArray[Any]] = {"from": tail, "to": head, "pMax": found["pMax"]}
+        arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
         return {"type": kind.tolist(), "set_by": found["set_by"].tolist()}, arrays
-    why = fit.why(int(options["x"]), int(options["y"]))
+    why = fit.why(int(options["x"]) - 1, int(options["y"]) - 1)
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(why).items()}
     values["n_tests"] = None if why.n_tests is None else float(why.n_tests)  # R has no integers beyond 32 bits
     return {"why": values, "text": str(why)}, {}

@@ -46,11 +46,8 @@ class Plan:
         if n < 1:
             raise ValueError(f"n_resamples must be at least 1, got {n}")
         if self.scheme == "complementary" and n % 2:
-            text, scheme = (
-                "n_resamples must be even for {scheme}, which draws pairs, got {n}",
-                Setting("scheme", self.scheme),
-            )
-            raise ValueError(Message(text, scheme=scheme, n=n))
+            text = "n_resamples must be even for {scheme}, which draws pairs, got {n}"
+            raise ValueError(Message(text, scheme=Setting("scheme", self.scheme), n=n))
         if executor is not None and not isinstance(executor, Executor):
             raise TypeError(
                 "executor must be a concurrent.futures.Executor, e.g. of dask Client.get_executor(), got "
@@ -91,13 +88,10 @@ def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) 
 
 
 def _checked_alphas(alpha: Any) -> tuple[float, ...]:
-    if isinstance(alpha, (str, bytes)) or not (isinstance(alpha, Iterable) or np.isscalar(alpha)):
-        raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
-    alphas = tuple(alpha) if isinstance(alpha, Iterable) else (alpha,)
-    if not alphas:
-        raise ValueError("alpha must be a number in [0, 1] or a sequence of them, got an empty sequence")
-    if not all(map(is_real, alphas)):
-        raise TypeError(f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}")
+    alphas = tuple(alpha) if isinstance(alpha, Iterable) and not isinstance(alpha, (str, bytes)) else (alpha,)
+    if not alphas or not all(map(is_real, alphas)):
+        text = f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}"
+        raise TypeError(text) if alphas else ValueError(text)
     if len(set(alphas)) < len(alphas):
         raise ValueError(f"alpha must not name a level twice, got {alpha!r}")
     return tuple(map(float, alphas))

@@ -115,23 +115,18 @@ def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples:
 def checked_method(method: str | None, scheme: str, fraction: float) -> Method:
     """The requested method, or the default of the scheme; ValueError if the scheme has no bound, or not this one."""
     if method is not None and method not in get_args(Method):
-        methods, given = Value(*get_args(Method)), Value(method)
-        raise ValueError(Message("method must be one of {methods}, got {given}", methods=methods, given=given))
+        text, methods = "method must be one of {methods}, got {method}", Value(*get_args(Method))
+        raise ValueError(Message(text, methods=methods, method=Value(method)))
     holding = METHODS[scheme] if fraction == 0.5 else ()
     if not holding:
         drawn = "bootstrap resamples" if scheme == "bootstrap" else f"subsamples of a share of {fraction:g}"
-        raise ValueError(
-            Message(
-                "no bound is known for {drawn}: the theorems are on subsamples of half of the rows; run with {one} or "
-                "{other}",
-                drawn=drawn,
-                one=Setting("scheme", "complementary"),
-                other=Setting("scheme", "subsample"),
-            )
-        )
+        text = "no bound is known for {drawn}: the theorems concern halves of the rows; run with {one} or {other}"
+        one, other = Setting("scheme", "complementary"), Setting("scheme", "subsample")
+        raise ValueError(Message(text, drawn=drawn, one=one, other=other))
     if method is not None and method not in holding:
         needed = next(scheme for scheme, methods in METHODS.items() if method in methods)
-        settings = {"method": Setting("method", method), "needed": Setting("scheme", needed)}
-        text = "{method} needs {needed}; the resamples are of {scheme}"
-        raise ValueError(Message(text, **settings, scheme=Setting("scheme", scheme)))
+        text, given = "{method} needs {needed}; the resamples are of {scheme}", Setting("method", method)
+        raise ValueError(
+            Message(text, method=given, needed=Setting("scheme", needed), scheme=Setting("scheme", scheme))
+        )
     return holding[0] if method is None else method

@@ -12,20 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph import drawing as plotting
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import SparseGraph, pair_keys
 from pycupc.results import explored
 from pycupc.results.causal_graph import CausalGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from pycupc.graph.sparse import pair_keys
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 #: The marks of an edge between `low` and `high`, as they are counted.
 FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
 #: Number of edges that are collected before they are counted.
 _MOST_PENDING = 100_000
+#: Columns of frequencies, in tables and as attributes of edges.
+FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,12 @@ class Tally:
             self._count()
 
     def _count(self) -> None:
-        new, times = np.unique(np.concatenate([self._cells[:0], *self._pending]), return_counts=True)
+        cells = np.concatenate([self._cells, *self._pending])
+        times = np.ones(len(cells))
+        times[: len(self._cells)] = self._counts
+        self._cells, place = np.unique(cells, return_inverse=True)
+        self._counts = np.bincount(place, times, len(self._cells)).astype(np.int64)
         self._pending, self._n_pending = [], 0
-        place = np.searchsorted(self._cells, new)
-        known = np.append(self._cells, -1)[place] == new
-        self._counts[place[known]] += times[known]
-        self._cells = np.insert(self._cells, place[~known], new[~known])
-        self._counts = np.insert(self._counts, place[~known], times[~known])
 
     def counts(self) -> Counts:
         """The counts so far."""
@@ -112,12 +113,6 @@ class Tally:
         kinds[np.cumsum(first) - 1, kind] = self._counts
         low, high = np.divmod(pair[first], max(self.p, 1))
         return Counts(low.astype(np.int32), high.astype(np.int32), kinds)
-
-
-Floats = NDArray[np.float64]
-
-#: Columns of frequencies, in tables and as attributes of edges.
-FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -165,14 +160,8 @@ class Consensus(CausalGraph):
         backward = np.array([0, 1, 1, 2], dtype=np.int8)[mark]
         graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], forward, backward)
         frequencies = listed_frequencies(kinds, mark == BACKWARD, n_resamples)
-        return cls(
-            labels=labels,
-            sparse_graph=graph,
-            alpha=alpha,
-            threshold=threshold,
-            n_resamples=n_resamples,
-            frequencies=frequencies,
-        )
+        facts: dict[str, Any] = {"alpha": alpha, "threshold": threshold, "n_resamples": n_resamples}
+        return cls(labels=labels, sparse_graph=graph, frequencies=frequencies, **facts)
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         return dict(self.frequencies)
@@ -180,17 +169,16 @@ class Consensus(CausalGraph):
     @property
     def title(self) -> str:
         """The title of a picture of the graph."""
-        return (
-            f"{plotting.describe(self.sparse_graph)}\n"
-            f"adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, alpha {self.alpha:g}; "
-            "the more often, the thicker and darker"
-        )
+        return f"{plotting.describe(self.sparse_graph)}\n{self._facts}; the more often, the thicker and darker"
+
+    @property
+    def _facts(self) -> str:
+        return f"adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, alpha {self.alpha:g}"
 
     def plot(self, **options: Any) -> Axes:
         """Draw the graph, more frequent edges thicker and darker, with the options of `pycupc.graph.drawing.plot`."""
         title = self.title if options.get("around") is None else None
-        defaults = {"strength": self.frequencies["adjacent"], "title": title}
-        return plotting.plot(self.sparse_graph, self.labels, **{**defaults, **options})
+        return super().plot(**{"strength": self.frequencies["adjacent"], "title": title, **options})
 
     def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
         """Write the picture that `plot` draws into files; see `pycupc.graph.drawing.save`."""
@@ -210,17 +198,14 @@ class Consensus(CausalGraph):
 
         In place of tests it shows the shares of the resamples that have each edge and each mark.
         """
-        facts = self.title.replace("\n", "; ").rpartition(";")[0]
+        facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
         content = explored.consensus_content(
             self.sparse_graph, self.labels, self.frequencies, facts, around=around, radius=radius
         )
         return explored.show_page(content, path, show=show)
 
     def __repr__(self) -> str:
-        return (
-            f"{super().__repr__()[:-1]}, adjacent in at least {self.threshold:.0%} of {self.n_resamples:,} resamples, "
-            f"alpha {self.alpha:g}>"
-        )
+        return f"{super().__repr__()[:-1]}, {self._facts}>"
 
 
 def least_count(threshold: float, n_resamples: int) -> int:
@@ -230,13 +215,7 @@ def least_count(threshold: float, n_resamples: int) -> int:
 
 def listed_frequencies(kinds: NDArray[np.int32], turned: NDArray[np.bool_], n_resamples: int) -> dict[str, Floats]:
     """The columns of frequencies of edges that are listed from low to high, or from high to low where `turned`."""
-    share = kinds / max(n_resamples, 1)
-    forward, backward = share[:, FORWARD], share[:, BACKWARD]
-    columns = (
-        kinds.sum(axis=1) / max(n_resamples, 1),
-        np.where(turned, backward, forward),
-        np.where(turned, forward, backward),
-        share[:, UNDIRECTED],
-        share[:, BIDIRECTED],
-    )
-    return dict(zip(FREQUENCIES, columns, strict=True))
+    listed = kinds.copy()
+    listed[turned, :2] = kinds[turned, 1::-1]
+    shares = np.column_stack([kinds.sum(axis=1), listed]) / max(n_resamples, 1)
+    return dict(zip(FREQUENCIES, shares.T, strict=True))

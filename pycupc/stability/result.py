@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_real, is_whole
+from pycupc.graph.drawing import MAX_LABELLED, Variables
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
+from pycupc.results import npz
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import BACKWARD, FORWARD, Consensus, Counts, least_count, listed_frequencies
 from pycupc.stability.saved import SavedStudy
@@ -99,9 +101,8 @@ class Stability(SavedStudy):
 
     def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
-        counts, share = self._counts(alpha), _checked_share(threshold)
-        kept = np.flatnonzero(counts.adjacent >= least_count(share, self.n_resamples))
-        kept = kept[np.argsort(-counts.adjacent[kept], kind="stable")]
+        counts = self._counts(alpha)
+        kept = self._frequent(counts.adjacent, threshold)
         low, high, kinds = counts.low[kept], counts.high[kept], counts.kinds[kept]
         turned = kinds[:, BACKWARD] > kinds[:, FORWARD]
         names = np.array(self.labels, dtype=object)
@@ -128,15 +129,12 @@ class Stability(SavedStudy):
         """
         import pandas as pd
 
-        share = _checked_share(threshold)
         ascending = sorted(self.alphas)
         keys = np.unique(np.concatenate([self._keys(alpha) for alpha in ascending]))
         table = np.zeros((len(keys), len(ascending)), dtype=np.int64)
         for column, alpha in enumerate(ascending):
             table[keys.searchsorted(self._keys(alpha)), column] = self._counts(alpha).adjacent
-        largest = table.max(axis=1)
-        kept = np.flatnonzero(largest >= least_count(share, self.n_resamples))
-        kept = kept[np.argsort(-largest[kept], kind="stable")]
+        kept = self._frequent(table.max(axis=1), threshold)
         names = np.array(self.labels, dtype=object)
         low, high = np.divmod(keys[kept], max(self.p, 1))
         out = pd.DataFrame(table[kept] / max(self.n_resamples, 1), columns=ascending)
@@ -171,10 +169,8 @@ class Stability(SavedStudy):
 
         `Consensus` describes how the mark of an edge is chosen.
         """
-        share = _checked_share(threshold)
-        return Consensus.of(
-            self.labels, self._counts(alpha), alpha=self._alpha(alpha), threshold=share, n_resamples=self.n_resamples
-        )
+        facts: dict[str, Any] = {"alpha": self._alpha(alpha), "threshold": _checked_share(threshold)}
+        return Consensus.of(self.labels, self._counts(alpha), n_resamples=self.n_resamples, **facts)
 
     def to_networkx(self, threshold: float = 0.0, alpha: float | None = None) -> networkx.DiGraph:
         """`consensus` as networkx.DiGraph with the frequencies as attributes; by default of all pairs ever adjacent."""
@@ -184,9 +180,20 @@ class Stability(SavedStudy):
         """`consensus` as GraphML text with the frequencies as attributes; by default of all pairs ever adjacent."""
         return self.consensus(threshold, alpha).to_graphml()
 
-    def plot(self, threshold: float = 0.5, alpha: float | None = None, **options: Any) -> Axes:
-        """Draw `consensus`, more frequent edges thicker and darker, with the options of `pycupc.graph.drawing.plot`."""
-        return self.consensus(threshold, alpha).plot(**options)
+    def plot(
+        self,
+        threshold: float = 0.5,
+        alpha: float | None = None,
+        *,
+        around: Variables | None = None,
+        radius: int = 2,
+        title: str | None = None,
+        max_labelled: int = MAX_LABELLED,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw `consensus`, more frequent edges thicker and darker; the other arguments are those of `PcAlgo.plot`."""
+        options: dict[str, Any] = {"around": around, "radius": radius, "title": title, "ax": ax}
+        return self.consensus(threshold, alpha).plot(max_labelled=max_labelled, **options)
 
     # -- error control ------------------------------------------------------------------------------------------------
 
@@ -212,8 +219,7 @@ class Stability(SavedStudy):
         TypeError, ValueError
             The scheme has no bound, or not this one, or the run was interrupted between two halves.
         """
-        share = _checked_share(threshold)
-        return self._bound(alpha, method)(share)
+        return self._bound(alpha, method)(_checked_share(threshold))
 
     def threshold_for(self, n_false: float, alpha: float | None = None, method: bounds.Method | None = None) -> float:
         """The smallest threshold whose `bound` is at most `n_false` edges, among the multiples of 1 / n_resamples.
@@ -266,11 +272,10 @@ class Stability(SavedStudy):
 
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
-        resampling, n_resamples = self.resampling, self.n_resamples
+        rows, n_resamples = self.resampling, self.n_resamples
         lines = [
-            f"PC-stable on resamples: {self.p:,} variables, {resampling.n:,} observations",
-            f"{n_resamples:,} resamples of {resampling.size:,} rows, scheme {resampling.scheme!r}, random_state "
-            f"{self.random_state}",
+            f"PC-stable on resamples: {self.p:,} variables, {rows.n:,} observations",
+            f"{n_resamples:,} resamples of {rows.size:,} rows, scheme {rows.scheme!r}, random_state {rows.seed}",
             "",
             f"{'alpha':>8} {'edges per graph':>16} {'ever adjacent':>14} {'in >= 50 %':>11} {'in >= 90 %':>11} "
             f"{'tests per graph':>16}",
@@ -290,7 +295,7 @@ class Stability(SavedStudy):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything into one .npz file (no pickle), which appears only when it is complete."""
-        saved.write(self, path)
+        npz.write(path, saved.meta(self), saved.arrays(self), saved.KIND)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Stability:
@@ -316,6 +321,11 @@ class Stability(SavedStudy):
 
     def _counts(self, alpha: float | None) -> Counts:
         return self.counts[self.alphas.index(self._alpha(alpha))]
+
+    def _frequent(self, times: Ints, threshold: float) -> Ints:
+        """The positions of the numbers that are a share of at least `threshold` of the resamples, the largest first."""
+        kept = np.flatnonzero(times >= least_count(_checked_share(threshold), self.n_resamples))
+        return kept[np.argsort(-times[kept], kind="stable")]
 
     def _keys(self, alpha: float | None) -> Ints:
         counts = self._counts(alpha)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,12 @@ class Resampling:
         object.__setattr__(self, "fraction", float(self.fraction))
         if self.fraction != 0.5 and self.scheme != "subsample":
             size = "as many rows as the data" if self.scheme == "bootstrap" else "half of the rows"
-            raise ValueError(
-                Message(
-                    "{fraction} needs {needed}: with {scheme} a resample has {size}",
-                    fraction=Setting("fraction", self.fraction),
-                    needed=Setting("scheme", "subsample"),
-                    scheme=Value(self.scheme),
-                    size=size,
-                )
-            )
+            text = "{fraction} needs {needed}: with {scheme} a resample has {size}"
+            fraction, needed = Setting("fraction", self.fraction), Setting("scheme", "subsample")
+            raise ValueError(Message(text, fraction=fraction, needed=needed, scheme=Value(self.scheme), size=size))
         if self.size < 2:
-            text, fraction = (
-                "{fraction} of {n} rows leaves {size}; at least 2 are needed",
-                Setting("fraction", self.fraction),
-            )
-            raise ValueError(Message(text, fraction=fraction, n=self.n, size=self.size))
+            text = "{fraction} of {n} rows leaves {size}; at least 2 are needed"
+            raise ValueError(Message(text, fraction=Setting("fraction", self.fraction), n=self.n, size=self.size))
 
     @property
     def size(self) -> int:
@@ -112,13 +104,10 @@ def seed_of(random_state: Any) -> int:
     if not is_whole(random_state):
         raise TypeError(f"random_state must be a whole number, a numpy.random.Generator or None, got {random_state!r}")
     if random_state < 0:
-        raise ValueError(
-            Message("{name} must be 0 or more, got {given}", name=Argument("random_state"), given=random_state)
-        )
+        text, name = "{name} must be 0 or more, got {given}", Argument("random_state")
+        raise ValueError(Message(text, name=name, given=random_state))
     return int(random_state)
 
-
-Ints = NDArray[np.int64]
 
 _NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
 
@@ -142,23 +131,6 @@ class Resample:
     n_copies: int
 
 
-class Rows(Protocol):
-    """Observations from which rows can be selected."""
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-
-    def whole(self) -> SuffStat | DiscreteSuffStat:
-        """All rows, as `pycupc.pc` takes them."""
-
-    def take(self, rows: Ints) -> Resample:
-        """Some of the rows."""
-
-    def digest(self) -> str:
-        """Hash of the values that determine the answer, without the labels."""
-
-
 @dataclass(frozen=True)
 class GaussianRows:
     """Observations X, float64 (n, p), that `SuffStat.from_data` has checked."""
@@ -168,9 +140,11 @@ class GaussianRows:
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return len(self.X)
 
     def whole(self) -> SuffStat:
+        """All rows, as `pycupc.pc` takes them."""
         return SuffStat.from_checked(self.X, self.labels)
 
     def take(self, rows: Ints) -> Resample:
@@ -182,6 +156,7 @@ class GaussianRows:
         return Resample(SuffStat.from_checked(X, self.labels), np.array(constant, dtype=np.int64), copies)
 
     def digest(self) -> str:
+        """Hash of the values that determine the answer, without the labels."""
         return _sha256(self.X)
 
 
@@ -193,18 +168,26 @@ class DiscreteRows:
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return self.suff_stat.n
 
     def whole(self) -> DiscreteSuffStat:
+        """As `GaussianRows.whole`."""
         return self.suff_stat
 
     def take(self, rows: Ints) -> Resample:
+        """The resample of these rows."""
         taken = self.suff_stat.take(rows)
         constant = np.flatnonzero((taken.codes == taken.codes[:, :1]).all(axis=1))
         return Resample(taken, constant, 0)
 
     def digest(self) -> str:
+        """As `GaussianRows.digest`."""
         return _sha256(self.suff_stat.codes, self.suff_stat.nlev)
+
+
+#: Observations from which rows can be selected.
+Rows = GaussianRows | DiscreteRows
 
 
 def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:

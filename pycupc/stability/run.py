@@ -138,8 +138,8 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         `Stability.random_state` is the seed that was used.
     executor : concurrent.futures.Executor, optional
         Where the resamples run: a ProcessPoolExecutor, `dask.distributed.Client.get_executor()`, an MPIPoolExecutor. A
-        task computes one resample, or several if they take less than a second together; it uses one thread of the cpu
-        engine unless `numCores` is given. By default the resamples run in this process, with all cores.
+        task computes one resample, with one thread of the cpu engine unless `numCores` is given. By default the
+        resamples run in this process, with all cores.
     checkpoint : str or Path, optional
         Folder in which finished resamples are kept; a run with the same data and arguments resumes from there, even
         with a different number of resamples.
@@ -175,9 +175,10 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     not adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.
 
     For several GPUs start one Dask worker for each, with ``CUDA_VISIBLE_DEVICES`` set to its number and
-    ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so). If a worker dies, Dask runs its
-    unfinished resamples again. The data are sent to each worker about once. A ProcessPoolExecutor breaks when one of
-    its processes is killed; `StabilityError.partial` then has what was finished.
+    ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so); with 2, two resamples share the
+    device, which is faster from some 1,500 variables on. If a worker dies, Dask runs its unfinished resamples again.
+    The data are sent to each worker about once. A ProcessPoolExecutor breaks when one of its processes is killed;
+    `StabilityError.partial` then has the resamples that were finished.
 
     Bootstrap resamples repeat rows, but the tests treat all n rows as independent, so they find spurious dependence
     more often than alpha says. Subsamples do not have this problem, but they have fewer rows and therefore less power.

@@ -25,6 +25,7 @@ from pycupc.stability.rows import Resampling
 Ints = NDArray[np.int64]
 
 KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
+_NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,33 +62,18 @@ class SavedStudy:
         return self.resampling.seed
 
 
-def write(result: SavedStudy, path: str | PathLike[str]) -> None:
-    """Write a file, which appears only when it is complete."""
-    npz.write(path, meta(result), arrays(result), KIND)
-
-
 def meta(result: SavedStudy) -> dict[str, Any]:
     """The metadata: everything that is not an array."""
-    resampling = result.resampling
-    return {
-        "labels": list(result.labels),
-        "alphas": list(result.alphas),
-        "n": resampling.n,
-        "scheme": resampling.scheme,
-        "fraction": resampling.fraction,
-        "random_state": resampling.seed,
-        "n_pairs": result.n_pairs,
-        "n_fixed": result.n_fixed,
-        "arguments": dict(result.arguments),
-        "notes": dict(result.notes),
-    }
+    drawn = result.resampling
+    resampling = {"n": drawn.n, "scheme": drawn.scheme, "fraction": drawn.fraction, "random_state": drawn.seed}
+    others: dict[str, Any] = {name: getattr(result, name) for name in ("n_pairs", "n_fixed")}
+    others |= {"arguments": dict(result.arguments), "notes": dict(result.notes)}
+    return {"labels": list(result.labels), "alphas": list(result.alphas), **resampling, **others}
 
 
 def arrays(result: SavedStudy) -> dict[str, NDArray[Any]]:
     """The arrays, all of one dimension."""
-    out: dict[str, NDArray[Any]] = {
-        name: getattr(result, name) for name in ("resamples", "n_constant", "n_copies", "constant")
-    }
+    out: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in _NUMBERS}
     out["n_tests"] = result.n_tests.ravel()
     for k, counts in enumerate(result.counts):
         out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
@@ -97,10 +83,10 @@ def arrays(result: SavedStudy) -> dict[str, NDArray[Any]]:
 def read(path: str | PathLike[str]) -> dict[str, Any]:
     """The attributes of the `Stability` in a file; errors as of `Stability.load`."""
     with npz.reading(path, KIND) as (about, values):
-        return _attributes(about, values)
+        return _checked(about, values)
 
 
-def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     require(isinstance(about["labels"], list) and len(about["labels"]) > 1, "labels", about["labels"])
     labels = check_labels(about["labels"], len(about["labels"]))
     for name in ("n", "n_pairs", "n_fixed", "random_state"):
@@ -112,21 +98,17 @@ def _attributes(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) ->
     require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
     require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
     resampling = Resampling(about["n"], about["scheme"], about["fraction"], about["random_state"])
-    resamples = indices(values, "resamples")
-    B, p = len(resamples), len(labels)
-    require(B > 0 and bool((np.diff(resamples) > 0).all()), "resamples", "none, or out of order")
-    sizes = {"n_constant": B, "n_copies": B, "constant": p}
-    numbers = {name: indices(values, name) for name in sizes}
-    for name, size in sizes.items():
+    numbers = {name: indices(values, name) for name in _NUMBERS}
+    B, p, tests = len(numbers["resamples"]), len(labels), values["n_tests"]
+    require(B > 0 and bool((np.diff(numbers["resamples"]) > 0).all()), "resamples", "none, or out of order")
+    for name, size in zip(_NUMBERS, (B, B, B, p), strict=True):
         require(len(numbers[name]) == size, name, f"{len(numbers[name])} numbers")
-    tests = values["n_tests"]
     require(tests.dtype.kind == "f" and tests.shape == (B * len(alphas),), "n_tests", tests.shape)
     require(bool(np.isfinite(tests).all() and (tests >= 0).all()), "n_tests", "negative or not finite")
     return {
         "labels": labels,
         "alphas": tuple(map(float, alphas)),
         "resampling": resampling,
-        "resamples": resamples,
         "counts": tuple(_counts(values, k, p, B) for k in range(len(alphas))),
         "n_tests": tests.reshape(B, len(alphas)).astype(np.float64),
         **numbers,

@@ -1,44 +1,43 @@
 # Checks of the arguments. Where pcalg has the check, the message is pcalg's.
 
+error <- function(...) stop(..., call. = FALSE)
+
+refuse <- function(name, requirement, x) error("`", name, "` must be ", requirement, "; got ", describe(x))
+
 check_labels <- function(labels, p, suffStat, indepTest) {
   if (missing(labels)) {
     if (missing(p) && is_table(suffStat, indepTest)) return(check_labels(column_names(suffStat, "suffStat")))
-    if (missing(p)) stop("need to specify 'labels' or 'p'", call. = FALSE)
+    if (missing(p)) error("need to specify 'labels' or 'p'")
     stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1, p >= 2)
     return(as.character(seq_len(p)))
   }
   stopifnot(is.character(labels))
   if (!missing(p)) {
     stopifnot(is.numeric(p), length(p) == 1)
-    if (p != length(labels)) {
-      stop("'p' is not needed when 'labels' is specified, and must match length(labels)", call. = FALSE)
-    }
+    if (p != length(labels)) error("'p' is not needed when 'labels' is specified, and must match length(labels)")
     message("No need to specify 'p', when 'labels' is given")
   }
   stopifnot(length(labels) >= 2)
-  if (anyDuplicated(labels)) {
-    stop("`labels` must be unique; \"", labels[duplicated(labels)][[1]], "\" occurs more than once", call. = FALSE)
-  }
+  again <- labels[duplicated(labels)]
+  if (length(again)) error("`labels` must be unique; ", quoted(again[[1]]), " occurs more than once")
   labels
 }
 
 check_orientation <- function(u2pd, conservative, maj.rule, solve.confl) {
   if ((conservative || maj.rule) && u2pd != "relaxed") {
-    stop("Conservative PC and majority rule PC can only be run with 'u2pd = relaxed'", call. = FALSE)
+    error("Conservative PC and majority rule PC can only be run with 'u2pd = relaxed'")
   }
   if (solve.confl && u2pd != "relaxed") {
-    stop("Versions of PC using lists for the orientation rules (and possibly bi-directed edges)\n",
-      " can only be run with 'u2pd = relaxed'", call. = FALSE)
+    error("Versions of PC using lists for the orientation rules (and possibly bi-directed edges)\n",
+      " can only be run with 'u2pd = relaxed'")
   }
-  if (conservative && maj.rule) {
-    stop("Choose either conservative PC or majority rule PC!", call. = FALSE)
-  }
+  if (conservative && maj.rule) error("Choose either conservative PC or majority rule PC!")
 }
 
 check_method <- function(method, instead) {
   if (method == "original") {
-    stop("the answer of \"original\" depends on the order of the variables, and parallel tests cannot reproduce it; ",
-      "use \"stable\", or call ", instead, call. = FALSE)
+    error("the answer of \"original\" depends on the order of the variables, and parallel tests cannot reproduce it; ",
+      "use \"stable\", or call ", instead)
   }
 }
 
@@ -85,84 +84,63 @@ say_orders <- function(labels, suffStat, test, fixedGaps, fixedEdges, name = "su
   }
 }
 
-# `fixedGaps`, `fixedEdges`: NULL, or a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`,
-# whose text for any other type this is.
+# `fixedGaps` or `fixedEdges`: a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`, whose
+# text for any other type this is.
 check_fixed <- function(fixed, name, p) {
-  if (is.null(fixed)) {
-    return(NULL)
-  }
-  if (!identical(as.integer(dim(fixed)), c(p, p))) {
-    stop("Dimensions of the dataset and ", name, " do not agree.", call. = FALSE)
-  }
+  if (!identical(as.integer(dim(fixed)), c(p, p))) error("Dimensions of the dataset and ", name, " do not agree.")
   fixed <- unname(as.matrix(fixed))
   if (!is.logical(fixed) && !is.numeric(fixed)) {
-    stop("invalid argument type: `", name, "` must hold TRUE and FALSE, not ", typeof(fixed), call. = FALSE)
+    error("invalid argument type: `", name, "` must hold TRUE and FALSE, not ", typeof(fixed))
   }
   fixed <- fixed != 0
-  if (anyNA(fixed)) {
-    stop("`", name, "` must not hold NA", call. = FALSE)
-  }
-  if (!identical(fixed, t(fixed))) {
-    stop(name, " must be symmetric", call. = FALSE)
-  }
-  fixed
+  if (anyNA(fixed)) error("`", name, "` must not hold NA")
+  if (!identical(fixed, t(fixed))) error(name, " must be symmetric")
+  as.raw(fixed)
 }
 
-# Both of them as raw vectors, those that are not NULL.
+# Both of them, but NULL, as raw vectors.
 checked_fixed <- function(fixedGaps, fixedEdges, p) {
-  fixed <- list(
-    fixedGaps = check_fixed(fixedGaps, "fixedGaps", p),
-    fixedEdges = check_fixed(fixedEdges, "fixedEdges", p)
-  )
-  lapply(Filter(Negate(is.null), fixed), as.raw)
+  fixed <- Filter(Negate(is.null), list(fixedGaps = fixedGaps, fixedEdges = fixedEdges))
+  mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = p), SIMPLIFY = FALSE)
 }
 
 # The correlation matrix and the number of observations, as plain doubles.
 check_gauss <- function(suffStat, p) {
   if (!is.list(suffStat) || is.null(suffStat$C) || is.null(suffStat$n)) {
-    stop("`suffStat` must be a list with `C`, the correlation matrix, and `n`, the number of observations; got ",
-      describe(suffStat), call. = FALSE)
+    refuse("suffStat", "a list with `C`, the correlation matrix, and `n`, the number of observations", suffStat)
   }
   C <- as.matrix(suffStat$C) # also from package Matrix
   if (!is.numeric(C) || !identical(dim(C), c(p, p))) {
-    stop(sprintf("`suffStat$C` must be a numeric matrix of %d x %d to match `labels` or `p`, not %s",
-      p, p, describe(suffStat$C)), call. = FALSE)
+    refuse("suffStat$C", sprintf("a numeric matrix of %d x %d to match `labels` or `p`", p, p), suffStat$C)
   }
   n <- suffStat$n
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
-    stop("`suffStat$n` must be one finite number of at least 1, the number of observations; got ", describe(n),
-      call. = FALSE)
+    refuse("suffStat$n", "one finite number of at least 1, the number of observations", n)
   }
   if (!is.double(C)) storage.mode(C) <- "double" # the assignment alone would copy the matrix
   list(C = C, n = as.double(n))
 }
 
 check_number <- function(x, name, requirement, ok) {
-  if (!is.numeric(x) || length(x) != 1L || is.na(x) || !ok(x)) {
-    stop("`", name, "` must be ", requirement, "; got ", describe(x), call. = FALSE)
-  }
+  if (!is.numeric(x) || length(x) != 1L || is.na(x) || !ok(x)) refuse(name, requirement, x)
   as.double(x)
 }
 
 check_flag <- function(x, name) {
-  if (!is.logical(x) && !is.numeric(x) || length(x) != 1L || is.na(x)) {
-    stop("`", name, "` must be TRUE or FALSE; got ", describe(x), call. = FALSE)
-  }
+  if (!is.logical(x) && !is.numeric(x) || length(x) != 1L || is.na(x)) refuse(name, "TRUE or FALSE", x)
   as.logical(x)
 }
 
 # The table of observations of cu_pc(), as cu_stability() takes it.
 check_table <- function(suffStat, p, test) {
-  if (ncol(suffStat) != p) {
-    stop("`suffStat` must have ", p, " columns to match `labels` or `p`; got ", describe(suffStat), call. = FALSE)
-  }
+  if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
   if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
   x <- check_observations(suffStat, "suffStat")
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
-    stop("`suffStat` must be complete and finite for gaussCItest; it is not in ",
-      quoted(column_names(suffStat)[incomplete]), call. = FALSE)
+    error("`suffStat` must be complete and finite for gaussCItest; it is not in ",
+      quoted(column_names(suffStat)[incomplete]))
   }
   list(x = x)
 }
@@ -183,24 +161,25 @@ describe <- function(x) {
   }
 }
 
-quoted <- function(x) paste0("\"", x, "\"", collapse = ", ")
+quoted <- function(x, separator = ", ") paste0("\"", x, "\"", collapse = separator)
 
 # The graph of cu_consensus() has no tests and no separating sets behind it.
 refuse_consensus <- function(fit, name) {
   if (!length(fit@sepset) && is.null(attr(fit, "cu_sepset"))) {
-    stop("`", name, "` is a graph without separating sets, as cu_consensus() makes; pcalg::shd() and ",
-      "pcalg::compareGraphs() compare graphs", call. = FALSE)
+    error("`", name, "` is a graph without separating sets, as cu_consensus() makes; pcalg::shd() and ",
+      "pcalg::compareGraphs() compare graphs")
   }
 }
 
 # Is pcalg installed? Loading it draws a random number.
 has_pcalg <- function() keep_seed(requireNamespace("pcalg", quietly = TRUE))
 
+pcalg_install <- "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\")"
+
 need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as a plain list") {
   if (!has_pcalg()) {
-    stop(caller, " returns an object of the package pcalg, which is not installed: ",
-      "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\"). ",
-      "Without pcalg, ", instead, ".", call. = FALSE)
+    error(caller, " returns an object of the package pcalg, which is not installed: ", pcalg_install,
+      ". Without pcalg, ", instead, ".")
   }
 }
 
@@ -209,54 +188,38 @@ built_in_tests <- c("gaussCItest", "disCItest", "binCItest")
 
 # The name of such a test, given by name or as pcalg's function; NULL for a user's own function.
 built_in_test <- function(indepTest) {
-  if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) {
-    return(indepTest)
-  }
+  if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) return(indepTest)
   if (!is.function(indepTest)) {
-    stop("`indepTest` must be a function(x, y, S, suffStat), or one of ", quoted(built_in_tests), "; got ",
-      describe(indepTest), call. = FALSE)
+    refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }
-  if (has_pcalg()) {
-    for (name in built_in_tests) {
-      if (identical(indepTest, getExportedValue("pcalg", name))) {
-        return(name)
-      }
-    }
-  }
-  NULL
+  if (has_pcalg()) Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), built_in_tests)
 }
 
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),
 # adaptDF and df. Python checks the values.
 check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.list(suffStat) || is.null(suffStat$dm)) {
-    stop("`", name, "` must be a list with `dm`, the matrix of codes, `nlev` and `adaptDF`; got ", describe(suffStat),
-      call. = FALSE)
+    refuse(name, "a list with `dm`, the matrix of codes, `nlev` and `adaptDF`", suffStat)
   }
   dm <- if (is.data.frame(suffStat$dm)) data.matrix(suffStat$dm) else as.matrix(suffStat$dm)
   if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
-    stop(sprintf("`%s$dm` must be a numeric matrix of %d columns to match `labels` or `p`, not %s", name, p,
-      describe(suffStat$dm)), call. = FALSE)
+    refuse(paste0(name, "$dm"), sprintf("a numeric matrix of %d columns to match `labels` or `p`", p), suffStat$dm)
   }
-  if (anyNA(dm)) stop("NAs are not allowed in the data matrix `", name, "$dm`", call. = FALSE)
+  if (anyNA(dm)) error("NAs are not allowed in the data matrix `", name, "$dm`")
   if (any(dm != round(dm)) || any(abs(dm) > .Machine$integer.max)) {
-    stop("`", name, "$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest", call. = FALSE)
+    error("`", name, "$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest")
   }
   nlev <- if (test == "disCItest") suffStat$nlev else rep(2, p)
   if (!is.null(nlev) && (!is.numeric(nlev) || length(nlev) != p || anyNA(nlev))) {
-    stop("`", name, "$nlev` must hold ", p, " numbers of levels; got ", describe(nlev), call. = FALSE)
+    refuse(paste0(name, "$nlev"), paste(p, "numbers of levels"), nlev)
   }
-  adaptDF <- suffStat$adaptDF
-  if (is.null(adaptDF)) {
-    stop("`", name, "$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?", call. = FALSE)
+  if (is.null(suffStat$adaptDF)) {
+    error("`", name, "$adaptDF` must be TRUE or FALSE: shall empty cells lower the degrees of freedom?")
   }
-  df <- suffStat[["df"]]
-  if (is.null(df)) df <- "pcalg"
-  if (!is.character(df) || length(df) != 1 || !df %in% c("pcalg", "observed")) {
-    stop("`", name, "$df` must be \"pcalg\" or \"observed\"; got ", describe(df), call. = FALSE)
+  df <- if (is.null(suffStat[["df"]])) "pcalg" else suffStat[["df"]]
+  if (!identical(df, "pcalg") && !identical(df, "observed")) {
+    refuse(paste0(name, "$df"), quoted(c("pcalg", "observed"), " or "), df)
   }
-  list(
-    dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)), adaptDF = check_flag(adaptDF, "adaptDF"),
-    df = df
-  )
+  list(dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)),
+    adaptDF = check_flag(suffStat$adaptDF, "adaptDF"), df = df)
 }

@@ -44,31 +44,21 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
       sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
     } else if (!methods::is(x, "pcAlgo")) {
-      stop("`", side, "` must be a pcAlgo object or one of ", quoted(compare_methods), "; got ", describe(x),
-        call. = FALSE)
+      refuse(side, paste("a pcAlgo object or one of", quoted(compare_methods)), x)
     } else {
       refuse_consensus(x, side)
     }
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  job <- open_job("compare")
-  on.exit(close_job(job))
-  options <- list(names = as.list(names), alpha = if (!is.null(alpha)) as.double(alpha))
   found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
-  for (side in c("a", "b")) options <- c(options, send_fit(job, paste0(side, "_"), sides[[side]], found[[side]]))
-  if (!is.null(suffStat) && gaussian) {
-    gauss <- check_gauss(suffStat, length(options$a_labels))
-    options$n <- gauss$n
-    send(job, "C", gauss$C)
-  }
-  reply <- drive(job, options)
-  ints <- function(name) take(job, name, "integer")
-  doubles <- function(name) take(job, name, "double")
-  differences <- data.frame(
-    level = ints("level"), x = ints("x") + 1L, y = ints("y") + 1L, removed_by = names[ints("removed_by") + 1L],
-    p_a = doubles("p_a"), p_b = doubles("p_b"), condition = doubles("condition")
-  )
+  a <- plain_fit(sides$a, found$a)
+  b <- plain_fit(sides$b, found$b)
+  data <- if (!is.null(suffStat) && gaussian) check_gauss(suffStat, length(a$options$labels))
+  options <- c(a = a$options, b = b$options, list(names = as.list(names), alpha = alpha), data["n"])
+  reply <- compute("compare", options, c(a = a$arrays, b = b$arrays, data["C"]))
+  differences <- as.data.frame(reply$arrays)
+  differences$removed_by <- names[differences$removed_by]
   found <- list(equal = reply$equal, parts = unlist(reply$parts), differences = differences, text = reply$text)
   structure(found, class = "cu_comparison")
 }
@@ -86,10 +76,10 @@ is_skeleton <- function(x) methods::is(x, "pcAlgo") && is.integer(x@graph@edgeDa
 
 run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...) {
   if (!(length(method) == 1L && method %in% compare_methods)) {
-    stop("a method must be one of ", quoted(compare_methods), "; got ", describe(method), call. = FALSE)
+    error("a method must be one of ", quoted(compare_methods), "; got ", describe(method))
   }
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
-    stop("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`", call. = FALSE)
+    error("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`")
   }
   if (is.character(indepTest)) indepTest <- getExportedValue("pcalg", indepTest) # built_in_test() has checked the name
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
@@ -128,23 +118,14 @@ remembered <- function(fit) {
 # What tells one result from another.
 found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 
-# Sends a pcAlgo as flat arrays with indices from 0, and returns the options that describe it.
-# `found`: its sets as the tests found them, if they are known to differ.
-send_fit <- function(job, side, fit, found) {
+# A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
+plain_fit <- function(fit, found) {
   plain <- as_plain(fit)
-  sets <- function(prefix, s) {
-    names <- paste0(prefix, c("sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y"))
-    stats::setNames(list(s$x - 1L, s$y - 1L, s$length, s$members - 1L, s$gap_x - 1L, s$gap_y - 1L), names)
-  }
-  arrays <- c(
-    list(graph_from = plain$graph$from - 1L, graph_to = plain$graph$to - 1L, graph_mark = plain$graph$mark),
-    list(n_edgetests = as.double(plain$n.edgetests), pMax = plain$pMax),
-    sets("", plain$sepset), if (!is.null(found)) sets("found_", found)
+  set <- c("x", "y", "length", "members", "gap_x", "gap_y")
+  list(
+    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
+      found = !is.null(found), found_every_cell = is.null(found$p)),
+    arrays = c(graph = plain$graph[c("from", "to", "mark")], sepset = plain$sepset[set], found = found[set],
+      list(n.edgetests = as.double(plain$n.edgetests), pMax = plain$pMax))
   )
-  names(arrays) <- paste0(side, names(arrays))
-  send_all(job, arrays)
-  options <- list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
-    found = !is.null(found), found_every_cell = is.null(found$p))
-  names(options) <- paste0(side, names(options))
-  options
 }

@@ -28,23 +28,20 @@ environment_name <- "r-pycupc"
 #' @export
 cu_install <- function(source = state$checkout, gpu = c("auto", "none", "gpu", "gpu13")) {
   gpu <- match.arg(gpu)
-  if (!requireNamespace("reticulate", quietly = TRUE)) {
-    stop("cu_install() needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
-  }
+  need_reticulate()
   if (gpu == "auto") gpu <- gpu_extra(driver_report())
   what <- paste0(check_source(source), if (gpu != "none") paste0("[", gpu, "]"))
   create <- function() without_poetry(reticulate::virtualenv_create(environment_name, packages = FALSE))
   path <- tryCatch(create(), error = function(e) {
-    stop("no Python environment could be made: ", conditionMessage(e),
-      " pycupc needs Python 3.10 or later with its module venv (Debian, Ubuntu: apt install python3-venv)",
-      call. = FALSE)
+    error("no Python environment could be made: ", conditionMessage(e),
+      " pycupc needs Python 3.10 or later with its module venv (Debian, Ubuntu: apt install python3-venv)")
   })
   python <- reticulate::virtualenv_python(environment_name)
   outside <- if (.Platform$OS.type == "unix") paste0("LD_LIBRARY_PATH=", shQuote(library_path_outside_r()))
   status <- system2(python, c("-m", "pip", "install", "--upgrade", shQuote(what)), env = as.character(outside))
   if (status != 0) {
-    stop("pip could not install ", what, " (see above). ", if (is.null(source)) missing_release, "The environment is ",
-      path, "; ", undo_install, " removes it", call. = FALSE)
+    error("pip could not install ", what, " (see above). ", if (is.null(source)) missing_release, "The environment is ",
+      path, "; ", undo_install, " removes it")
   }
   message("pycupc is installed in ", path, ", which cu_pc() uses from now on. To undo: ", undo_install)
   other <- python_in_use()
@@ -75,27 +72,23 @@ missing_release <- paste("If pip found no release of pycupc on PyPI, give `sourc
 check_source <- function(source) {
   if (is.null(source)) return("pycupc")
   if (!is.character(source) || length(source) != 1L || is.na(source)) {
-    stop("`source` must be the path of a checkout of pycupc, of a wheel or of a source distribution; got ",
-      describe(source), call. = FALSE)
+    refuse("source", "the path of a checkout of pycupc, of a wheel or of a source distribution", source)
   }
   if (!file.exists(source)) {
     if (grepl("[/\\\\]|\\.(whl|tar\\.gz)$", source) && !grepl("://", source, fixed = TRUE)) {
-      stop("`source`: there is no ", source, call. = FALSE)
+      error("`source`: there is no ", source)
     }
     return(source)
   }
   if (dir.exists(source) && !file.exists(file.path(source, "pyproject.toml"))) {
-    stop("`source` must be the top folder of a checkout, the one with pyproject.toml; ", source, " has none",
-      call. = FALSE)
+    error("`source` must be the top folder of a checkout, the one with pyproject.toml; ", source, " has none")
   }
   normalizePath(source)
 }
 
 # What nvidia-smi prints; nothing without an NVIDIA driver.
 driver_report <- function() {
-  if (!nzchar(Sys.which("nvidia-smi"))) {
-    return(character(0))
-  }
+  if (!nzchar(Sys.which("nvidia-smi"))) return(character(0))
   suppressWarnings(tryCatch(system2("nvidia-smi", stdout = TRUE, stderr = FALSE), error = function(e) character(0)))
 }
 
@@ -108,9 +101,7 @@ gpu_extra <- function(report) {
 
 # The Python that runs in this session, or that RETICULATE_PYTHON names; NULL if cu_pc() may choose.
 python_in_use <- function() {
-  if (reticulate::py_available()) {
-    return(python_path())
-  }
+  if (reticulate::py_available()) return(python_path())
   named <- Sys.getenv("RETICULATE_PYTHON")
   if (nzchar(named)) named
 }

@@ -1,19 +1,15 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 10L
+protocol <- 11L
 
-# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `share_memory`, whether Python may see R's
-# vectors (FALSE for tests); `unfinished`, vectors of computations that did not stop; `said_sparse`, `said_compiling`,
-# once it was said; `found`, see remember().
+# `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `unfinished`, vectors of computations that
+# did not stop; `said_sparse`, `said_compiling`, once it was said; `found`, see remember().
 state <- new.env(parent = emptyenv())
-state$share_memory <- TRUE
 
 # The Python module pycupc.r.transport.
 python_side <- function() {
-  if (is.null(state$module)) {
-    state$module <- start_python()
-  }
+  if (is.null(state$module)) state$module <- start_python()
   state$module
 }
 
@@ -37,24 +33,24 @@ without_poetry <- function(code) {
   })
 }
 
+need_reticulate <- function() {
+  if (!requireNamespace("reticulate", quietly = TRUE)) {
+    error("pycupc needs the R package reticulate: install.packages(\"reticulate\")")
+  }
+}
+
 start_python <- function() {
   without_poetry({
-    if (!requireNamespace("reticulate", quietly = TRUE)) {
-      stop("pycupc needs the R package reticulate: install.packages(\"reticulate\")", call. = FALSE)
-    }
+    need_reticulate()
     declare_requirement()
     use_installed()
     started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
-    if (!isTRUE(started)) {
-      stop("reticulate could not start Python", why_not_started(started), ". ", python_remedy(), call. = FALSE)
-    }
+    if (!isTRUE(started)) error("reticulate could not start Python", why_not_started(started), ". ", python_remedy())
     add_checkout()
-    module <- tryCatch(
-      reticulate::import("pycupc.r.transport"), error = function(e) explain_import(conditionMessage(e))
-    )
+    module <- tryCatch(reticulate::import("pycupc.r.transport"), error = explain_import)
     if (!identical(as.integer(module$PROTOCOL), protocol)) {
-      stop("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
-        ") are of different versions; install both from the same release", call. = FALSE)
+      error("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
+        ") are of different versions; install both from the same release")
     }
     module
   })
@@ -68,12 +64,9 @@ why_not_started <- function(started) {
   if (!file.exists(python) || !nzchar(script)) return("")
   said <- suppressWarnings(system2(python, shQuote(script), stdout = TRUE, stderr = TRUE))
   if (is.null(attr(said, "status")) || !length(said)) return("")
-  if (any(grepl("No module named 'imp'", said))) {
-    version <- utils::packageVersion("reticulate")
-    return(paste0(": reticulate ", version, " does not work with Python 3.12 and later, as ", python,
-      " is; name an older Python, or update reticulate"))
-  }
-  paste0(" (", said[length(said)], ")")
+  if (!any(grepl("No module named 'imp'", said))) return(paste0(" (", said[length(said)], ")"))
+  paste0(": reticulate ", utils::packageVersion("reticulate"), " does not work with Python 3.12 and later, as ", python,
+    " is; name an older Python, or update reticulate")
 }
 
 # reticulate 1.41 and later can make a Python environment by itself. It does so only if the user names what to install
@@ -81,9 +74,7 @@ why_not_started <- function(started) {
 declare_requirement <- function() {
   wanted <- getOption("pycupc.requirement", Sys.getenv("PYCUPC_REQUIREMENT"))
   can <- "py_require" %in% getNamespaceExports("reticulate")
-  if (can && nzchar(wanted) && !reticulate::py_available()) {
-    getExportedValue("reticulate", "py_require")(wanted)
-  }
+  if (can && nzchar(wanted) && !reticulate::py_available()) getExportedValue("reticulate", "py_require")(wanted)
 }
 
 # Where the Python package is not installed, it is taken from a checkout: the one of cu_pc.R, or PYCUPC_CHECKOUT.
@@ -98,18 +89,18 @@ python_path <- function() {
   tryCatch(reticulate::py_config()$python, error = function(e) "an unknown Python")
 }
 
-explain_import <- function(text) {
+explain_import <- function(e) {
+  text <- conditionMessage(e)
   python <- python_path()
   missing <- regmatches(text, regexec("No module named '([^']+)'", text))[[1]][2]
   if (identical(missing, "pycupc")) {
-    stop("the Python that reticulate uses (", python, ") has no package pycupc. ", python_remedy(), call. = FALSE)
+    error("the Python that reticulate uses (", python, ") has no package pycupc. ", python_remedy())
   }
   if (!is.na(missing)) {
-    stop("pycupc in ", python, " lacks the Python package ", sub("\\..*", "", missing), ". ", python_remedy(),
-      call. = FALSE)
+    error("pycupc in ", python, " lacks the Python package ", sub("\\..*", "", missing), ". ", python_remedy())
   }
-  if (cannot_store(text)) stop(storing_remedy, call. = FALSE)
-  stop("pycupc could not be imported into ", python, ": ", text, call. = FALSE)
+  if (cannot_store(text)) error(storing_remedy)
+  error("pycupc could not be imported into ", python, ": ", text)
 }
 
 # Numba's words where it finds no folder for compiled code.

@@ -7,7 +7,7 @@ make_reporter <- function(verbose, progress) {
   progress <- check_flag(progress, "progress")
   level <- -1
   bar <- NULL
-  counted <- NULL # where the counting began: resamples done, seconds; and the width of the line
+  counted <- NULL # where the counting began: resamples done, seconds
   close_bar <- function() {
     if (!is.null(bar)) close(bar)
     if (!is.null(counted)) cat("\n")
@@ -23,19 +23,14 @@ make_reporter <- function(verbose, progress) {
     utils::setTxtProgressBar(bar, if (event$at_most > 0) min(1, event$done / event$at_most) else 1)
   }
   on_count <- function(event) {
-    if (!progress) {
-      return()
-    }
+    if (!progress) return()
     now <- proc.time()[["elapsed"]]
-    if (is.null(counted)) counted <<- list(done = event$done, at = now, width = 0L)
+    if (is.null(counted)) counted <<- list(done = event$done, at = now)
     new <- event$done - counted$done
-    open <- event$total - event$done
-    left <- if (new > 0 && open > 0) paste0("  ", clock((now - counted$at) / new * open), " left") else ""
+    left <- if (new > 0) paste(clock((now - counted$at) / new * (event$total - event$done)), "left") else ""
     share <- event$done / event$total
-    line <- sprintf("resamples [%-24s] %3.0f %%  %.0f of %.0f%s", strrep("#", round(24 * share)), 100 * share,
-      event$done, event$total, left)
-    cat("\r", formatC(line, width = -counted$width), sep = "")
-    counted$width <<- nchar(line)
+    cat(sprintf("\rresamples [%-24s] %3.0f %%  %.0f of %.0f  %-14s", strrep("#", round(24 * share)), 100 * share,
+      event$done, event$total, left))
   }
   on_line <- function(text) {
     compiles <- startsWith(text, "compiling")
@@ -50,11 +45,7 @@ make_reporter <- function(verbose, progress) {
     }
   }
   on_event <- function(event) {
-    switch(event$kind,
-      progress = on_progress(event),
-      count = on_count(event),
-      line = on_line(event$text)
-    )
+    switch(event$kind, progress = on_progress(event), count = on_count(event), line = on_line(event$text))
     invisible()
   }
   list(on_event = on_event, close = close_bar)
@@ -71,11 +62,5 @@ say_no_cpdag <- function(answer, cycle) {
   })
 }
 
-# Seconds as 0:07, 12:34, 3:25:00.
-clock <- function(seconds) {
-  whole <- round(seconds)
-  if (whole < 3600) {
-    return(sprintf("%.0f:%02.0f", whole %/% 60, whole %% 60))
-  }
-  sprintf("%.0f:%02.0f:%02.0f", whole %/% 3600, whole %/% 60 %% 60, whole %% 60)
-}
+# Seconds as 0:00:07, 3:25:00.
+clock <- function(s) sprintf("%.0f:%02.0f:%02.0f", s %/% 3600, s %/% 60 %% 60, floor(s %% 60))

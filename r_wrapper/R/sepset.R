@@ -22,9 +22,7 @@ cu_sepset <- function(fit, x, y) {
   p <- length(labels)
   x <- position(x, labels)
   y <- position(y, labels)
-  if (is.null(s)) {
-    return(fit@sepset[[x]][[y]])
-  }
+  if (is.null(s)) return(fit@sepset[[x]][[y]])
   at <- which(s$x == x & s$y == y)
   if (length(at)) {
     end <- sum(as.double(s$length[seq_len(at)]))
@@ -39,8 +37,7 @@ cu_sepset <- function(fit, x, y) {
 position <- function(v, labels) {
   at <- if (is.character(v)) match(v, labels) else if (is.numeric(v)) match(v, seq_along(labels))
   if (length(at) != 1L || is.na(at)) {
-    stop("`x` and `y` must be names of variables or positions from 1 to ", length(labels), "; got ", describe(v),
-      call. = FALSE)
+    refuse("x` and `y", paste("names of variables or positions from 1 to", length(labels)), v)
   }
   at
 }
@@ -61,9 +58,7 @@ position <- function(v, labels) {
 #' }
 #' @export
 cu_expand <- function(fit) {
-  if (!methods::is(fit, "pcAlgo")) {
-    stop("`fit` must be a result of cu_pc() or cu_skeleton(); got ", describe(fit), call. = FALSE)
-  }
+  if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)
   if (is.null(attr(fit, "cu_sepset"))) fit else expanded(fit)
 }
 

@@ -19,8 +19,7 @@ cu_sitrep <- function() {
   }
   lines <- c(
     line("R", paste(R.version.string, R.version$platform)),
-    or_command("pcalg",
-      "install.packages(\"BiocManager\"); BiocManager::install(\"pcalg\") (cu_plain() works without it)"),
+    or_command("pcalg", paste(pcalg_install, "(cu_plain() works without it)")),
     or_command("reticulate", "install.packages(\"reticulate\")")
   )
   if (!is.na(version("reticulate"))) {

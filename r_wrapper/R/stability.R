@@ -77,73 +77,71 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   if (is.null(test)) {
-    stop("`indepTest` must be one of ", quoted(built_in_tests), ", since rows cannot be drawn from the ",
-      "data of any other test", call. = FALSE)
+    error("`indepTest` must be one of ", quoted(built_in_tests), ", since rows cannot be drawn from the ",
+      "data of any other test")
   }
   names <- column_names(x)
   labels <- check_labels(if (missing(labels)) names else labels)
-  if (length(labels) != length(names)) {
-    stop("`labels` must name the ", length(names), " columns of `x`; got ", describe(labels), call. = FALSE)
-  }
-  data <- if (test == "gaussCItest") {
-    list(x = check_observations(x))
-  } else {
-    check_discrete(coded(x), length(labels), test, "x")
-  }
+  if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
+  gaussian <- test == "gaussCItest"
+  data <- if (gaussian) list(x = check_observations(x)) else check_discrete(coded(x), length(labels), test, "x")
   fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
   say_orders(labels, x, test, fixedGaps, fixedEdges, "x")
   threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
+  resampling <- resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint)
   options <- c(
-    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks),
-    resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint),
-    data[names(data) %in% c("nlev", "adaptDF", "df")]
+    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks,
+      resampling$arguments),
+    resampling["drawn"], data[names(data) %in% c("nlev", "adaptDF", "df")]
   )
-
-  job <- open_job("stability")
-  on.exit(close_job(job))
-  send_all(job, c(data[names(data) %in% c("x", "dm")], fixed))
+  arrays <- c(data[names(data) %in% c("x", "dm")], fixed)
   reporter <- make_reporter(FALSE, progress)
-  on.exit(reporter$close(), add = TRUE)
-  reply <- withCallingHandlers(drive(job, options, reporter), interrupt = function(i) {
+  reply <- withCallingHandlers(compute("stability", options, arrays, reporter), interrupt = function(i) {
     reporter$close()
-    say_kept(options$checkpoint)
+    say_kept(resampling$arguments$checkpoint)
   })
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  receive_stability(job, reply, labels)
+  alpha <- as.double(unlist(reply$alphas))
+  structure(c(
+    list(labels = labels, alpha = alpha), reply[c("n", "n_resamples", "scheme", "fraction", "seed")],
+    list(
+      pairs = data.frame(alpha = rep(alpha, unlist(reply$n_pairs_ever)), part(reply$arrays, "pair")),
+      n_tests = matrix(reply$arrays$n_tests, ncol = length(alpha))
+    ),
+    reply$arrays[c("n_constant", "n_copies", "constant")], reply[c("n_pairs", "n_fixed")]
+  ), class = "cu_stability")
 }
 
 # The checked arguments about resampling. R's generator is drawn from last, when nothing else is wrong.
 resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, checkpoint) {
   if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
-    stop("`alpha` must be one or more numbers in [0, 1]; got ", describe(alpha), call. = FALSE)
+    refuse("alpha", "one or more numbers in [0, 1]", alpha)
   }
   if (!is.null(checkpoint) && (!is.character(checkpoint) || length(checkpoint) != 1L || is.na(checkpoint))) {
-    stop("`checkpoint` must be the path of a folder; got ", describe(checkpoint), call. = FALSE)
+    refuse("checkpoint", "the path of a folder", checkpoint)
   }
-  whole <- function(least) function(x) x >= least && x <= 2^53 && x == round(x)
-  list(
+  whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
+  n_resamples <- check_number(n_resamples, "n_resamples", "a whole number from 1 on", whole(1, .Machine$integer.max))
+  arguments <- list(
     alpha = as.list(as.double(alpha)),
-    n_resamples = as.integer(check_number(n_resamples, "n_resamples", "a whole number from 1 on", function(x) {
-      whole(1)(x) && x <= .Machine$integer.max
-    })),
+    n_resamples = as.integer(n_resamples),
     scheme = scheme,
     fraction = check_number(fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
     checkpoint = if (!is.null(checkpoint)) path.expand(checkpoint),
-    seed = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0)),
-    drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31)
+    random_state = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0, 2^53))
   )
+  list(arguments = arguments, drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31))
 }
 
 # Names of the variables: of the columns, or 1, 2, ... where they have none.
 column_names <- function(x, name = "x") {
   table <- if (is.list(x) && !is.data.frame(x)) x$dm else x
   if (is.null(table)) {
-    stop("`", name, "` must hold the observations, a matrix or data frame with a row for each: resampling draws rows, ",
-      "which a correlation matrix does not have; got ", describe(x), call. = FALSE)
+    refuse(name, paste("the observations, a matrix or data frame with a row for each: resampling draws rows,",
+      "which a correlation matrix does not have"), x)
   }
   if (length(dim(table)) != 2L || ncol(table) < 2L) {
-    stop("`", name, "` must be a matrix or data frame with a row for each observation and 2 columns or more; got ",
-      describe(table), call. = FALSE)
+    refuse(name, "a matrix or data frame with a row for each observation and 2 columns or more", table)
   }
   if (is.null(colnames(table))) as.character(seq_len(ncol(table))) else colnames(table)
 }
@@ -151,22 +149,19 @@ column_names <- function(x, name = "x") {
 # The observations of gaussCItest as a matrix of doubles.
 check_observations <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
-    stop("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"", call. = FALSE)
+    error("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"")
   }
-  if (is.data.frame(x)) {
-    other <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
-    if (length(other)) {
-      stop("`", name, "` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
-        "indepTest = \"disCItest\"", call. = FALSE)
-    }
+  other <- if (is.data.frame(x)) names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
+  if (length(other)) {
+    error("`", name, "` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
+      "indepTest = \"disCItest\"")
   }
   X <- as.matrix(x) # also from package Matrix
   if (!is.numeric(X) && !is.logical(X)) {
-    stop("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X), call. = FALSE)
+    error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
   }
   if (isSymmetric(unname(X))) {
-    stop("`", name, "` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations",
-      call. = FALSE)
+    error("`", name, "` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations")
   }
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
   X
@@ -174,21 +169,19 @@ check_observations <- function(x, name = "x") {
 
 # Categories as the list that pcalg's discrete tests take; such a list unchanged.
 coded <- function(x, name = "x") {
-  if (is.list(x) && !is.data.frame(x)) {
-    return(x)
-  }
+  if (is.list(x) && !is.data.frame(x)) return(x)
   columns <- lapply(as.data.frame(x), function(column) {
     if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
-      stop("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest", call. = FALSE)
+      error("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest")
     }
     factor(column) # drops the levels that do not occur
   })
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
-  if (length(incomplete)) stop("`", name, "` must not hold NA; it does in ", quoted(incomplete), call. = FALSE)
+  if (length(incomplete)) error("`", name, "` must not hold NA; it does in ", quoted(incomplete))
   nlev <- vapply(columns, nlevels, 1L)
   if (any(nlev < 2L)) {
-    stop("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
-      " has one", call. = FALSE)
+    error("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
+      " has one")
   }
   list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }
@@ -197,30 +190,4 @@ say_kept <- function(checkpoint) {
   if (!is.null(checkpoint)) {
     message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call resumes from there")
   }
-}
-
-# The result as R values, with positions from 1.
-receive_stability <- function(job, reply, labels) {
-  ints <- function(name) take(job, name, "integer")
-  alpha <- as.double(unlist(reply$alphas))
-  structure(list(
-    labels = labels,
-    alpha = alpha,
-    n = reply$n,
-    n_resamples = reply$n_resamples,
-    scheme = reply$scheme,
-    fraction = reply$fraction,
-    seed = reply$seed,
-    pairs = data.frame(
-      alpha = rep(alpha, unlist(reply$n_pairs_ever)), from = ints("pair_from") + 1L, to = ints("pair_to") + 1L,
-      directed = ints("pair_directed"), reversed = ints("pair_reversed"), undirected = ints("pair_undirected"),
-      bidirected = ints("pair_bidirected")
-    ),
-    n_tests = matrix(take(job, "n_tests", "double"), ncol = length(alpha)),
-    n_constant = ints("n_constant"),
-    n_copies = ints("n_copies"),
-    constant = ints("constant"),
-    n_pairs = reply$n_pairs,
-    n_fixed = reply$n_fixed
-  ), class = "cu_stability")
 }

@@ -62,29 +62,23 @@ summary.cu_stability <- function(object, threshold = 0.9, method = NULL, ...) {
       bound = bound
     )
   })
-  structure(
-    list(object = object, threshold = threshold, table = do.call(rbind, rows), note = no_bound),
-    class = "summary.cu_stability"
-  )
+  found <- list(object = object, threshold = threshold, table = do.call(rbind, rows), note = no_bound)
+  structure(found, class = "summary.cu_stability")
 }
 
 #' @export
 print.summary.cu_stability <- function(x, ...) {
   cat(described_study(x$object), "\n\n", sep = "")
   print(x$table, row.names = FALSE, digits = 4)
-  about <- if (is.null(x$note)) {
-    "bound: on the expected number of false edges among the stable ones; ?cu_bound says what it assumes"
-  } else {
-    x$note
-  }
+  about <- "bound: on the expected number of false edges among the stable ones; ?cu_bound says what it assumes"
+  if (!is.null(x$note)) about <- x$note
   cat("\nstable: adjacent in at least ", format(100 * x$threshold), " % of the resamples\n", sep = "")
   cat(strwrap(about), sep = "\n")
-  for (what in list(list("n_constant", "constant"), list("n_copies", "identical to others"))) {
-    numbers <- x$object[[what[[1]]]]
-    if (any(numbers > 0)) {
-      cat(sprintf("in %d resamples some variables were %s, at most %d at once\n", sum(numbers > 0), what[[2]],
-        max(numbers)))
-    }
+  said <- "in %d resamples some variables were %s, at most %d at once\n"
+  for (name in c("n_constant", "n_copies")) {
+    numbers <- x$object[[name]]
+    kind <- if (name == "n_constant") "constant" else "identical to others"
+    if (any(numbers > 0)) cat(sprintf(said, sum(numbers > 0), kind, max(numbers)))
   }
   invisible(x)
 }
@@ -95,19 +89,16 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
   check_share(threshold)
   pairs <- x$pairs[x$pairs$alpha %in% alpha_of(x, alpha), ]
   pairs <- pairs[adjacent(pairs) >= least_count(threshold, x$n_resamples), ]
-  share <- function(times) times / x$n_resamples
-  data.frame(
-    from = x$labels[pairs$from], to = x$labels[pairs$to], adjacent = share(adjacent(pairs)),
-    directed = share(pairs$directed), reversed = share(pairs$reversed), undirected = share(pairs$undirected),
-    bidirected = share(pairs$bidirected), alpha = pairs$alpha
-  )
+  marks <- c("directed", "reversed", "undirected", "bidirected")
+  shares <- cbind(adjacent = adjacent(pairs), pairs[marks]) / x$n_resamples
+  data.frame(from = x$labels[pairs$from], to = x$labels[pairs$to], shares, alpha = pairs$alpha, row.names = NULL)
 }
 
 #' @rdname cu_stability-methods
 #' @export
 plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
   if (!requireNamespace("igraph", quietly = TRUE)) {
-    stop("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")", call. = FALSE)
+    error("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")")
   }
   cells <- consensus_cells(x, threshold, alpha)
   both <- paste(cells$to, cells$from) %in% paste(cells$from, cells$to)
@@ -148,11 +139,8 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
-  plain <- list(
-    labels = object$labels, graph = consensus_cells(object, threshold, alpha), max.ord = 0L,
-    n.edgetests = 0, pMax = matrix(NA_real_, 1, 1)
-  )
-  as_pcalgo(plain, cl, "double")
+  graph <- consensus_cells(object, threshold, alpha)
+  as_pcalgo(list(labels = object$labels, graph = graph, max.ord = 0L, n.edgetests = 0), cl, "double")
 }
 
 #' How many stable edges are expected to be false?
@@ -218,33 +206,22 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
 #' @export
 cu_rows <- function(object, i) {
   i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))
-  ask(object, "indices", i = as.integer(i) - 1L)$indices + 1L
+  ask(object, "indices", i = as.integer(i))$arrays$indices
 }
 
 consensus_cells <- function(object, threshold, alpha) {
   check_share(threshold)
-  cells <- ask(object, "consensus", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE))
-  list(from = cells$graph_from + 1L, to = cells$graph_to + 1L, mark = cells$graph_mark)
+  part(ask(object, "consensus", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE))$arrays, "graph")
 }
 
-# Python's answer to a question about the result: `value`, or integer vectors.
+# Python's answer to a question about the result: `value`, or `arrays`.
 ask <- function(object, question, ...) {
-  check_stability(object)
-  job <- open_job("ask")
-  on.exit(close_job(job))
-  pairs <- object$pairs
-  marks <- c("directed", "reversed", "undirected", "bidirected")
-  arrays <- c(list(from = pairs$from - 1L, to = pairs$to - 1L), pairs[marks])
-  names(arrays) <- paste0("pair_", names(arrays))
-  send_all(job, c(arrays, object[c("n_constant", "n_copies", "constant", "n_tests")]))
-  counted <- vapply(object$alpha, function(level) sum(pairs$alpha == level), 1)
+  if (!inherits(object, "cu_stability")) refuse("object", "a result of cu_stability()", object)
+  counted <- vapply(object$alpha, function(level) sum(object$pairs$alpha == level), 1)
   values <- object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")]
-  reply <- drive(job, c(values, list(
-    labels = as.list(object$labels), alphas = as.list(object$alpha), n_pairs_ever = as.list(counted),
-    question = question, given = list(...)
-  )))
-  arrays <- switch(question, consensus = c("graph_from", "graph_to", "graph_mark"), indices = "indices")
-  c(reply["value"], sapply(arrays, function(name) take(job, name, "integer"), simplify = FALSE))
+  lists <- lapply(list(labels = object$labels, alphas = object$alpha, n_pairs_ever = counted), as.list)
+  arrays <- c(pair = as.list(object$pairs[-1]), object[c("n_constant", "n_copies", "constant", "n_tests")])
+  compute("ask", c(values, lists, list(question = question, given = list(...))), arrays)
 }
 
 described_study <- function(x) {
@@ -258,20 +235,13 @@ adjacent <- function(pairs) pairs$directed + pairs$reversed + pairs$undirected +
 # The least number of resamples that is a share of at least `threshold`; as in Python (consensus.py).
 least_count <- function(threshold, n_resamples) max(1, ceiling(round(threshold * n_resamples, 9)))
 
-check_stability <- function(object) {
-  if (!inherits(object, "cu_stability")) {
-    stop("`object` must be a result of cu_stability(); got ", describe(object), call. = FALSE)
-  }
-}
-
 check_share <- function(threshold) {
   check_number(threshold, "threshold", "a number from 0 to 1", function(x) x >= 0 && x <= 1)
 }
 
 alpha_of <- function(object, alpha, one = FALSE) {
   if (!is.numeric(alpha) || !length(alpha) || one && length(alpha) > 1L || !all(alpha %in% object$alpha)) {
-    stop("`alpha` must be ", if (one) "one of " else "some of ", paste(object$alpha, collapse = ", "), "; got ",
-      describe(alpha), call. = FALSE)
+    refuse("alpha", paste(if (one) "one of" else "some of", paste(object$alpha, collapse = ", ")), alpha)
   }
   alpha
 }

@@ -1,20 +1,33 @@
 # The R half of the transport: plain R values to Python, and plain R values back. It uses reticulate and base R only.
 #
 # reticulate 1.28 cannot convert arrays of NumPy 2, and turns whole numbers beyond 2^31 into 0. So an array is a vector
-# in an environment whose memory Python sees. Where that is impossible, it travels as raw vectors (bytearray in Python)
-# in blocks. Counts are doubles, and everything else single numbers and strings. The other half, with a table of the
-# arrays, is pycupc/r/transport.py.
+# in an environment whose memory Python sees. Counts are doubles, and everything else single numbers and strings. The
+# other half, with a table of the arrays, is pycupc/r/transport.py.
 
-block_bytes <- 2^28 # writeBin, readBin and reticulate handle less than 2^31 bytes at once
+# Computes `what` in Python from options and arrays (vectors by name), and returns the value of `receive` for the reply.
+# In the reply, `arrays` are the vectors of the answer; Python may still fill `pMax` until `receive` has returned.
+# `test`: a user's own.
+compute <- function(what, options, arrays = list(), reporter = make_reporter(FALSE, FALSE), test = NULL,
+                    receive = identity) {
+  job <- open_job(what, arrays)
+  on.exit(close_job(job))
+  on.exit(reporter$close(), add = TRUE)
+  reply <- drive(job, options, names(arrays), reporter, test)
+  reply$arrays <- lapply(reply$arrays, function(array) vector(array[[1]], array[[2]]))
+  if (isTRUE(options$pMax)) reply$arrays$pMax <- matrix(0, length(options$labels), length(options$labels))
+  list2env(reply$arrays, job$vectors)
+  suspendInterrupts(job$python$fill())
+  answer <- receive(reply)
+  suspendInterrupts(job$python$finish())
+  answer
+}
 
-# A computation in Python: `python`, its Job, and `vectors`, the environment of the arrays, NULL where memory is not
-# shared. The caller must close it with close_job().
-open_job <- function(what) {
+# `python`, a Job, and `vectors`, the environment of its arrays. The caller must close it with close_job().
+open_job <- function(what, arrays) {
   suspendInterrupts({
-    job <- list(python = python_side()$Job(what), vectors = new.env(parent = emptyenv()))
-    address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(job$vectors)))
-    if (!state$share_memory || !job$python$connect(address)) job["vectors"] <- list(NULL)
-    job
+    vectors <- list2env(arrays, parent = emptyenv())
+    address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(vectors)))
+    list(python = python_side()$Job(what, address), vectors = vectors)
   })
 }
 
@@ -30,9 +43,9 @@ close_job <- function(job) {
 # Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
 # with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such
 # namespace: reticulate." So interrupts are suspended wherever Python is called.
-drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = NULL) {
+drive <- function(job, options, names, reporter, test) {
   suspendInterrupts({
-    job$python$start(options)
+    job$python$start(options, as.list(names))
     step <- job$python$step
     answer <- job$python$answer
     event <- step()
@@ -53,6 +66,12 @@ drive <- function(job, options, reporter = make_reporter(FALSE, FALSE), test = N
   }
 }
 
+# The arrays whose names begin with `list` and a dot, as the list of this name, from which c() or unlist() made them.
+part <- function(arrays, list) {
+  own <- arrays[startsWith(names(arrays), paste0(list, "."))]
+  stats::setNames(own, substring(names(own), nchar(list) + 2L))
+}
+
 # Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes; with
 # `expand`, the element `sets` as well.
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
@@ -64,15 +83,11 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
-  options <- c(
-    list(
-      verbose = check_flag(verbose, "verbose"),
-      alpha = check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1),
-      pMax = check_flag(pMax, "pMax"),
-      progress = check_flag(progress, "progress")
-    ),
-    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks)
-  )
+  alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+  arguments <- list(alpha = alpha, verbose = check_flag(verbose, "verbose"))
+  options <- pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
+    quirks, arguments)
+  options <- c(options, pMax = check_flag(pMax, "pMax"), progress = check_flag(progress, "progress"))
   fixed <- checked_fixed(fixedGaps, fixedEdges, p)
   data <- if (tabular) {
     check_table(suffStat, p, test)
@@ -83,25 +98,31 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
 
-  job <- open_job(what)
-  on.exit(close_job(job))
-  send_all(job, c(data[names(data) %in% c("C", "x", "dm")], fixed))
-  reporter <- make_reporter(verbose, progress)
-  on.exit(reporter$close(), add = TRUE)
-  reply <- drive(job, options, reporter, checked_test(indepTest, suffStat))
+  compute(what, options, c(data[names(data) %in% c("C", "x", "dm")], fixed), make_reporter(verbose, progress),
+    checked_test(indepTest, suffStat), function(reply) plain_answer(reply, labels, expand))
+}
+
+# The reply of "pc" or "skeleton" as the answer of cu_plain(); the sets are expanded while Python computes pMax.
+plain_answer <- function(reply, labels, expand) {
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  answer <- receive(job, reply, labels, pMax, expand)
+  sets <- function(name) c(list(p = length(labels)), part(reply$arrays, name))
+  answer <- c(
+    list(labels = labels, graph = part(reply$arrays, "graph"), n.edgetests = reply$arrays$n.edgetests,
+      max.ord = as.integer(reply$max_ord), sepset = sets("sepset")),
+    list(found = if (!is.null(reply$arrays$found.x)) sets("found"), pMax = reply$arrays$pMax),
+    reply[c("engine", "orientation", "tries", "seconds")]
+  )
+  if (expand) answer$sets <- expand_sepset(answer)
   # A random graph is drawn later, from a DAG.
   if (reply$no_cpdag && !endsWith(reply$orientation, "random")) say_no_cpdag(answer, unlist(reply$cycle) + 1L)
   answer
 }
 
-# The checked arguments that all algorithms have; NULL as `test` for a user's own.
+# The options of pc, skeleton and stability: `arguments` of pycupc.pc(), by their names there, with those of `more`.
+# `test` is NULL for a user's own.
 pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
-                       quirks) {
-  list(
-    labels = as.list(labels),
-    test = if (is.null(test)) "" else test,
+                       quirks, more) {
+  arguments <- list(
     NAdelete = check_flag(NAdelete, "NAdelete"),
     m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
     u2pd = u2pd,
@@ -112,6 +133,7 @@ pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.ru
     engine = engine,
     quirks = check_flag(quirks, "quirks")
   )
+  list(labels = as.list(labels), test = if (is.null(test)) "" else test, arguments = c(arguments, more))
 }
 
 # The user's test, which must return one number.
@@ -119,8 +141,7 @@ checked_test <- function(test, suffStat) {
   function(x, y, S) {
     p <- test(x, y, S, suffStat)
     if (length(p) != 1L) {
-      stop("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y,
-        call. = FALSE)
+      error("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y)
     }
     as.double(p)
   }
@@ -175,106 +196,6 @@ checked <- function(reply) {
   reply
 }
 
-# The answer as R values, with indices from 1. Python computes pMax while R expands the separating sets.
-receive <- function(job, reply, labels, pMax, expand) {
-  p <- length(labels)
-  if (pMax) begin_square(job, "pMax", p)
-  ints <- function(name) take(job, name, "integer")
-  sets <- function(name, gap) {
-    part <- function(what) ints(paste0(name, what))
-    list(
-      p = p, x = part("x") + 1L, y = part("y") + 1L, length = part("len"), members = part("members") + 1L,
-      gap_x = ints(paste0(gap, "x")) + 1L, gap_y = ints(paste0(gap, "y")) + 1L
-    )
-  }
-  answer <- list(
-    labels = labels,
-    graph = list(from = ints("graph_from") + 1L, to = ints("graph_to") + 1L, mark = ints("graph_mark")),
-    n.edgetests = take(job, "n_edgetests", "double"),
-    max.ord = as.integer(reply$max_ord),
-    sepset = sets("sepset_", "gap_"),
-    found = if (reply$found) sets("found_", "found_gap_"),
-    pMax = NULL,
-    engine = reply$engine,
-    orientation = reply$orientation,
-    tries = reply$tries,
-    seconds = reply$seconds
-  )
-  if (expand) answer$sets <- expand_sepset(answer)
-  if (pMax) answer$pMax <- take_square(job, "pMax", p)
-  answer
-}
-
-send <- function(job, name, x) {
-  if (!is.null(job$vectors)) {
-    job$vectors[[name]] <- x
-    return(suspendInterrupts(job$python$see(name)))
-  }
-  size <- if (is.raw(x)) 1 else if (is.integer(x)) 4 else 8
-  step <- block_bytes / size
-  start <- 0
-  while (start < length(x)) {
-    stop <- min(start + step, length(x))
-    whole <- start == 0 && stop == length(x)
-    block <- if (whole) x else x[(start + 1):stop]
-    suspendInterrupts(job$python$put(name, if (is.raw(block)) block else writeBin(as.vector(block), raw())))
-    start <- stop
-  }
-}
-
-send_all <- function(job, arrays) for (name in names(arrays)) send(job, name, arrays[[name]])
-
-# An array of the answer as a vector of type `what`, "integer" or "double".
-take <- function(job, name, what) {
-  size <- if (what == "integer") 4 else 8
-  count <- suspendInterrupts(job$python$size(name)) / size
-  if (!is.null(job$vectors)) {
-    return(filled(job, name, vector(what, count)))
-  }
-  step <- block_bytes / size
-  if (count <= step) {
-    return(readBin(suspendInterrupts(as.raw(job$python$take(name, 0, count * size))), what, count, size))
-  }
-  out <- vector(what, count)
-  start <- 0
-  while (start < count) {
-    stop <- min(start + step, count)
-    bytes <- suspendInterrupts(as.raw(job$python$take(name, start * size, (stop - start) * size)))
-    out[(start + 1):stop] <- readBin(bytes, what, stop - start, size)
-    start <- stop
-  }
-  out
-}
-
-# Begins a symmetric p x p matrix of doubles; the order of the cells is no matter. Where memory is shared, Python fills
-# it while R does something else.
-begin_square <- function(job, name, p) {
-  if (is.null(job$vectors)) return()
-  job$vectors[[name]] <- matrix(0, p, p)
-  suspendInterrupts(job$python$fill(name))
-}
-
-# The matrix that begin_square() has begun.
-take_square <- function(job, name, p) {
-  if (is.null(job$vectors)) return(matrix(take(job, name, "double"), p, p))
-  suspendInterrupts(job$python$finish())
-  taken_out(job, name)
-}
-
-# `x`, which nothing else refers to, after Python has written the array into its memory.
-filled <- function(job, name, x) {
-  job$vectors[[name]] <- x
-  suspendInterrupts(job$python$fill(name))
-  rm(x)
-  taken_out(job, name)
-}
-
-taken_out <- function(job, name) {
-  x <- job$vectors[[name]]
-  rm(list = name, envir = job$vectors)
-  x
-}
-
 #' The answer of `cu_pc()` or `cu_skeleton()` as a plain list
 #'
 #' For machines without pcalg, and for programs that do not need its object: only reticulate and base R are used.
@@ -306,7 +227,7 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   labels <- check_labels(labels, p, suffStat, indepTest)
   more <- list(...)
   if (identical(more$u2pd, "rand")) {
-    stop("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()", call. = FALSE)
+    error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }
   transport(what, suffStat, indepTest, alpha, labels, ...)
 }

@@ -31,15 +31,13 @@
 #' @seealso [as.data.frame.pcAlgo()] for all edges, [cu_sepset()]
 #' @export
 cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
-  if (!methods::is(fit, "pcAlgo")) {
-    stop("`fit` must be a result of cu_pc() or cu_skeleton(); got ", describe(fit), call. = FALSE)
-  }
+  if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)
   refuse_consensus(fit, "fit")
   labels <- graph::nodes(fit@graph)
   x <- position(x, labels)
   y <- position(y, labels)
-  if (x == y) stop("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice", call. = FALSE)
-  answer <- explain(fit, suffStat, alpha, question = "why", x = x - 1L, y = y - 1L)$reply
+  if (x == y) error("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice")
+  answer <- explain(fit, suffStat, alpha, question = "why", x = x, y = y)
   found <- answer$why
   for (name in c("S", "arrow")) if (!is.null(found[[name]])) found[[name]] <- as.character(unlist(found[[name]]))
   structure(c(found, text = answer$text), class = "cu_why")
@@ -77,30 +75,20 @@ as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat
   answer <- explain(x, suffStat, alpha, question = "edges")
   labels <- graph::nodes(x@graph)
   data.frame(
-    from = labels[answer$from + 1L], to = labels[answer$to + 1L], type = as.character(answer$reply$type),
-    pMax = answer$pMax, set_by = as.character(answer$reply$set_by)
+    from = labels[answer$arrays$from], to = labels[answer$arrays$to], type = as.character(answer$type),
+    pMax = answer$arrays$pMax, set_by = as.character(answer$set_by)
   )
 }
 
-# Python's answer to a question about the edges of a pcAlgo: the reply, and the arrays for the question "edges".
+# Python's answer to a question about the edges of a pcAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
   if (is.null(alpha) && is.numeric(fit@call$alpha)) alpha <- fit@call$alpha
-  job <- open_job("explain")
-  on.exit(close_job(job))
-  known <- length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset"))
-  options <- c(send_fit(job, "a_", fit, remembered(fit)), list(alpha = alpha, known = known, ...))
-  if (!is.null(suffStat)) {
-    if (is_table(suffStat)) {
-      suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
-    }
-    gauss <- check_gauss(suffStat, length(options$a_labels))
-    options$n <- gauss$n
-    send(job, "C", gauss$C)
+  plain <- plain_fit(fit, remembered(fit))
+  if (is_table(suffStat)) {
+    suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
   }
-  reply <- drive(job, options)
-  if (options$question != "edges") return(list(reply = reply))
-  list(
-    reply = reply, from = take(job, "from", "integer"), to = take(job, "to", "integer"),
-    pMax = take(job, "pMax", "double")
-  )
+  data <- if (!is.null(suffStat)) check_gauss(suffStat, length(plain$options$labels))
+  known <- length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset"))
+  options <- c(a = plain$options, list(alpha = alpha, known = known, ...), data["n"])
+  compute("explain", options, c(a = plain$arrays, data["C"]))
 }

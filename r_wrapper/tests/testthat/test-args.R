@@ -88,7 +88,7 @@ test_that("an unusable suffStat is an error that describes the value", {
   expect_error(plain(diag(8)), "got 8 x 8 matrix")
   expect_error(plain(list(dm = 1)), "got a list with `dm`")
   expect_error(plain(list(C = diag(8))), "`n`, the number of observations; got a list with `C`")
-  expect_error(plain(list(C = diag(7), n = 100)), "must be a numeric matrix of 8 x 8.*not 7 x 7 matrix")
+  expect_error(plain(list(C = diag(7), n = 100)), "must be a numeric matrix of 8 x 8.*got 7 x 7 matrix")
   expect_error(plain(list(C = matrix("a", 8, 8), n = 100)), "must be a numeric matrix")
   expect_error(plain(list(C = diag(8), n = NA)), "`suffStat\\$n` must be one finite number of at least 1.*got NA")
   expect_error(plain(list(C = diag(8), n = 1:2)), "got integer of length 2")
@@ -109,7 +109,7 @@ test_that("messages name the value that was given, in R's words", {
   skip_if_no_python()
   plain <- function(..., C = S$C, n = S$n) cu_plain("pc", list(C = C, n = n), alpha = 0.05, ...)
   for (C in list(S$C > 2, matrix("a", 8, 8), S$C + 0i)) {
-    expect_error(plain(C = C, p = 8), paste0("not 8 x 8 ", typeof(C), " matrix"))
+    expect_error(plain(C = C, p = 8), paste0("got 8 x 8 ", typeof(C), " matrix"))
   }
   infinite <- S$C
   infinite[1, 2] <- infinite[2, 1] <- Inf
@@ -150,7 +150,7 @@ test_that("a table of observations gives the answer of its correlations, with th
   suffStat <- list(dm = (X > 0) + 0, nlev = rep(2, 8), adaptDF = FALSE)
   expect_identical(cu_plain("pc", codes, "disCItest")[same],
     cu_plain("pc", suffStat, "disCItest", 0.01, letters[1:8])[same])
-  expect_error(cu_plain("pc", X, p = 7), "`suffStat` must have 7 columns")
+  expect_error(cu_plain("pc", X, p = 7), "`suffStat` must be a table of 7 columns")
   expect_error(cu_plain("pc", codes), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
   X[1, 2] <- NA
   expect_error(cu_plain("pc", X), "`suffStat` must be complete and finite for gaussCItest; it is not in \"b\"")

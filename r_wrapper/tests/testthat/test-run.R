@@ -76,40 +76,8 @@ test_that("verbose prints a line per level, progress a bar", {
   expect_silent(cu_plain("skeleton", S, alpha = 0.05, p = 8))
 })
 
-test_that("without shared memory, arrays travel as bytes in blocks", {
+test_that("C, of which Python sees R's own memory, comes back unchanged", {
   skip_if_no_python()
-  S <- small_problem(p = 12, n = 100)
-  gaps <- abs(outer(1:12, 1:12, "-")) == 3
-  ask <- function() {
-    answer <- cu_plain("pc", S, alpha = 0.1, p = 12, fixedGaps = gaps)
-    answer$seconds <- NULL
-    answer
-  }
-  shared <- ask()
-  blocks <- environment(transport)
-  old <- blocks$block_bytes
-  set <- function(value) {
-    locked <- bindingIsLocked("block_bytes", blocks)
-    if (locked) unlockBinding("block_bytes", blocks)
-    assign("block_bytes", value, blocks)
-  }
-  set(64)
-  state$share_memory <- FALSE
-  on.exit({
-    set(old)
-    state$share_memory <- TRUE
-  })
-  job <- open_job("pc")
-  close_job(job)
-  expect_null(job$vectors)
-  expect_identical(ask(), shared)
-})
-
-test_that("Python sees R's own memory, and C comes back unchanged", {
-  skip_if_no_python()
-  job <- open_job("pc")
-  on.exit(close_job(job))
-  expect_type(job$vectors, "environment")
   S <- small_problem()
   before <- S$C + 0
   invisible(cu_plain("pc", S, alpha = 0.1, p = 8))

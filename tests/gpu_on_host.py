@@ -32,14 +32,14 @@ GRAPH_FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
-    "graph/final": ("noncolliders", "weakest_evidence"),
+    "graph/final": ("weakest_evidence",),
     "graph/removals": ("settle", "finish"),
 }
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours",),
-    "graph/final": ("noncolliders", "weakest_evidence"),
+    "graph/final": ("weakest_evidence",),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes",),
     "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
@@ -161,7 +161,7 @@ class _Kernels:
 class _Stream(nullcontext):
     """On the host nothing has to be waited for."""
 
-    ptr = 0
+    ptr, done = 0, True
 
     def synchronize(self) -> None:
         pass

@@ -145,13 +145,6 @@ struct Records {
     char* found;  // the m records, one array after the other, see Found in graph/record.cuh; settle, finish
 };
 
-// The records of a level that has ended.
-struct Recorded {
-    void* found;  // as Records::found
-    i64 count;
-    int level;
-};
-
 // Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first two.
 struct Codes {
     const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes

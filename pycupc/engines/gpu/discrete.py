@@ -16,7 +16,7 @@ from pycupc.engines.gpu.device import Device, check_room
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.records import NONCOLLIDERS, Running
+from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import (
     Codes,
     Counters,
@@ -279,7 +279,7 @@ class DiscreteGraph(DeviceGraph):
         """Kernels that a level needs besides its tests."""
         if level == 0:
             return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, NONCOLLIDERS]
+        return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
         """Make the tests of level 0, the doubtful ones on the host, and launch what follows; `cutoff` is not used."""

@@ -360,13 +360,6 @@ class GpuEngine(Engine):
         with self._session():
             return self._started().edges()
 
-    def noncolliders(self) -> Ints | None:
-        """Paths that the separating sets say are no colliders; see `Engine.noncolliders`."""
-        if self._graph is None or self._cpu is not None:
-            return None
-        with self._session():
-            return self._graph.noncolliders()
-
     def unfinished_z(self) -> UnfinishedZ | None:
         """A function that finds the smallest |z| if a filter spared tests; see `Engine.unfinished_z`."""
         if self._cpu is not None:

@@ -15,7 +15,7 @@ from pycupc.engines.gpu import levels, records
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
+from pycupc.engines.gpu.records import PendingLevel, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Variable
 
@@ -79,7 +79,7 @@ class DeviceGraph:
         self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
         self._share = 0.0  # share of the running level's work items that blocks have taken
-        self._records = RecordCopies(dev)
+        self._copying: list[Any] = []  # records that are being copied to the host
         tests = float(p * (p - 1))
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
 
@@ -96,7 +96,7 @@ class DeviceGraph:
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, FINISH, records.NONCOLLIDERS]
+        return [SETTLE, FINISH]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -242,11 +242,16 @@ class DeviceGraph:
     def result(self, running: Running, c: Counters) -> LevelResult:
         """The result of a level; its records may still be on their way, see `wait`."""
         numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
-        return LevelResult(running.level, *self._records.download(running.found, c.records, running.level), *numbers)
+        if self._dev.copies.done:
+            self._copying.clear()
+        self._copying.append(running.found)
+        found = records.download(self._dev, running.found, c.records, running.level)
+        return LevelResult(running.level, *found, *numbers)
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""
-        self._records.wait()
+        self._dev.copies.synchronize()
+        self._copying.clear()
 
     def _read_counters(self, tick: Tick) -> Counters:
         """Wait for the counters that the last kernel reports; sets `outlook`."""
@@ -303,10 +308,3 @@ class DeviceGraph:
         dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
         ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
         return dev.transfers.download(*ends, (z, np.float64, shape))
-
-    def noncolliders(self) -> Ints | None:
-        """See `Engine.noncolliders`."""
-        kept = self._records.kept
-        if kept is None or self.outlook.pairs >= 1 << 31:
-            return None
-        return records.find(self._dev, self._present, kept)

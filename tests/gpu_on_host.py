@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
-from pycupc.engines.gpu.schur import SchurTests
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 
 TESTS = Path(__file__).resolve().parent
@@ -230,11 +229,5 @@ class HostEngine(GpuEngine):
     """The GPU engine on a `HostDevice`; `algorithm` and `prune` as in `GpuEngine`."""
 
     def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
-        self.algorithm, self.name = algorithm, "gpu" if algorithm == "schur" else algorithm
-        self.device = HostDevice(libraries)
-        self._prune = prune and algorithm == "schur"
-        self._gaussian = (
-            SchurTests(2, 1 << 18, prune=prune) if algorithm == "schur" else CupcTests(algorithm, Geometry())
-        )
-        self._graph, self._mirrored = None, False
-        self.close()
+        with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
+            super().__init__(algorithm, pruning=prune)

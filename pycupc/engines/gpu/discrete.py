@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, LevelResult, Mask
-from pycupc.engines.gpu import schur
-from pycupc.engines.gpu.device import Device, check_room
+from pycupc.engines.base import EngineError, Floats, LevelResult, Mask, Pairs
+from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
@@ -263,15 +262,17 @@ class DiscreteGraph(DeviceGraph):
     ----------
     dev : Device
     codes : DeviceCodes
-    gaps, fixed : bool (p, p) or None
+    gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
     """
 
-    def __init__(self, dev: Device, codes: DeviceCodes, gaps: Mask | None, fixed: Mask | None) -> None:
+    tests: ContingencyTests
+    needs_host = True
+
+    def __init__(self, dev: Device, codes: DeviceCodes, gaps: Pairs | None, fixed: Pairs | None) -> None:
         # With n = 0 there are no degrees of freedom for a correlation, so that `settle` leaves z as it is.
         p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
-        super().__init__(dev, p_values, 0, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
-        self.tests = ContingencyTests(codes)
+        super().__init__(dev, p_values, 0, gaps, fixed, ContingencyTests(codes))
         self._n_doubtful = 0
 
     @staticmethod
@@ -296,7 +297,7 @@ class DiscreteGraph(DeviceGraph):
         self.tests.settle(dev, graph, 0, count)
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
-    def _list_pairs(self, mirrored: bool) -> None:
+    def _list_pairs(self) -> None:
         self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graphs[0],))
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
@@ -325,13 +326,13 @@ class DiscreteGraph(DeviceGraph):
         return dataclasses.replace(found, r=r)
 
 
-def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:
+def start(dev: Device, data: Data, gaps: Pairs | None, fixed: Pairs | None) -> DiscreteGraph:
     """Copy the problem to the device.
 
     Raises
     ------
     EngineError
-        If it does not fit the device, or if blocks have too little shared memory there (compute capability 7.5).
+        If blocks have too little shared memory on the device (compute capability 7.5).
     """
     if shared_bytes(0) > dev.shared_block:
         raise EngineError(
@@ -344,6 +345,4 @@ def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> Dis
                 cpu=Setting("engine", "cpu"),
             )
         )
-    p, n = data.codes.shape
-    check_room(dev, f"p = {p} and n = {n}", DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory())
     return DiscreteGraph(dev, DeviceCodes(dev, data), gaps, fixed)

@@ -30,15 +30,13 @@ ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 GRAPH_FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/inspect": ("inspect",),
-    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
-    "graph/final": ("weakest_evidence",),
+    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),
 }
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
-    "graph/neighbours": ("count_neighbours",),
-    "graph/final": ("weakest_evidence",),
+    "graph/neighbours": ("count_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes",),
     "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),

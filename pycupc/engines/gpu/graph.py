@@ -32,7 +32,7 @@ _ENTRY = sum(_LISTS.values())
 SETTLE: KernelName = ("graph/removals", "settle")
 FINISH: KernelName = ("graph/removals", "finish")
 #: The kernel that joins the evidence of both sides.
-WEAKEST: KernelName = ("graph/final", "weakest_evidence")
+WEAKEST: KernelName = ("graph/neighbours", "weakest_evidence")
 #: Differences between C and its transpose up to this one are taken for rounding: numpy.corrcoef leaves such.
 LAST_BITS = 1e-15
 

@@ -123,12 +123,12 @@ class Codes(ctypes.Structure):
     ]
 
 
-class Room(ctypes.Structure):
+class TableSpace(ctypes.Structure):
     """Where a block of the discrete tests counts."""
 
     _fields_ = [
-        *_pointers("wide"),
-        ("wide_cells", c_longlong),
+        *_pointers("large"),
+        ("large_cells", c_longlong),
         *((name, c_int) for name in ("cells", "mask_words", "configurations")),
     ]
 
@@ -147,7 +147,7 @@ class SetRange(ctypes.Structure):
 
 STRUCTURES = (
     *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
-    *(Codes, Room, Doubtful, SetRange),
+    *(Codes, TableSpace, Doubtful, SetRange),
 )
 
 i32, u32, i64, u64, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, c_double

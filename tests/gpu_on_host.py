@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
-from pycupc.engines.gpu.schur import SchurTests
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 
 TESTS = Path(__file__).resolve().parent
@@ -31,15 +30,13 @@ ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 GRAPH_FILES: Files = {
     "common/binomials": ("binomial_table",),
     "graph/inspect": ("inspect",),
-    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours"),
-    "graph/final": ("noncolliders", "weakest_evidence"),
+    "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),
 }
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
-    "graph/neighbours": ("count_neighbours",),
-    "graph/final": ("noncolliders", "weakest_evidence"),
+    "graph/neighbours": ("count_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes",),
     "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
@@ -161,7 +158,7 @@ class _Kernels:
 class _Stream(nullcontext):
     """On the host nothing has to be waited for."""
 
-    ptr = 0
+    ptr, done = 0, True
 
     def synchronize(self) -> None:
         pass
@@ -230,11 +227,5 @@ class HostEngine(GpuEngine):
     """The GPU engine on a `HostDevice`; `algorithm` and `prune` as in `GpuEngine`."""
 
     def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
-        self.algorithm, self.name = algorithm, "gpu" if algorithm == "schur" else algorithm
-        self.device = HostDevice(libraries)
-        self._prune = prune and algorithm == "schur"
-        self._gaussian = (
-            SchurTests(2, 1 << 18, prune=prune) if algorithm == "schur" else CupcTests(algorithm, Geometry())
-        )
-        self._graph, self._mirrored = None, False
-        self.close()
+        with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
+            super().__init__(algorithm, pruning=prune)

@@ -23,7 +23,7 @@ def library(request, tmp_path_factory):
     built = build(tmp_path_factory.mktemp("kernels"), request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discrete, "THREADS", request.param)
-        patch.setattr(discrete, "BENCH_BYTES", 30 * request.param + 256)
+        patch.setattr(discrete, "STATE_BYTES", 30 * request.param + 256)
         yield built
 
 

@@ -107,7 +107,7 @@ ONE_TEST = """
 #include "cuda_on_host.h"
 #include "graph/rough.cuh"
 extern "C" int one_test(double a, double b, double c, float r2, float* of) {
-    const RoughTest t(Given(code_of(a)), (float)c, code_of(b));
+    const RoughTest t(RoughGiven(code_of(a)), (float)c, code_of(b));
     of[0] = t.least();
     of[1] = t.most();
     of[2] = decoded(code_of(b));

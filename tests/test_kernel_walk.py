@@ -14,7 +14,8 @@ from indefinite_problems import indefinite_problem
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
-from pycupc.engines.gpu import schur
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import levels, schur
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
@@ -59,7 +60,7 @@ def rows(request, monkeypatch, engine):
     if request.param == "wide rows in tiles":
         monkeypatch.setattr(schur, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
-        engine._tests = engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
+        engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
 
 
 @pytest.mark.usefixtures("rows")
@@ -70,6 +71,13 @@ def test_the_answer_is_that_of_the_cpu(engine, n, strength, alpha, levels):
     fit = compare(engine, np.corrcoef(observations(0, 18, n, strength), rowvar=False), n, alpha, levels)
     if n == 2000:  # sound data: nearly all tests are settled in single precision
         assert sum(level.n_careful for level in fit.levels) < 1e-3 * sum(fit.n_edgetests)
+
+
+def test_a_level_that_the_device_cannot_count(engine, monkeypatch):
+    monkeypatch.setattr(levels, "MOST_TESTS", 100.0)
+    match = r"level 1 may need more than 2\^62 tests \(variable \d+ has \d+ neighbours\).*; use engine='cpu', set m_max"
+    with pytest.raises(EngineError, match=match):
+        compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)
 
 
 @pytest.mark.parametrize("kib", [64, 96, 99, 163, 227])

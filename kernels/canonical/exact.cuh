@@ -131,8 +131,8 @@ SLOW_HD bool sweep_once(Matrix& A) {
     return rotated;
 }
 
-// Entry of the pseudoinverse from rows a and b of the eigenvectors that pcalg's rank rule keeps, those of eigenvalues
-// above `limit`; 0 for one on the diagonal if a change of the matrix no larger than `limit` can make it 0.
+// Entry of the pseudoinverse from rows a and b of the eigenvectors that pcalg's rank rule keeps: eigenvalues above
+// `limit`; 0 for one on the diagonal if a change of the matrix no larger than `limit` can make it 0.
 SLOW_HD double pseudoinverse_entry(const Matrix& A, int a, int b, double limit) {
     Double2x entry = {0.0, 0.0};
     double squares = 0.0;

@@ -145,13 +145,6 @@ struct Records {
     char* found;  // the m records, one array after the other, see Found in graph/record.cuh; settle, finish
 };
 
-// The records of a level that has ended.
-struct Recorded {
-    void* found;  // as Records::found
-    i64 count;
-    int level;
-};
-
 // Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first two.
 struct Codes {
     const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes
@@ -172,9 +165,9 @@ struct Codes {
 };
 
 // Where a block of the discrete tests counts.
-struct Room {
-    unsigned* wide;  // [grid, wide_cells] counts of tables that do not fit shared memory; null where all do
-    i64 wide_cells;
+struct TableSpace {
+    unsigned* large;  // [grid, large_cells] counts of tables that do not fit shared memory; null where all do
+    i64 large_cells;
     int cells;           // counts in the block's shared memory
     int mask_words;      // 32-bit words of masks in the block's shared memory
     int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
@@ -204,8 +197,8 @@ struct SetRange {
 #endif
 constexpr int THREADS = CONTINGENCY_THREADS;     // threads per block of the discrete tests
 constexpr int BLOCKS = 768 / THREADS;            // blocks that must fit a multiprocessor
-constexpr int BENCH_BYTES = 30 * THREADS + 256;  // room for Bench in discrete/bench.cuh
-constexpr int MOST_OFFSETS = 1536;               // entries of Bench::offset
+constexpr int STATE_BYTES = 30 * THREADS + 256;  // room for BlockState in discrete/block_state.cuh
+constexpr int MOST_OFFSETS = 1536;               // entries of BlockState::offset
 
 // Sizes of work space that both host and kernels compute, in doubles.
 // For one test by the canonical formula: the high and the low parts of a matrix [m + 2, m], m = level + 2, and behind

@@ -102,9 +102,24 @@ DEVICE unsigned char state_now(const Graph& g, const int x, const int y) {
     return *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
 }
 
+// Whether a side (0: the pairs x < y, 1: x > y) tests the pair (x, y), as far as its state says.
+DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side) {
+    const unsigned char state = state_now(g, x, y);
+    return (x > y) == side && (side ? state == LIVE : state != FIXED);
+}
+
+// Whether pair e = (x, y) is a target of sets of rank `rank` or more on this side (0: the pairs x < y, 1: x > y): the
+// side tests it, and no set of a rank up to `rank` is known to separate it. Side A goes on where another block has
+// separated the pair, maybe by a set of higher rank.
+DEVICE bool is_target(const Graph& g, const i64 e, const int x, const int y, const int side, const u64 rank) {
+    return is_of_side(g, x, y, side) && *(volatile u64*)&g.best[e] > rank;
+}
+
 // A set of this rank separates pair e = (x, y). The smallest rank stays. On side A the edge is gone at once; side B of
-// the same level may see that or not, since `settle` discards what side B finds for such an edge. One thread.
-DEVICE void report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
-    atomicMin(&g.best[e], rank);
+// the same level may see that or not, since `settle` discards the sets of side B for such an edge. Returns whether no
+// set was known to separate the pair. One thread.
+DEVICE bool report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
+    const bool first = atomicMin(&g.best[e], rank) == NOT_SEPARATED;
     if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+    return first;
 }

@@ -1,6 +1,6 @@
 // cupc.cuh -- common to cuPC-E and cuPC-S: the algorithms of Zarebavani et al. (2020), IEEE TPDS 31(3), made exact.
 //   The separating set that is kept is the first by rank, not the first that a thread happens to find.
-//   * Rows are those of the paper's A', the neighbour lists of the graph at the start of the level. A row lies in
+//   * Rows are the rows of the paper's A', the neighbour lists of the graph at the start of the level. A row lies in
 //     shared memory where it fits; subsets are unranked one by one.
 //   * Sides: one launch tests side A (0), the next one the pairs of side B (1) that side A left, which G tells (the
 //     paper's edge-removal monitoring).

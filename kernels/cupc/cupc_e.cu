@@ -71,8 +71,7 @@ DEVICE void test_pair(const Graph& g, const Level& lv, const Pair& pair, u64* be
     if (least < old) atomicMin(&g.least[pair.e], bits(least));
 }
 
-// Reports the pair's separating set by its rank among the subsets of adj(x), which is what all engines keep. One
-// thread.
+// Reports the pair's separating set by its rank among the subsets of adj(x), as all engines do. One thread.
 template <int L>
 DEVICE void report_pair(const Graph& g, const Level& lv, const Pair& pair, const u64 best) {
     const int l = L > 0 ? L : lv.level;

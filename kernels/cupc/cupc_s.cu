@@ -7,7 +7,7 @@
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out, ->items
 //   lv.work  canonical_doubles(level) doubles per thread
 //   M2 is inverted explicitly, from its Cholesky factor; where all pivots are above the floor this is the pseudoinverse
-//   that the paper's Algorithm 7 computes (pseudo_inverse.cuh). Tests given other sets are doubtful.
+//   that the paper's Algorithm 7 computes. Tests given other sets are doubtful.
 #include "cupc/cupc.cuh"
 
 // Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/limits.py), and
@@ -25,7 +25,7 @@ struct Row {
 };
 
 // A conditioning set and the data shared by all its tests. The arrays are local variables of the kernel, see Factor.
-struct Given {
+struct ConditioningSet {
     Factor f;     // after invert: P = M2^-1
     double* gx;   // [l] M2^-1 C_Sx
     int *s, *at;  // [l] variables; positions in adj(x)
@@ -34,20 +34,13 @@ struct Given {
     bool sound;   // all pivots above the floor
 };
 
-// Whether the side tests the pair (x, y). Side A still does where another block of the row has separated it, maybe by a
-// set of higher rank.
-DEVICE bool to_test(const Graph& g, const int x, const int y, const int side) {
-    const unsigned char state = state_now(g, x, y);
-    return (x > y) == side && (side ? state == LIVE : state != FIXED);
-}
-
 // Copies the row to shared memory if row.shared. Returns the number of targets among the neighbours that this thread
 // looks at. Whole block.
 DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
     int n = 0;
     for (int i = threadIdx.x; i < row.d; i += blockDim.x) {
         const int y = g.column[row.e0 + i];
-        const bool live = to_test(g, row.x, y, row.side);
+        const bool live = is_of_side(g, row.x, y, row.side);
         n += live;
         if (row.shared) {
             memory[i] = live ? NOT_SEPARATED : 0;
@@ -63,13 +56,13 @@ DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
 DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
     bool any = false;
     for (int i = 0; i < row.d && !any; ++i)
-        any = *(volatile u64*)&row.best[i] > set && (row.shared || to_test(g, row.x, row.adj[i], row.side));
+        any = *(volatile u64*)&row.best[i] > set && (row.shared || is_of_side(g, row.x, row.adj[i], row.side));
     return !any;
 }
 
 // Inverts M2 of the set at the positions z.at, and conditions x on it.
 template <int L>
-DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given& z) {
+DEVICE void condition(const Graph& g, const Level& lv, const Row& row, ConditioningSet& z) {
     constexpr int MAX = MAX_LEVEL<L>;
     const int l = L > 0 ? L : lv.level;
     const double* cx = g.C + (i64)row.x * g.p;
@@ -98,7 +91,7 @@ DEVICE void condition(const Graph& g, const Level& lv, const Row& row, Given& z)
 
 // The test of x and y given the set.
 template <int L>
-DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given& z, const int x, const int y) {
+DEVICE Moments moments_of(const Graph& g, const Level& lv, const ConditioningSet& z, const int x, const int y) {
     const int l = L > 0 ? L : lv.level;
     const double* cy = g.C + (i64)y * g.p;
     double num = g.C[(i64)x * g.p + y], vy = 1.0, v[MAX_LEVEL<L>];
@@ -118,7 +111,8 @@ DEVICE Moments moments_of(const Graph& g, const Level& lv, const Given& z, const
 // Tests all pairs of the row with one set. left: pairs of the row that no set of the block has separated yet, in shared
 // memory.
 template <int L>
-DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Given& z, double* work, int* left) {
+DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const ConditioningSet& z, double* work,
+                     int* left) {
     const int l = L > 0 ? L : lv.level;
     for (int t = 0; t < row.d; ++t) {
         if (*(volatile u64*)&row.best[t] <= z.set) continue;  // early termination II
@@ -126,7 +120,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Give
         UNROLL
         for (int i = 0; i < l; ++i) member = member || z.at[i] == t;
         const int y = row.adj[t];
-        if (member || (!row.shared && !to_test(g, row.x, y, row.side))) continue;
+        if (member || (!row.shared && !is_of_side(g, row.x, y, row.side))) continue;
         const Moments m = moments_of<L>(g, lv, z, row.x, y);
         if (m.sound && m.num2 > fmax(from_bits(*(volatile u64*)&row.least[t]), lv.sure_out) * m.den) continue;
         double r2;
@@ -142,7 +136,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Give
 DEVICE void report_row(const Graph& g, const Row& row) {
     for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
         const int y = row.adj[t];
-        if (!to_test(g, row.x, y, row.side)) continue;
+        if (!is_of_side(g, row.x, y, row.side)) continue;
         if (row.shared) atomicMin(&g.least[row.e0 + t], row.least[t]);
         if (row.best[t] != NOT_SEPARATED) report_separated(g, row.e0 + t, row.x, y, row.best[t]);
     }
@@ -177,7 +171,7 @@ __global__ void __launch_bounds__(256, 2) cupc_s(const Graph g, const Level lv, 
         const u64 sets = lv.binom(row.d, l), step = (u64)sh.per_row * blockDim.x;
         int s[MAX], at[MAX], count = 0;
         double P[packed(MAX, 0)], inv[MAX], gx[MAX];
-        Given z = {{P, inv}, gx, s, at};
+        ConditioningSet z = {{P, inv}, gx, s, at};
         for (z.set = (block % sh.per_row) * blockDim.x + threadIdx.x; z.set < sets; z.set += step) {
             if ((++count & POLL) == 0 && *lv.stop) break;
             if (*(volatile int*)&left <= 0 && row_is_done(g, row, z.set)) break;

@@ -1,14 +1,14 @@
 // atomics.cuh -- contingency tables counted by one atomic increment per observation and target, in shared memory, or in
 //   global memory where a table does not fit (possible from n = 12,000 on). contingency.cuh describes the tables.
 #pragma once
-#include "discrete/bench.cuh"
+#include "discrete/block_state.cuh"
 
 // Counts the tables of the targets t0 <= t < t1, and the configurations alone if `margin`. Whole block; a thread takes
 // four observations at a time.
 template <bool GLOBAL>
-DEVICE void count_by_atomics(const Bench& b, const Codes& d, unsigned* wide, const int t0, const int t1,
+DEVICE void count_by_atomics(const BlockState& b, const Codes& d, unsigned* large, const int t0, const int t1,
                              const bool margin) {
-    unsigned* const table = GLOBAL ? wide : b.table;
+    unsigned* const table = GLOBAL ? large : b.table;
     const int V = b.V, first = b.first[t0];
     const int cells = V * (1 + b.first[t1] - first);
     for (int i = (margin ? 0 : V) + threadIdx.x; i < cells; i += THREADS) table[i] = 0;

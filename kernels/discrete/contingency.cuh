@@ -1,4 +1,5 @@
-// contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block.
+// contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block;
+//   what follows from a test: the pair's largest p-value, or an entry of the list of doubtful tests, by one thread.
 //   The configuration of an observation is v = code of x * q + configuration of S, v < V = kx q. The tables of a group
 //   of targets lie one after the other, a row of V counts for each level of y; before them lies the margin, a row with
 //   the counts of the configurations alone. They are filled by bit planes (planes.cuh) or by atomics (atomics.cuh).
@@ -12,8 +13,8 @@ constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
 // Whether the table of a target with ky levels has room in memory. If not, which only happens where the degrees of
 // freedom are those observed, the host makes the test.
-DEVICE bool has_room(const Bench& b, const Codes& d, const Room& room, const int ky) {
-    return !d.observed || (i64)b.V * (1 + ky) <= room.wide_cells;
+DEVICE bool has_room(const BlockState& b, const Codes& d, const TableSpace& space, const int ky) {
+    return !d.observed || (i64)b.V * (1 + ky) <= space.large_cells;
 }
 
 // Adds up f over the cells of a table with ky rows, less f over the sums of cells that differ in x alone: the share of
@@ -21,7 +22,7 @@ DEVICE bool has_room(const Bench& b, const Codes& d, const Room& room, const int
 // number of empty cells to `empty`; or the observed degrees of freedom, that is the sum over k of (rx - 1) (ry - 1) with
 // rx and ry levels of x and y that occur, as (rx - 1) for each level of y that occurs, less (rx - 1) once.
 // margin: counts of the configurations alone.
-DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* margin, const unsigned* table, const int ky,
+DEVICE u64 sum_table(const BlockState& b, const Codes& d, const unsigned* margin, const unsigned* table, const int ky,
                      const int r, const int threads, int& empty) {
     const int q = (int)b.q, kx = b.kx;
     u64 sum = 0;
@@ -51,8 +52,9 @@ DEVICE u64 sum_table(const Bench& b, const Codes& d, const unsigned* margin, con
     return sum;
 }
 
-// Adds the sums of the targets' tables to b.total and b.empty, and that of the margin to b.of_margin if `margin`.
-DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const int t0, const int t1, const bool margin) {
+// Adds the sums of the targets' tables to b.total and b.empty, and the sum of the margin to b.of_margin if `margin`.
+DEVICE void sum_tables(BlockState& b, const Codes& d, const unsigned* table, const int t0, const int t1,
+                       const bool margin) {
     const int tables = t1 - t0 + margin;
     const bool whole = (i64)b.V * b.first[t1] - (i64)b.V * b.first[t0] > 4096 * (i64)tables;
     int threads =
@@ -81,39 +83,61 @@ DEVICE void sum_tables(Bench& b, const Codes& d, const unsigned* table, const in
 }
 
 // Tests the T collected targets, all of which have enough observations, as many at a time as have room. One thread
-// calls report(t, sum, empty) for each target; `empty` is that of sum_table, and sum is G^2 / 2 in units of d.unit. Ends with a barrier.
+// calls report(t, sum, empty) for each target: sum is G^2 / 2 in units of d.unit, `empty` as in sum_table. Ends with a
+// barrier.
 template <typename Report>
-DEVICE void test_targets(Bench& b, const Codes& d, const Room& room, const int T, const Report& report) {
+DEVICE void test_targets(BlockState& b, const Codes& d, const TableSpace& space, const int T, const Report& report) {
     const i64 V = b.V;
     for (int t0 = 0, t1; t0 < T; t0 = t1) {
         const int first = b.first[t0];
-        const bool wide = V * (1 + b.first[t0 + 1] - first) > room.cells;
-        const int rows = wide ? 0 : (int)(room.cells / V) - 1;
+        const bool large = V * (1 + b.first[t0 + 1] - first) > space.cells;
+        const int rows = large ? 0 : (int)(space.cells / V) - 1;
         int hi = T;
-        for (t1 = t0 + 1; !wide && hi - t1 > 0;) {  // the largest t1 whose tables fit
+        for (t1 = t0 + 1; !large && hi - t1 > 0;) {  // the largest t1 whose tables fit
             const int mid = (t1 + hi + 1) / 2;
             if (b.first[mid] - first <= rows) t1 = mid;
             else hi = mid - 1;
         }
-        const bool margin = b.counted != 1 + wide;
-        unsigned* const table = wide ? room.wide + (i64)blockIdx.x * room.wide_cells : b.table;
+        const bool margin = b.counted != 1 + large;
+        unsigned* const table = large ? space.large + (i64)blockIdx.x * space.large_cells : b.table;
         for (int t = t0 + threadIdx.x; t < t1; t += THREADS) {
             b.total[t] = 0;
             b.empty[t] = 0;
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            b.counted = 1 + wide;
+            b.counted = 1 + large;
             if (margin) b.of_margin = 0;
         }
         const i64 planes_of_masks = V * (b.size + 1);
-        const bool planes = !wide && V <= room.configurations && planes_of_masks <= MOST_OFFSETS &&
+        const bool planes = !large && V <= space.configurations && planes_of_masks <= MOST_OFFSETS &&
                             planes_of_masks <= PLANES_PER_SET + PLANES_PER_TARGET * T;
-        if (planes) count_by_planes(b, d, room, t0, t1, margin);
-        else if (wide) count_by_atomics<true>(b, d, table, t0, t1, margin);
+        if (planes) count_by_planes(b, d, space, t0, t1, margin);
+        else if (large) count_by_atomics<true>(b, d, table, t0, t1, margin);
         else count_by_atomics<false>(b, d, table, t0, t1, margin);
         sum_tables(b, d, table, t0, t1, margin);
         for (int t = t0 + threadIdx.x; t < t1; t += THREADS) report(t, (i64)(b.total[t] - b.of_margin), b.empty[t]);
         __syncthreads();
     }
+}
+
+// Keeps p if it is the largest. *z is minus the pair's largest p-value so far; as an unsigned number, the bits of -p
+// grow with p.
+DEVICE void keep_largest(double* z, const double p) { atomicMax((u64*)z, bits(-p)); }
+
+// Keeps the p-value of a dependent test; computes it only if it can be the largest.
+DEVICE void keep_if_largest(double* z, const double g2, const i64 df) {
+    const double largest = -*(volatile double*)z;
+    if (!tail_is_within(g2, df, largest)) keep_largest(z, upper_tail(g2, df));
+}
+
+// Puts a doubtful test on the list, of which b holds x and S.
+DEVICE void put_aside(const Doubtful& list, const i64 e, const u64 rank, const int y, const BlockState& b) {
+    const i64 at = (i64)atomicAdd(list.count, 1ULL);
+    if (at >= list.room) return;
+    list.pair[at] = e;
+    list.rank[at] = rank;
+    list.x[at] = b.variable[0];
+    list.y[at] = y;
+    for (int t = 0; t < b.size; ++t) list.S[at * b.size + t] = b.variable[1 + t];
 }

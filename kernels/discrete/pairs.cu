@@ -1,25 +1,25 @@
 // pairs.cu -- level 0 of discrete data, and the first neighbour lists.
 //   contingency_pairs, settle_pairs (if there are doubtful tests), tally_pairs, count_neighbours of graph/neighbours.cu
 //   and list_pairs run one after the other.
-//   Arrays: see Graph, Codes, Room and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
-//   upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed` are those
-//   of level0 in graph/neighbours.cu.
-#include "discrete/verdict.cuh"
+//   Arrays: see Graph, Codes, TableSpace and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
+//   upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed` as in
+//   level0 in graph/neighbours.cu.
+#include "discrete/contingency.cuh"
 
 // Tests all pairs x < y given the empty set.
 //   Work    a block takes one x and up to SLICE consecutive y at a time; see contingency.cuh
 //   Launch  any grid, block THREADS, dynamic shared memory as for lay_out
 //   Reads   d, gaps, fixed
 //   Writes  g.G (zero before), largest, list
-//   room.wide  a table per block, where tables do not fit shared memory
+//   space.large  a table per block, where tables do not fit shared memory
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    contingency_pairs(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
+    contingency_pairs(const Graph g, const Level lv, const Codes d, const TableSpace space, const Doubtful list,
                       double* largest, const unsigned char* __restrict__ gaps,
                       const unsigned char* __restrict__ fixed) {
     extern __shared__ uint4 pairs_memory[];
     __shared__ int stop;
     const i64 p = g.p, slices = (p + SLICE - 1) / SLICE;
-    Bench& b = lay_out(pairs_memory, room, 0);
+    BlockState& b = lay_out(pairs_memory, space, 0);
     for (i64 item = blockIdx.x; item < p * slices; item += gridDim.x) {
         const i64 x = item / slices, y0 = x + 1 + (item - x * slices) * SLICE, y = y0 + threadIdx.x, cell = x * p + y;
         if (y0 >= p) continue;
@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const int ky = in ? d.levels[y] : 0;
         in = in && is_tested(d, b.kx, ky, 0, 1);
         const int T = collect(b, in, (int)y, 0, ky);
-        test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
+        test_targets(b, d, space, T, [&](const int t, const i64 sum, const int empty) {
             const i64 to = b.y[t], at = x * p + to;
             const double g2 = 2.0 * d.unit * (double)sum;
             const i64 df = degrees_of_freedom(d, b.kx, d.levels[to], 0, 1, empty);

@@ -4,7 +4,7 @@
 //   last level of y follow from the others. contingency.cuh describes the tables. Functions are called by a whole block
 //   unless they say otherwise.
 #pragma once
-#include "discrete/bench.cuh"
+#include "discrete/block_state.cuh"
 
 constexpr int TILES = 2;  // tiles of 16 configurations that a warp counts at a time
 
@@ -26,7 +26,7 @@ DEVICE void count_common_bits(int* c, const unsigned a0, const unsigned a1, cons
 DEVICE int divided(const int a, const float one_over_b) { return (int)(((float)a + 0.5f) * one_over_b); }
 
 // Computes the words w0 .. w0 + 16 blocks - 1 of all masks, which lie `pitch` words apart.
-DEVICE void fill_masks(const Bench& b, const Codes& d, const int w0, const int blocks, const int pitch) {
+DEVICE void fill_masks(const BlockState& b, const Codes& d, const int w0, const int blocks, const int pitch) {
     const int quads = 4 * blocks, members = b.size + 1;
     const float per_mask = 1.0f / (float)quads;
     for (int i = threadIdx.x; i < b.V * quads; i += THREADS) {
@@ -44,7 +44,7 @@ DEVICE void fill_masks(const Bench& b, const Codes& d, const int w0, const int b
 }
 
 // Lists the planes of each configuration in b.offset.
-DEVICE void list_planes(const Bench& b, const Codes& d) {
+DEVICE void list_planes(const BlockState& b, const Codes& d) {
     const int members = b.size + 1;
     for (int i = threadIdx.x; i < b.V * members; i += THREADS) {
         const int v = i / members, t = i - v * members;
@@ -63,7 +63,7 @@ struct Column {
 
 // Column `c` of the targets t0 <= t < t1, whose last levels have no columns. With `margin`, column 0 is all
 // observations. One thread.
-DEVICE Column column_of(const Bench& b, const Codes& d, const int t0, const int t1, int c, const bool margin) {
+DEVICE Column column_of(const BlockState& b, const Codes& d, const int t0, const int t1, int c, const bool margin) {
     if (margin && c-- == 0) return {0, 0};
     const int first = b.first[t0];
     int lo = t0, hi = t1;  // the last t whose columns begin at or before c
@@ -80,9 +80,9 @@ DEVICE Column column_of(const Bench& b, const Codes& d, const int t0, const int 
 // the blocks k0 <= k < k1 of 512 observations. Other warps may add to the same cells at the same time if `shared`. One
 // warp.
 template <int N>
-DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int tile, const int columns, const int t0,
-                       const int t1, const bool margin, const int w0, const int k0, const int k1, const int pitch,
-                       const bool shared) {
+DEVICE void count_tile(const BlockState& b, const Codes& d, const int m, const int tile, const int columns,
+                       const int t0, const int t1, const bool margin, const int w0, const int k0, const int k1,
+                       const int pitch, const bool shared) {
     const int lane = threadIdx.x & 31, of_four = lane & 3, group = lane >> 2, col = tile * 8 + group;
     const Column mine = column_of(b, d, t0, t1, min(col, columns - 1), margin);
     const uint4* plane = (const uint4*)(d.plane + mine.plane + w0) + of_four;
@@ -114,8 +114,9 @@ DEVICE void count_tile(const Bench& b, const Codes& d, const int m, const int ti
 }
 
 // Counts the tables of the targets t0 <= t < t1, and the configurations alone if `margin`.
-DEVICE void count_by_planes(Bench& b, const Codes& d, const Room& room, const int t0, const int t1, const bool margin) {
-    const int V = b.V, tiles_m = (V + 15) / 16, most = room.mask_words / (256 * tiles_m);
+DEVICE void count_by_planes(BlockState& b, const Codes& d, const TableSpace& space, const int t0, const int t1,
+                            const bool margin) {
+    const int V = b.V, tiles_m = (V + 15) / 16, most = space.mask_words / (256 * tiles_m);
     const int step =
         min(d.words / 16, most - 1 + (most & 1));  // odd where room is the limit, so that the pitch below fits
     const int pitch = 16 * (step | 1);             // so that neighbouring masks begin in different banks

@@ -3,24 +3,15 @@
 //   launches tests four times as many sets of a row as all before it, so that a row costs little more once its targets
 //   are all separated, however many sets it has. After both sides: settle_sets (if there are doubtful tests), settle of
 //   graph/removals.cu, contingency_records, p_values.
-//   Arrays: see Graph, Codes, Room, Doubtful and SetRange in common/structures.cuh. A set is numbered by its rank.
-#include "discrete/verdict.cuh"
+//   Arrays: see Graph, Codes, TableSpace, Doubtful and SetRange in common/structures.cuh. A set is numbered by its rank.
+#include "discrete/contingency.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 #include "schur/work_queue.cuh"
 
-// Whether the side tests the pair. A pair of side A that a set has separated is still tested given sets of lower rank.
-DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side) {
-    const unsigned char state = state_now(g, x, y);
-    return side ? x > y && state == LIVE : x < y && state != FIXED;
-}
-
-// A set of this rank separates pair e: as report_separated; if it is the first, row x also has one target less in
-// `open`.
+// `report_separated`; if no set was known to separate the pair, row x has one target less in `open`.
 DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
-    if (atomicMin(&g.best[e], rank) != NOT_SEPARATED) return;
-    if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
-    if (open) atomicSub(&open[x], 1);
+    if (report_separated(g, e, x, y, rank) && open) atomicSub(&open[x], 1);
 }
 
 // Counts the targets of each row at the beginning of a side.
@@ -68,20 +59,14 @@ extern "C" __global__ void plan_sets(const Graph g, const Level lv, const Queue 
     }
 }
 
-// Whether y is a target of the set of this rank.
-DEVICE bool is_live(const Graph& g, const SetRange& range, const int x, const int y, const i64 e, const u64 number) {
-    const u64 best = *(volatile u64*)&g.best[e];
-    return best > number && is_of_side(g, x, y, range.side);
-}
-
 // Collects the positions of an item's targets in b.live; returns how many there are, or -1 if they do not fit. number:
 // rank of the item's first set. Whole block.
-DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int x, const i64 e0, const int degree,
+DEVICE int find_live(BlockState& b, const Graph& g, const SetRange& range, const int x, const i64 e0, const int degree,
                      const u64 number) {
     int live = 0;
     for (int a0 = 0; a0 < degree; a0 += SLICE) {
         const int a = a0 + threadIdx.x;
-        const bool in = a < degree && is_live(g, range, x, g.column[e0 + a], e0 + a, number);
+        const bool in = a < degree && is_target(g, e0 + a, x, g.column[e0 + a], range.side, number);
         const int n = collect(b, in, 0, a, 1);
         if (live + n > SLICE) return -1;
         if (threadIdx.x < n) b.live[live + threadIdx.x] = b.at[threadIdx.x];
@@ -94,20 +79,20 @@ DEVICE int find_live(Bench& b, const Graph& g, const SetRange& range, const int 
 // Collects the targets of one set among the candidates a0 .. a0 + SLICE - 1, which are the item's targets, or all
 // neighbours if `all`; returns how many there are. A target with too few observations for a test is separated at once,
 // and one whose table has no room is put on the list. members: positions of the set. Whole block.
-DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const Room& room, const Doubtful& list,
+DEVICE int targets_of(BlockState& b, const Graph& g, const Codes& d, const TableSpace& space, const Doubtful& list,
                       const SetRange& range, const i64 e0, const int candidates, const bool all, const int a0,
                       const int* members, const u64 number) {
     const int i = a0 + threadIdx.x, x = b.variable[0];
     const int a = i >= candidates ? 0 : all ? i : b.live[i];
     const int y = g.column[e0 + a], ky = d.levels[y];
-    bool in = i < candidates && is_live(g, range, x, y, e0 + a, number);
+    bool in = i < candidates && is_target(g, e0 + a, x, y, range.side, number);
     if (in) *(volatile int*)&b.alive = 1;
     for (int t = 0; t < b.size; ++t) in = in && members[t] != a;
     if (in && !is_tested(d, b.kx, ky, b.size, b.q)) {
         separate(g, range.open, e0 + a, x, y, number);
         in = false;
     }
-    if (in && !has_room(b, d, room, ky)) {
+    if (in && !has_room(b, d, space, ky)) {
         put_aside(list, e0 + a, number, y, b);
         in = false;
     }
@@ -121,13 +106,13 @@ DEVICE int targets_of(Bench& b, const Graph& g, const Codes& d, const Room& room
 //   Reads   g.start, g.column, d, lv.binom, queue
 //   Writes  g.best, g.z, g.G (GONE_A), range.open, list, lv.counters->handed_out
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    contingency_sets(const Graph g, const Level lv, const Codes d, const Room room, const Doubtful list,
+    contingency_sets(const Graph g, const Level lv, const Codes d, const TableSpace space, const Doubtful list,
                      const Queue queue, const SetRange range) {
     extern __shared__ uint4 sets_memory[];
     __shared__ Item item;
     __shared__ int changed;
     const int l = lv.level;
-    Bench& b = lay_out(sets_memory, room, l);
+    BlockState& b = lay_out(sets_memory, space, l);
     int* const members = b.variable + l + 1;
     while (next_item(queue, lv, item)) {
         const int x = item.row;
@@ -148,8 +133,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             __syncthreads();
             begin_set(b, d);
             for (int a0 = 0; a0 < candidates; a0 += SLICE) {
-                const int T = targets_of(b, g, d, room, list, range, e0, candidates, live < 0, a0, members, number);
-                test_targets(b, d, room, T, [&](const int t, const i64 sum, const int empty) {
+                const int T = targets_of(b, g, d, space, list, range, e0, candidates, live < 0, a0, members, number);
+                test_targets(b, d, space, T, [&](const int t, const i64 sum, const int empty) {
                     const int y = b.y[t];
                     const i64 e = e0 + b.at[t];
                     const double g2 = 2.0 * d.unit * (double)sum;
@@ -189,10 +174,11 @@ extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const
 //   Writes  Found::S, Found::r (G^2), df, lv.counters->tests
 //   df      [m] int64, degrees of freedom; 0: no test was made; -1: the host made it
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    contingency_records(const Graph g, const Level lv, const Codes d, const Room room, const Records records, i64* df) {
+    contingency_records(const Graph g, const Level lv, const Codes d, const TableSpace space, const Records records,
+                        i64* df) {
     extern __shared__ uint4 records_memory[];
     const int l = lv.level;
-    Bench& b = lay_out(records_memory, room, l);
+    BlockState& b = lay_out(records_memory, space, l);
     const i64 total = records.start[g.p];
     const Found found(records.found, total);
     u64 tests = 0;
@@ -206,10 +192,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         begin_set(b, d);
         const int ky = d.levels[y];
-        const bool room_for = has_room(b, d, room, ky);
+        const bool room_for = has_room(b, d, space, ky);
         if (threadIdx.x == 0 && !room_for) df[i] = -1;
         const int T = collect(b, threadIdx.x == 0 && room_for && is_tested(d, b.kx, ky, l, b.q), y, 0, ky);
-        test_targets(b, d, room, T, [&](const int, const i64 sum, const int empty) {
+        test_targets(b, d, space, T, [&](const int, const i64 sum, const int empty) {
             found.r[i] = 2.0 * d.unit * (double)sum;
             df[i] = degrees_of_freedom(d, b.kx, ky, l, b.q, empty);
         });

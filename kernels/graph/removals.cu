@@ -21,8 +21,8 @@ DEVICE bool separated(const int x, const int y, const unsigned char state) {
     return x < y ? state == GONE_A : state == GONE_B;
 }
 
-// Enters side B's removals in G, where side A's are already. What side B found for an edge that side A removed does not
-// count. One thread per pair.
+// Enters side B's removals in G, where side A's are already. A set of side B does not count for an edge that side A
+// removed. One thread per pair.
 DEVICE void mark_side_b(const Graph& g, const i64 pairs) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (g.best[e] == NOT_SEPARATED) continue;
@@ -125,8 +125,8 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
 //   Work    step 1: a thread per pair; steps 2 and 4: a warp per row; step 3: block 0
 //   Launch  cooperative, any grid that is resident at once, block 512
 //   Reads   g (all but C)
-//   Writes  g.G, next (all lists), rows, records.start, ->rank, Found::x, ::y, lv.counters->tests, ->more, and what
-//           scan_of_rows writes
+//   Writes  g.G, next (all lists), rows, records.start, ->rank, Found::x, ::y, lv.counters->tests, ->more, and the
+//           counters of scan_of_rows
 //   pairs   E of the graph that the level tested
 //   root_df, root_df_next  sqrt(n - level - 3) of this level and the next, or 0 without degrees of freedom
 extern "C" __global__ void __launch_bounds__(512, 2)

@@ -1,7 +1,7 @@
 // rough.cuh -- correlations in two bytes, and the tests that single precision decides with them.
 //   level0 makes the copy of C, level1 reads it.
 //
-//   A code is 2^15 (c + 1), rounded. Code 0 stands for what would be -1, for NaN, and for all that would be 1: it
+//   A code is 2^15 (c + 1), rounded. Code 0 stands for -1, for 1, for every number beyond them, and for NaN: it
 //   settles nothing, since a variance 1 - 1^2 counts as 0. Every other c differs from its code by at most h = 2^-16,
 //   and the rounding of a double, for which 3 u of `error` and 15 u of BELOW are left.
 //
@@ -35,9 +35,9 @@ DEVICE Code code_of(const double c) {
 DEVICE float decoded(const Code code) { return __uint_as_float(0x43800000u | code) - 257.0f; }
 
 // The numbers of x and k for the tests of x and y given k.
-struct Given {
+struct RoughGiven {
     float a, error, vx;
-    DEVICE Given(const Code of_xk) {
+    DEVICE RoughGiven(const Code of_xk) {
         a = decoded(of_xk);
         error = fmaf(fabsf(a), CODE_ERROR, CODE_ERROR + 0x1p-21f);
         vx = fmaf(-a, a, 1.0f + BELOW);
@@ -47,7 +47,7 @@ struct Given {
 // The test of x and y given k; c: correlation of x and y, rounded.
 struct RoughTest {
     float low2, high, v;
-    DEVICE RoughTest(const Given& k, const float c, const Code of_yk) {
+    DEVICE RoughTest(const RoughGiven& k, const float c, const Code of_yk) {
         const float b = decoded(of_yk), num = fmaf(-k.a, b, c), low = fabsf(num) - k.error;
         low2 = low * fabsf(low);
         high = fabsf(num) + k.error;

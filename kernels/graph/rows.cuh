@@ -2,7 +2,7 @@
 #pragma once
 #include "common/warp.cuh"
 
-// Sums over rows that describe the next level, of one thread, then of the block; the fields are those of Counters.
+// Sums over rows that describe the next level, of one thread, then of the block; fields as in Counters.
 struct Outlook {
     u64 widest;
     unsigned rows[6];

@@ -65,11 +65,7 @@ DEVICE double given(const Row& r, const int a, const int b, const double c) {
 }
 DEVICE double given(const Row& r, const int a, const int b) { return given(r, a, b, r.correlation(a, b)); }
 
-// Whether the neighbour at position a is a target of sets of rank `rank` or more: row x tests its pair, and no set of a
-// rank up to `rank` is known to separate it. Side A goes on where another block has separated the pair, maybe by a set
-// of higher rank.
+// `is_target` of the pair of row x with the neighbour at position a, on its side.
 DEVICE bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
-    const int y = r.ids[a];
-    const unsigned char state = state_now(g, r.x, y);
-    return (r.x < y ? state != FIXED : state == LIVE) && *(volatile u64*)&g.best[r.e0 + a] > rank;
+    return is_target(g, r.e0 + a, r.x, r.ids[a], r.x > r.ids[a], rank);
 }

@@ -51,8 +51,8 @@ struct alignas(16) Live {
 };
 
 // Shared memory of a warp.
-struct Desk {
-    float sure_in, sure_out;  // those of Level, the first at most 1 - 1e-5
+struct WarpMemory {
+    float sure_in, sure_out;  // as in Level, the first at most 1 - 1e-5
     Pair pair[32];
     Live live[32 + 3];  // so that four can be read at a time
     unsigned short candidates[1024];
@@ -64,7 +64,7 @@ struct Run {
     const Level& lv;
     const Code* rough;
     const unsigned* adjacent;
-    Desk& desk;
+    WarpMemory& shared;
     unsigned doubtful;  // the lane's count
     int x, d;           // the row, and its degree
 };
@@ -84,17 +84,17 @@ DEVICE double least_of(const Graph& g, const int x, const int y, const Pair& pai
 }
 
 // Decides the tests of a pair given 32 candidates, of which not all are settled: whether one separates it. (A test
-// given y is none; the code of C_yy settles nothing.) What may be the smallest r^2 is only computed if another test
-// comes too close to it; until then `best` remembers the candidate. k0: position of the first candidate. One warp.
+// given y is none; the code of C_yy settles nothing.) The smallest r^2 is only computed if another test comes
+// too close to it; until then `best` remembers the candidate. k0: position of the first candidate. One warp.
 DEVICE bool decide(Run& run, const Candidates& c, const int k0, const Code of_yk, Live& live) {
     const Graph& g = run.g;
     const Level& lv = run.lv;
-    Pair& pair = run.desk.pair[live.owner];
+    Pair& pair = run.shared.pair[live.owner];
     const int lane = threadIdx.x & 31, x = run.x, k = c.k, y = live.y;
-    const float sure_out = run.desk.sure_out, bound = live.bound;
-    const RoughTest t(Given(c.of_xk), live.xy, of_yk);
+    const float sure_out = run.shared.sure_out, bound = live.bound;
+    const RoughTest t(RoughGiven(c.of_xk), live.xy, of_yk);
     const bool none = k0 + lane >= run.d || k == y, dependent = none || t.above(sure_out);
-    const bool independent = !none && t.below(run.desk.sure_in);
+    const bool independent = !none && t.below(run.shared.sure_in);
     bool open = !(dependent || independent);
     const bool weak = dependent && !none && !t.above(bound), doubt = __any_sync(FULL, open);
     unsigned hits = __ballot_sync(FULL, independent);
@@ -138,26 +138,26 @@ DEVICE bool decide(Run& run, const Candidates& c, const int k0, const Code of_yk
 }
 
 // Tests candidates for the pairs live[0 .. count - 1] until one separates it: the first 32, whose positions begin at
-// k0, or, if `wide`, all 64 for at most two pairs. Returns the pairs that are separated, as bits. One warp.
-DEVICE unsigned take_turn(Run& run, const Candidates (&c)[2], const int k0, const bool wide, const int count) {
-    Desk& desk = run.desk;
+// k0, or, if `both`, all 64 for at most two pairs. Returns the pairs that are separated, as bits. One warp.
+DEVICE unsigned take_turn(Run& run, const Candidates (&c)[2], const int k0, const bool both, const int count) {
+    WarpMemory& shared = run.shared;
     const unsigned row_bytes = (unsigned)(sizeof(Code) * run.g.p);
     const char* const of_k = (const char*)(run.rough + c[0].k);
     const char* const of_next = (const char*)(run.rough + c[1].k);
-    const Given given(c[0].of_xk);
+    const RoughGiven given(c[0].of_xk);
     unsigned gone = 0;
     for (int first = 0; first < count; first += 4) {
         Code of_yk[4];
-        unsigned todo = 0;  // those of four pairs, or of two pairs twice, with tests that are not settled
-        if (wide) {
+        unsigned todo = 0;  // of four pairs, or of two pairs twice, the ones with tests that are not settled
+        if (both) {
             Live live[2];
             UNROLL
             for (int h = 0; h < 4; ++h) {
-                if (h < 2) live[h] = desk.live[h];
+                if (h < 2) live[h] = shared.live[h];
                 const u64 row = (u64)(unsigned)live[h & 1].y * row_bytes;
                 of_yk[h] = h % 2 < count ? *(const Code*)((h < 2 ? of_k : of_next) + row) : 0;
             }
-            const Given next(c[1].of_xk);
+            const RoughGiven next(c[1].of_xk);
             UNROLL
             for (int h = 0; h < 4; ++h) {
                 const RoughTest t(h < 2 ? given : next, live[h & 1].xy, of_yk[h]);
@@ -167,7 +167,7 @@ DEVICE unsigned take_turn(Run& run, const Candidates (&c)[2], const int k0, cons
             Live live[4];
             UNROLL
             for (int h = 0; h < 4; ++h) {
-                live[h] = desk.live[first + h];
+                live[h] = shared.live[first + h];
                 const u64 row = (u64)(unsigned)live[h].y * row_bytes;
                 of_yk[h] = first + h < count ? *(const Code*)(of_k + row) : 0;
             }
@@ -180,23 +180,23 @@ DEVICE unsigned take_turn(Run& run, const Candidates (&c)[2], const int k0, cons
         }
 #pragma unroll 1  // a copy for each of the four would be too much code, and too many registers
         for (; todo; todo &= todo - 1) {
-            const int h = __ffs((int)todo) - 1, at = wide ? h & 1 : first + h, second = wide ? h >> 1 : 0;
+            const int h = __ffs((int)todo) - 1, at = both ? h & 1 : first + h, second = both ? h >> 1 : 0;
             if (gone >> at & 1) continue;
             const Code of_y = h & 2 ? (h & 1 ? of_yk[3] : of_yk[2]) : (h & 1 ? of_yk[1] : of_yk[0]);
             const Candidates chosen = {second ? c[1].k : c[0].k, second ? c[1].of_xk : c[0].of_xk};
-            const bool hit = decide(run, chosen, k0 + 32 * second, of_y, desk.live[at]);
+            const bool hit = decide(run, chosen, k0 + 32 * second, of_y, shared.live[at]);
             gone |= (unsigned)hit << at;
-            __syncwarp();  // all lanes see what it wrote
+            __syncwarp();  // all lanes see its writes
         }
     }
     return gone;
 }
 
 // Side A of the pairs of row x, which the lanes in `group` have; e and y: of the lane's pair. Leaves xy, found, close
-// and the smallest r^2 in desk.pair. One warp.
+// and the smallest r^2 in shared.pair. One warp.
 DEVICE void run_along(Run& run, const int x, const unsigned group, const int y, const i64 e) {
     const Graph& g = run.g;
-    Desk& desk = run.desk;
+    WarpMemory& shared = run.shared;
     const int lane = threadIdx.x & 31, d = (int)(g.start[x + 1] - g.start[x]);
     const int* adj = g.column + g.start[x];
     const Code* of_x = run.rough + (i64)x * g.p;
@@ -207,30 +207,30 @@ DEVICE void run_along(Run& run, const int x, const unsigned group, const int y, 
     c[0].of_xk = of_x[c[0].k];
     if (group >> lane & 1) {
         const double xy = g.C[(i64)x * g.p + y], old = from_bits(g.least[e]);
-        desk.pair[lane] = {xy, old, __double2float_rd(old), -1, -1, false};
-        desk.live[lanes_before(group)] = {y, (float)xy, bound_above(old, run.lv), lane};
+        shared.pair[lane] = {xy, old, __double2float_rd(old), -1, -1, false};
+        shared.live[lanes_before(group)] = {y, (float)xy, bound_above(old, run.lv), lane};
     }
     __syncwarp();
     for (int k0 = 0; k0 < d && count;) {
-        const bool wide = count <= 2;
+        const bool both = count <= 2;
         c[1].of_xk = of_x[c[1].k];  // loads for later turns start early
-        const int third_k = adj[min(k0 + 64 + lane, d - 1)], fourth_k = wide ? adj[min(k0 + 96 + lane, d - 1)] : 0;
-        const unsigned gone = take_turn(run, c, k0, wide, count);
+        const int third_k = adj[min(k0 + 64 + lane, d - 1)], fourth_k = both ? adj[min(k0 + 96 + lane, d - 1)] : 0;
+        const unsigned gone = take_turn(run, c, k0, both, count);
         __syncwarp();
         if (gone) {  // the others move up
             const bool stays = lane < count && !(gone >> lane & 1);
-            const Live live = desk.live[lane];
+            const Live live = shared.live[lane];
             const unsigned left = __ballot_sync(FULL, stays);
             __syncwarp();  // all lanes have read theirs
-            if (stays) desk.live[lanes_before(left)] = live;
+            if (stays) shared.live[lanes_before(left)] = live;
             count = __popc(left);
             __syncwarp();
         }
-        c[0] = wide ? Candidates{third_k, of_x[third_k]} : c[1];
-        c[1].k = wide ? fourth_k : third_k;
-        k0 += wide ? 64 : 32;
+        c[0] = both ? Candidates{third_k, of_x[third_k]} : c[1];
+        c[1].k = both ? fourth_k : third_k;
+        k0 += both ? 64 : 32;
     }
-    Pair& mine = desk.pair[lane];
+    Pair& mine = shared.pair[lane];
     if ((group >> lane & 1) && mine.found < 0) mine.least = least_of(g, x, y, mine);
     __syncwarp();
 }
@@ -240,7 +240,7 @@ DEVICE void run_along(Run& run, const int x, const unsigned group, const int y, 
 DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
     const Graph& g = run.g;
     const Level& lv = run.lv;
-    unsigned short* const some = run.desk.candidates;
+    unsigned short* const some = run.shared.candidates;
     const int lane = threadIdx.x & 31, words = (int)(g.p + 31) / 32, x = run.x;
     const unsigned *of_x = run.adjacent + (i64)x * words, *of_y = run.adjacent + (i64)y * words;
     const double *cx = g.C + (i64)x * g.p, *cy = g.C + (i64)y * g.p;
@@ -253,14 +253,14 @@ DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
         if (skip && w < words) bits &= ~of_x[w];
         if (w == x >> 5) bits &= ~(1u << (x & 31));
         const int count = __popc(bits), upto = scan_over_warp(count), total = __shfl_sync(FULL, upto, 31);
-        __syncwarp();  // all lanes have read what was in `some`
+        __syncwarp();  // all lanes have read the old contents of `some`
         for (int at = upto - count; bits; bits &= bits - 1)
             some[at++] = (unsigned short)(32 * lane + __ffs((int)bits) - 1);
         __syncwarp();
         for (int t = 0; t < total; t += 32) {
             const bool in = t + lane < total;
             const int k = 32 * w0 + (in ? some[t + lane] : 0);
-            const bool open = in && !RoughTest(Given(rough_y[k]), (float)yx, rough_x[k]).above(bound);
+            const bool open = in && !RoughTest(RoughGiven(rough_y[k]), (float)yx, rough_x[k]).above(bound);
             if (!__any_sync(FULL, open)) continue;
             Test v = {1.0, 0.0, true, false, false};
             if (open) v = test(lv, yx, cy[k], cx[k]);
@@ -288,7 +288,7 @@ DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
 // Tests the edges x - y, x < y, among 32 consecutive pairs; e is the lane's pair. One warp.
 DEVICE void run_pairs(Run& run, const i64 e, const i64 pairs, const bool mirrored) {
     const Graph& g = run.g;
-    Desk& desk = run.desk;
+    WarpMemory& shared = run.shared;
     const int lane = threadIdx.x & 31;
     const int x = e < pairs ? g.source[e] : 0, y = e < pairs ? g.column[e] : 0;
     const bool there = e < pairs && x < y && g.G[(i64)x * g.p + y] == LIVE;
@@ -297,11 +297,11 @@ DEVICE void run_pairs(Run& run, const i64 e, const i64 pairs, const bool mirrore
         const unsigned group = __ballot_sync(FULL, there && x == row);
         todo &= ~group;
         run_along(run, row, group, y, e);
-        const bool mine = group >> lane & 1, found = mine && desk.pair[lane].found >= 0;
-        if (found) report_separated(g, e, x, y, (u64)desk.pair[lane].found);
+        const bool mine = group >> lane & 1, found = mine && shared.pair[lane].found >= 0;
+        if (found) report_separated(g, e, x, y, (u64)shared.pair[lane].found);
         for (unsigned left = __ballot_sync(FULL, mine && !found); left; left &= left - 1) {
             const int q = __ffs((int)left) - 1;
-            const Pair& pair = desk.pair[q];
+            const Pair& pair = shared.pair[q];
             double least = pair.least;
             side_b(run, __shfl_sync(FULL, y, q), mirrored && !pair.close, least);
             if (lane == q && least < from_bits(g.least[e])) g.least[e] = bits(least);
@@ -313,11 +313,11 @@ DEVICE void run_pairs(Run& run, const i64 e, const i64 pairs, const bool mirrore
 extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
     level1(const Graph g, const Level lv, const unsigned* adjacent, const Code* rough, const i64 pairs,
            const int mirrored) {
-    __shared__ Desk desks[WARPS];
+    __shared__ WarpMemory desks[WARPS];
     const int lane = threadIdx.x & 31;
     Run run = {g, lv, rough, adjacent, desks[threadIdx.x >> 5], 0, 0, 0};
-    run.desk.sure_in = __double2float_rd(fmin(lv.sure_in, 1.0 - 1e-5));
-    run.desk.sure_out = __double2float_ru(lv.sure_out);
+    run.shared.sure_in = __double2float_rd(fmin(lv.sure_in, 1.0 - 1e-5));
+    run.shared.sure_out = __double2float_ru(lv.sure_out);
     while (true) {
         u64 ticket = 0;
         if (lane == 0) ticket = *lv.stop ? ~0ULL >> 6 : atomicAdd(&lv.counters->handed_out[0], 1ULL);

@@ -1,5 +1,4 @@
-// plan.cu -- what launches of schur_sets, schur_tiles and screen_rows need besides the graph: their queues of work
-//   items, and the table of suffixes.
+// plan.cu -- the queues of work items of schur_sets, schur_tiles and screen_rows, and the table of suffixes.
 #include "common/warp.cuh"
 
 // Number of work items of row x; 0 where the row is not of this class or has nothing to test. `chunk` receives the

@@ -28,7 +28,7 @@ struct Memory {
 };
 
 DEVICE Memory lay_out(double2* start, const int width, const int q) {
-    Free free = {(char*)start};
+    FreeMemory free = {(char*)start};
     Memory m;
     m.ts = take_targets(free, width);
     m.W = free.take<double>(w_pitch(q) * (width + 1));
@@ -85,7 +85,7 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
-// Lists the targets of a prefix, those of the item's n targets that are outside it, and the rows of M for those before
+// Lists the targets of a prefix, the item's n targets without its members, and the rows of M for those before
 // its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
                            Counts& counts) {
@@ -101,7 +101,7 @@ DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, c
             const double2 moment = make_double2(given(row, a, row.d), given(row, a, a));
             const u64 least = mem.item_least[i];
             mem.ts.moment[t] = moment;
-            mem.ts.seen[t] = seen_of(moment, least, lv.sure_out, at * cols.pitch);
+            mem.ts.quick[t] = quick_target(moment, least, lv.sure_out, at * cols.pitch);
             mem.ts.least[t] = least;
             mem.ts.position[t] = a;
             mem.ts.cut[t] = NO_CUT;
@@ -132,12 +132,12 @@ DEVICE void fill(const Row& row, const Memory& mem, const Columns& cols, const i
 DEVICE void move_target(const Memory& mem, const int t, const int to, const bool keep) {
     const Targets& ts = mem.ts;
     double2 moment;
-    Seen seen;
+    QuickTarget quick;
     u64 least;
     int position, slot;
     if (keep) {
         moment = ts.moment[t];
-        seen = ts.seen[t];
+        quick = ts.quick[t];
         least = ts.least[t];
         position = ts.position[t];
         slot = mem.slot[t];
@@ -145,7 +145,7 @@ DEVICE void move_target(const Memory& mem, const int t, const int to, const bool
     __syncwarp();
     if (keep) {
         ts.moment[to] = moment;
-        ts.seen[to] = seen;
+        ts.quick[to] = quick;
         ts.least[to] = least;
         ts.position[to] = position;
         ts.cut[to] = NO_CUT;
@@ -208,7 +208,7 @@ DEVICE void choose_suffix(const Covariances& M, const Columns& cols, const unsig
 // are reported and dropped, since all suffixes still to come have larger ranks. Whole block.
 template <int T, bool ILL>
 DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
-                          const Place& place, Counts& counts, const unsigned* __restrict__ table) {
+                          const CanonicalInput& input, Counts& counts, const unsigned* __restrict__ table) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned suffixes = (unsigned)lv.binom(cols.count, T);
     int targets = counts.targets;
@@ -230,7 +230,7 @@ DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const
                 factorise<T>(f, mem.M, cols.pitch, cols.count, cols.vx);
                 return f;
             };
-            sweep<T, 4, ILL>(lv, place, InRow<T>{quick, mem.ts}, exact, mem.ts, targets, mem.M, number, valid);
+            sweep<T, 4, ILL>(lv, input, InRow<T>{quick, mem.ts}, exact, mem.ts, targets, mem.M, number, valid);
         }
         __syncthreads();
         if (warp == 0) {
@@ -248,11 +248,11 @@ __global__ void __launch_bounds__(512, 1)
     extern __shared__ double2 sets_memory[];
     __shared__ Counts counts;
     __shared__ Item item;
-    __shared__ Place place;
+    __shared__ CanonicalInput input;
     __shared__ Columns cols;
     const int warp = threadIdx.x >> 5, q = lv.level - T;
     const Memory mem = lay_out(sets_memory, width, q);
-    if (threadIdx.x == 0) place_block(place, g, lv, mem.prefix, q);
+    if (threadIdx.x == 0) fill_input(input, g, lv, mem.prefix, q);
 
     while (next_item(queue, lv, item)) {
         const int x = item.row;
@@ -265,8 +265,8 @@ __global__ void __launch_bounds__(512, 1)
         for (int a = threadIdx.x; a < d; a += blockDim.x) mem.ids[a] = g.column[e0 + a];
         if (threadIdx.x == 0) {
             mem.ids[d] = x;
-            place.ids = mem.ids;
-            place.x = x;
+            input.ids = mem.ids;
+            input.x = x;
             counts.changed = 0;
         }
         if (warp == 0) unrank_by_warp(lv.binom, m, q, number, mem.prefix);
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(512, 1)
             const int first = row.after();
             if (threadIdx.x == 0) {
                 cols = {first, d - first, (d - first) | 1, given(row, d, d), sound};
-                place.first = first;
+                input.first = first;
             }
             for (int a = threadIdx.x; a <= d - first; a += blockDim.x) mem.rows[a] = first + a;  // x comes last
             __syncwarp();
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(512, 1)
             __syncthreads();
             fill(row, mem, cols, counts.rows);
             __syncthreads();
-            test_suffixes<T, ILL>(g, lv, row, mem, cols, place, counts, table);
+            test_suffixes<T, ILL>(g, lv, row, mem, cols, input, counts, table);
             if (threadIdx.x == 0 && number + 1 < last) counts.changed = subset_next(m, q, mem.prefix);
             __syncthreads();
         }

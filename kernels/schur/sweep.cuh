@@ -12,7 +12,7 @@
 //   remains.
 //   A test is settled at once if r^2 is surely above bound_y = max(sure_out, smallest r^2 of y so far) and all pivots
 //   are surely above the floor. That is asked in single precision, with a bound of the errors that each lane works out
-//   for its suffix (`Quick`). Everything else is rare and goes to `settle`, in double precision (`Suffix`): a new
+//   for its suffix (`Quick`). Everything else is rare and goes to `decide`, in double precision (`Suffix`): a new
 //   smallest r^2, a separating set, or a doubtful test.
 #pragma once
 #include "canonical/partial_correlation_small.cuh"
@@ -26,13 +26,13 @@ constexpr float DELTA = 16 * 5.97e-8f;  // see Quick
 template <int T>
 struct Suffix {
     double L[T * (T - 1) / 2], inv[T], gx[T], vx;  // L, 1 / D, the x column of L^-1 M divided by D; var(x | S)
-    int s[T], at[T];                               // columns of M, ascending; positions counted from that of column 0
-    unsigned number;                               // grows with the rank, within the prefix
-    bool sound;                                    // all pivots are above the floor
+    int s[T], at[T];  // columns of M, ascending; positions counted from the position of column 0
+    unsigned number;  // grows with the rank, within the prefix
+    bool sound;       // all pivots are above the floor
 };
 
 // The data for doubtful tests besides their suffixes; in shared memory, for the block.
-struct Place {
+struct CanonicalInput {
     const double* C;         // [p, p] correlations
     const int* ids;          // [d + 1] variables of the row's positions
     const int* prefix;       // [q] positions of the prefix
@@ -42,7 +42,7 @@ struct Place {
 };
 
 // Fills the fields that hold for all rows; one thread.
-DEVICE void place_block(Place& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
+DEVICE void fill_input(CanonicalInput& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
     w.C = g.C;
     w.p = g.p;
     w.prefix = prefix;
@@ -63,7 +63,8 @@ DEVICE u64 packed(const Suffix<T>& f) {
 // |r| of x and y given prefix and suffix (packed, of `size` members), by the canonical formula. Not inlined, and with
 // few arguments, so that it costs its callers no registers. slot: index of the lane's work space in its warp.
 template <bool ILL>
-__device__ __noinline__ double doubtful(const Place* w, const int y, u64 suffix, const int size, const int slot) {
+__device__ __noinline__ double canonical_r(const CanonicalInput* w, const int y, u64 suffix, const int size,
+                                           const int slot) {
     const int q = w->q, l = q + size, step = w->slots;
     double* base = w->work + (i64)(threadIdx.x >> 5) * step * canonical_doubles(l);
     double* A = base + slot;
@@ -85,7 +86,7 @@ struct Moments {
 
 // A dependent test of target t has this r^2: keeps the smallest.
 DEVICE void note_dependent(const Level& lv, const Targets& ts, const int t, const double r2) {
-    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin(&ts.seen[t].bound, bound_above(bits(r2), lv.sure_out));
+    if (bits(r2) < atomicMin(&ts.least[t], bits(r2))) atomicMin(&ts.quick[t].bound, bound_above(bits(r2), lv.sure_out));
 }
 
 // Whether no suffix up to `number` is known to separate target t.
@@ -95,8 +96,8 @@ DEVICE bool undecided(const Targets& ts, const int t, const unsigned number) {
 
 // Decides the tests of target t that were not settled at once, one in each lane with `open`. Whole warp.
 template <int T, bool ILL>
-DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Targets& ts, const int t, const bool open,
-                   const Moments& m) {
+DEVICE void decide(const Level& lv, const CanonicalInput& w, const Suffix<T>& f, const Targets& ts, const int t,
+                   const bool open, const Moments& m) {
     bool doubt = open;
     if (open && f.sound && m.vy > PIVOT_FLOOR && m.num2 < ONE_MINUS_FLOOR * m.den) {
         if (m.num2 > lv.sure_out * m.den) {
@@ -113,7 +114,7 @@ DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Ta
          first += lv.slots) {  // all doubtful lanes at once, as far as the work space goes
         const int slot = turn - first;
         if (doubt && slot >= 0 && slot < lv.slots && undecided(ts, t, f.number)) {
-            const double r = doubtful<ILL>(&w, w.ids[ts.position[t]], packed(f), T, slot);
+            const double r = canonical_r<ILL>(&w, w.ids[ts.position[t]], packed(f), T, slot);
             atomicAdd(&lv.counters->doubtful, 1ULL);
             if (r <= lv.cutoff) atomicMin(&ts.cut[t], f.number);
             else note_dependent(lv, ts, t, r * r);
@@ -126,7 +127,7 @@ DEVICE void settle(const Level& lv, const Place& w, const Suffix<T>& f, const Ta
 template <int T>
 DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covariances& M, const int t) {
     const double2 moment = ts.moment[t];
-    const int row = ts.seen[t].row;
+    const int row = ts.quick[t].row;
     double u[T], num = moment.x, v = moment.y;
     UNROLL
     for (int i = 0; i < T; ++i) {
@@ -151,7 +152,7 @@ DEVICE Moments moments_of(const Suffix<T>& f, const Targets& ts, const Covarianc
 // |b_y|), and likewise for the variances. Since |u| <= 1, |b_y| <= sum of t_i, with t_i = s_i (1 + sum_k |R_ik| t_k),
 // and |b_x| <= sum of |R_xi| t_i. Hence
 //     cov^2 scale^2 is off by at most delta c (2 (1 + |b_y|) + c), c = scale (1 + |b_x|): `slack`, with 10 % for the
-//     rounding of these numbers, and 24 * 2^-24 for that of the comparison
+//     rounding of these numbers, and 24 * 2^-24 for the rounding of the comparison
 //     var(y|S) is off by at most delta (1 + |b_y|)^2; where that exceeds VARIANCE_ERROR, slack is NaN
 template <int T>
 struct Quick {
@@ -197,7 +198,7 @@ DEVICE void factorise_quickly(Quick<T>& q, const float (&A)[(T + 1) * (T + 2) / 
 
 // The test of a target: num2 = cov(x,y|S)^2 scale^2 and v = var(y|S) + VARIANCE_ERROR; or whether it is a member of S.
 template <int T>
-DEVICE bool test_quickly(const Quick<T>& q, const Seen& y, float& num2, float& v) {
+DEVICE bool test_quickly(const Quick<T>& q, const QuickTarget& y, float& num2, float& v) {
     float u[T], num = y.xy * q.scale;
     v = y.yy;
     bool member = false;
@@ -229,7 +230,7 @@ struct InRow {
     const Targets& ts;
     // Whether the test of target t is settled at once, or t is a member of the suffix.
     DEVICE bool passes(const int t) const {
-        const Seen y = ts.seen[t];
+        const QuickTarget y = ts.quick[t];
         float num2, v;
         const bool member = test_quickly(q, y, num2, v);
         return member | settled(num2, v, __uint_as_float(y.bound), q.slack);
@@ -240,10 +241,10 @@ struct InRow {
 
 // Tests the lane's suffix, of this number if it is `valid`, against the targets 0 .. count - 1. Whole warp. quick: an
 // InRow, or another type with its functions; exact() returns the suffix for tests in double precision. H targets per
-// turn give independent chains of operations and one vote. A member of the suffix is no target of it. What does not
-// pass is `open`, unless a set of lower rank is known to separate its target: sets like that one mostly do so, too.
+// turn give independent chains of operations and one vote. A member of the suffix is no target of it. A test that
+// does not pass is `open`, unless a set of lower rank is known to separate its target: similar sets mostly do so, too.
 template <int T, int H, bool ILL, typename Quickly, typename Exact>
-DEVICE void sweep(const Level& lv, const Place& w, const Quickly& quick, const Exact exact, const Targets& ts,
+DEVICE void sweep(const Level& lv, const CanonicalInput& w, const Quickly& quick, const Exact exact, const Targets& ts,
                   const int count, const Covariances& M, const unsigned number, const bool valid) {
     static_assert(H <= PADDING + 1, "");
     for (int t = 0; t < count; t += H) {
@@ -265,7 +266,7 @@ DEVICE void sweep(const Level& lv, const Place& w, const Quickly& quick, const E
         const Suffix<T> f = exact();
         for (; todo; todo &= todo - 1) {
             const int h = __ffs((int)todo) - 1;
-            settle<T, ILL>(lv, w, f, ts, t + h, open >> h & 1, moments_of(f, ts, M, t + h));
+            decide<T, ILL>(lv, w, f, ts, t + h, open >> h & 1, moments_of(f, ts, M, t + h));
         }
     }
 }

@@ -3,7 +3,7 @@
 #include "common/warp.cuh"
 
 constexpr unsigned NO_CUT = ~0u;         // cut[t]: no suffix of this prefix has separated target t
-constexpr int PADDING = 3;               // entries of Targets::seen after the last target
+constexpr int PADDING = 3;               // entries of Targets::quick after the last target
 constexpr float VARIANCE_ERROR = 1e-3f;  // most that a variance may be off in single precision, see Quick in sweep.cuh
 
 // Bits of the float above which r^2 is neither a new smallest one, where `smallest` are the bits of that, nor doubtful.
@@ -25,7 +25,7 @@ struct Covariances {
 };
 
 // The fields of a target that every lane reads, in one load.
-struct alignas(16) Seen {
+struct alignas(16) QuickTarget {
     float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the latter increased by VARIANCE_ERROR
     unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up
     int row;         // offset of y's row in M
@@ -33,14 +33,14 @@ struct alignas(16) Seen {
 
 // Targets of one prefix, an entry of each array per target, in shared memory.
 struct Targets {
-    double2* moment;  // {cov(x, y | P), var(y | P)}
-    Seen* seen;       // [+ PADDING] the same, and more, for the tests in single precision
-    u64* least;       // bits of the smallest r^2 so far
-    int* position;    // position of y in adj(x)
-    unsigned* cut;    // number of the first separating suffix, or NO_CUT
+    double2* moment;     // {cov(x, y | P), var(y | P)}
+    QuickTarget* quick;  // [+ PADDING] the same, and more, for the tests in single precision
+    u64* least;          // bits of the smallest r^2 so far
+    int* position;       // position of y in adj(x)
+    unsigned* cut;       // number of the first separating suffix, or NO_CUT
 };
 
-DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_out, const int row) {
+DEVICE QuickTarget quick_target(const double2 moment, const u64 smallest, const double sure_out, const int row) {
     return {(float)moment.x, (float)moment.y + VARIANCE_ERROR, bound_above(smallest, sure_out), row};
 }
 
@@ -48,13 +48,13 @@ DEVICE Seen seen_of(const double2 moment, const u64 smallest, const double sure_
 // PADDING - 1.
 DEVICE void pad(const Targets& ts, const int count) {
     if (threadIdx.x >= PADDING) return;
-    Seen last = ts.seen[count - 1];
-    last.bound = 0;  // what becomes of it does not matter, but it should seldom look open
-    ts.seen[count + threadIdx.x] = last;
+    QuickTarget last = ts.quick[count - 1];
+    last.bound = 0;  // its outcome does not matter, but it should seldom look open
+    ts.quick[count + threadIdx.x] = last;
 }
 
 // Shared memory that is still free.
-struct Free {
+struct FreeMemory {
     char* at;
     template <class N>
     DEVICE N* take(const int n) {
@@ -65,10 +65,10 @@ struct Free {
 };
 
 // Room for n targets: 48 n + 16 PADDING bytes.
-DEVICE Targets take_targets(Free& free, const int n) {
+DEVICE Targets take_targets(FreeMemory& free, const int n) {
     Targets ts;
     ts.moment = free.take<double2>(n);
-    ts.seen = free.take<Seen>(n + PADDING);
+    ts.quick = free.take<QuickTarget>(n + PADDING);
     ts.least = free.take<u64>(n);
     ts.position = free.take<int>(n);
     ts.cut = free.take<unsigned>(n);

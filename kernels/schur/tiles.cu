@@ -1,4 +1,4 @@
-// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows too wide for schur_sets. The suffix has two members,
+// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows with too many neighbours for schur_sets. The suffix has two members,
 //   p < k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices of 128.
 //   Work    item = (row, prefix, tile of p); a block goes through slices of targets, and for each through tiles of k. A
 //           warp takes one p at a time, its lanes 32 consecutive k; see sweep.cuh
@@ -12,11 +12,11 @@
 #include "schur/work_queue.cuh"
 
 constexpr int TILE = 32, SLICE = 128;  // columns of k per tile, targets per slice
-constexpr int K_BITS = 26;             // the number of a suffix is k in so many low bits, and p - p0 above them
+constexpr int K_BITS = 26;             // the number of a suffix has k in its low bits, this many, and p - p0 above them
 
 // A target given the prefix and p: the fields that lanes with different k read in one load.
-struct alignas(16) Given {
-    float xy, yy, bound;  // as in Seen, but given p, too
+struct alignas(16) GivenTarget {
+    float xy, yy, bound;  // as in QuickTarget, but given p, too
     float u;              // its entry in p's column of the Cholesky factor, see Quick
 };
 
@@ -28,19 +28,19 @@ struct alignas(8) Column {
 
 // The block's dynamic shared memory.
 struct Memory {
-    Targets ts;       // [SLICE] each
-    Covariances M;    // [SLICE, pitch] of the targets with the columns of p's tile, then with those of k's tile
-    Given* given;     // [warps, SLICE]
-    Column* columns;  // [pitch - 1] in the order of M
-    int* prefix;      // [q + 1] positions
-    bool* flag;       // [q] whether each pivot of the prefix is above the floor
+    Targets ts;          // [SLICE] each
+    Covariances M;       // [SLICE, pitch] of the targets with the columns of p's tile, then of k's tile
+    GivenTarget* given;  // [warps, SLICE]
+    Column* columns;     // [pitch - 1] in the order of M
+    int* prefix;         // [q + 1] positions
+    bool* flag;          // [q] whether each pivot of the prefix is above the floor
 };
 
 DEVICE Memory lay_out(double2* start, const int pitch, const int q) {
-    Free free = {(char*)start};
+    FreeMemory free = {(char*)start};
     Memory mem;
     mem.ts = take_targets(free, SLICE);
-    mem.given = free.take<Given>((blockDim.x >> 5) * SLICE);
+    mem.given = free.take<GivenTarget>((blockDim.x >> 5) * SLICE);
     mem.columns = free.take<Column>(pitch - 1);
     mem.M = {free.take<float>(SLICE * pitch), free.take<unsigned>(SLICE * pitch)};
     mem.prefix = free.take<int>(q + 1);
@@ -60,7 +60,7 @@ struct Slice {
     int count, end;  // targets; position after the last one that was looked at
 };
 
-// Rank of the set with the suffix {p, k}. prefix_rank: what rank_from gives for the prefix.
+// Rank of the set with the suffix {p, k}. prefix_rank: rank_from of the prefix.
 DEVICE u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, const int p, const int k) {
     return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
 }
@@ -92,8 +92,8 @@ DEVICE int number_of(const Targets& ts, const int n, const int a) {
     return t < n && ts.position[t] == a ? t : -1;
 }
 
-// Fills the columns `to` .. `to` + width - 1 of M with the covariances of the n targets with the positions from c0 on,
-// and what else is to be known of these; those from `end` on, which no suffix has, repeat the last one. Whole block.
+// Fills the columns `to` .. `to` + width - 1 of M, the covariances of the n targets with the positions from c0 on, and
+// mem.columns of these; positions from `end` on, which no suffix has, repeat the last one. Whole block.
 DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int n, const int to, const int width,
                  const int c0, const int end) {
     for (int c = threadIdx.x; c < width; c += blockDim.x) {
@@ -106,13 +106,13 @@ DEVICE void fill(const Row& row, const Memory& mem, const Tile& tile, const int 
     });
 }
 
-// Fills moment and seen of n targets. Whole block.
+// Fills moment and quick of n targets. Whole block.
 DEVICE void look_at_targets(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const int n) {
     const Targets& ts = mem.ts;
     for (int t = threadIdx.x; t < n; t += blockDim.x) {
         const int a = ts.position[t];
         ts.moment[t] = make_double2(given(row, a, row.d), given(row, a, a));
-        ts.seen[t] = seen_of(ts.moment[t], ts.least[t], lv.sure_out, t * tile.pitch);
+        ts.quick[t] = quick_target(ts.moment[t], ts.least[t], lv.sure_out, t * tile.pitch);
     }
     __syncthreads();
     pad(ts, n);
@@ -124,21 +124,21 @@ struct Members {
     double pp, kp, kk, xp, xk;  // covariances given the prefix, each named after its two variables
 };
 
-// The tests of suffixes with one p in single precision, for `sweep`; see InRow. The operations are those of Quick, with
-// cov(x,y) scaled after p instead of before it: what is rounded is at most 1 in either case.
+// The tests of suffixes with one p in single precision, for `sweep`; see InRow. The operations are as in Quick, with
+// cov(x,y) scaled after p instead of before it: the rounded numbers are at most 1 in either case.
 struct GivenP {
-    const Given* given;           // of the targets
+    const GivenTarget* given;     // of the targets
     const float* column;          // of M, of k
     int pitch, p, k;              // of M; the numbers of p and k if they are targets
     float R, s, g, scale, slack;  // R_kp, s_k and g_k, see Quick
     // As test_quickly, of target t.
-    DEVICE void test(const int t, const Given& y, float& num2, float& v) const {
+    DEVICE void test(const int t, const GivenTarget& y, float& num2, float& v) const {
         const float u = s * fmaf(-R, y.u, column[t * pitch]), num = fmaf(-u, g, y.xy * scale);
         num2 = num * num;
         v = fmaf(-u, u, y.yy);
     }
     DEVICE bool passes(const int t) const {
-        const Given y = given[t];
+        const GivenTarget y = given[t];
         float num2, v;
         test(t, y, num2, v);
         return (t == k) | settled(num2, v, y.bound, slack);
@@ -146,9 +146,9 @@ struct GivenP {
     DEVICE bool tests(const int t) const { return t != p; }
 };
 
-// Fills `given` [SLICE] of n targets and what repeats the last of them. p itself, which no test is of, mostly passes.
+// Fills `given` [SLICE] of n targets, and repeats the last of them behind. p itself, which is no target, mostly passes.
 // One warp.
-DEVICE GivenP given_p(const Memory& mem, const Tile& tile, const Members& m, const int n, Given* given) {
+DEVICE GivenP given_p(const Memory& mem, const Tile& tile, const Members& m, const int n, GivenTarget* given) {
     Quick<2> q;
     const float A[6] = {(float)m.pp, (float)m.kp, (float)m.kk, (float)m.xp, (float)m.xk, (float)tile.xx};
     factorise_quickly<2>(q, A, tile.sound);
@@ -156,7 +156,7 @@ DEVICE GivenP given_p(const Memory& mem, const Tile& tile, const Members& m, con
     const float g = q.s[0] * A[3];
     __syncwarp();  // the list before has been read
     for (int t = threadIdx.x & 31; t < min(n + PADDING, SLICE); t += 32) {
-        const Seen y = mem.ts.seen[t];
+        const QuickTarget y = mem.ts.quick[t];
         const float u = q.s[0] * mem.M.high[y.row + m.p];
         given[t] = {fmaf(-u, g, y.xy), fmaf(-u, u, y.yy), __uint_as_float(y.bound), u};
         if (t == p) given[t] = {0.0f, __uint_as_float(0x7f800000u), -1.0f, 0.0f};
@@ -186,7 +186,7 @@ DEVICE Suffix<2> exact_suffix(const Tile& tile, const Members& m, const int k0, 
 
 // Tests all suffixes of the tile against n targets. Whole block.
 template <bool ILL>
-DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const Place& place,
+DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const Tile& tile, const CanonicalInput& input,
                       const int n) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     for (int k0 = tile.p0 + 1; k0 < row.d; k0 += TILE) {
@@ -205,7 +205,7 @@ DEVICE void test_tile(const Level& lv, const Row& row, const Memory& mem, const 
             const unsigned number = ((unsigned)(p - tile.p0) << K_BITS) | (unsigned)k;
             const auto exact = [&] { return exact_suffix(tile, members(), k0, number); };
             const GivenP quick = given_p(mem, tile, members(), n, mem.given + warp * SLICE);
-            sweep<2, 4, ILL>(lv, place, quick, exact, mem.ts, n, mem.M, number, k > p && k < row.d);
+            sweep<2, 4, ILL>(lv, input, quick, exact, mem.ts, n, mem.M, number, k > p && k < row.d);
         }
     }
     __syncthreads();
@@ -231,11 +231,11 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
     extern __shared__ double2 tiles_memory[];
     __shared__ Slice slice;
     __shared__ Item item;
-    __shared__ Place place;
+    __shared__ CanonicalInput input;
     const int q = lv.level - 2, warp = threadIdx.x >> 5, pitch = ptile_width + TILE + 1;
     const Memory mem = lay_out(tiles_memory, pitch, q);
     double* W = W_all + blockIdx.x * w_doubles;
-    if (threadIdx.x == 0) place_block(place, g, lv, mem.prefix, q);
+    if (threadIdx.x == 0) fill_input(input, g, lv, mem.prefix, q);
 
     while (next_item(queue, lv, item)) {
         const int x = item.row;
@@ -250,9 +250,9 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
         Tile tile = {max(row.after(), ptile), min(d - 1, ptile + ptile_width), ptile_width, pitch, 0.0, true};
         if (tile.p0 >= tile.p1) continue;  // this tile lies before the prefix's end
         if (threadIdx.x == 0) {
-            place.ids = ids;
-            place.x = x;
-            place.first = tile.p0;
+            input.ids = ids;
+            input.x = x;
+            input.first = tile.p0;
         }
         const u64 prefix_rank = rank_from(lv.binom, d, lv.level, mem.prefix, q);
         const u64 first_rank = rank_of(lv.binom, prefix_rank, d, tile.p0, tile.p0 + 1);
@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
             }
             look_at_targets(lv, row, mem, tile, n);
             fill(row, mem, tile, n, 0, ptile_width, tile.p0, tile.p1);
-            test_tile<ILL>(lv, row, mem, tile, place, n);
+            test_tile<ILL>(lv, row, mem, tile, input, n);
             report_slice(g, lv, row, mem, tile, prefix_rank, n);
         }
     }

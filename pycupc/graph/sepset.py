@@ -84,14 +84,11 @@ class SepSets:
         One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
     gaps : int64 (k,), optional
         ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
-    noncolliders : int32 (k, 2), optional
-        See `pycupc.engines.base.Engine.noncolliders`, for these sets and this skeleton.
 
     Attributes
     ----------
     blocks : tuple of SetsOfOneSize
         The stored sets.
-    noncolliders : int32 (k, 2) or None
     labels : tuple of str
         Names of the variables, once the sets are part of a result.
     """
@@ -101,10 +98,8 @@ class SepSets:
         skeleton: SparseGraph,
         blocks: Sequence[tuple[Ints, Ints, Ints]] = (),
         gaps: NDArray[np.int64] | None = None,
-        noncolliders: Ints | None = None,
     ) -> None:
         self.p, self._skeleton = skeleton.p, skeleton
-        self.noncolliders = noncolliders
         self.labels: tuple[str, ...] = ()
         self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps

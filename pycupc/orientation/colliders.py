@@ -10,7 +10,6 @@ from pycupc.orientation.mixed_graph import (
     MIRROR,
     NEIGHBOUR,
     NO_COLLIDER,
-    PAIRS,
     Indices,
     MixedGraph,
     find,
@@ -29,16 +28,6 @@ CELLS_PER_SEARCH = 50
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
-    if sepset.noncolliders is not None:
-        first, second = sepset.noncolliders.T
-        graph.triple[graph.entry[PAIRS, second] + first] = NO_COLLIDER  # as `triple_number`
-    else:
-        _mark_by_sets(graph, sepset)
-    if len(ambiguous):
-        _mark_ambiguous(*graph[:3], ambiguous)
-
-
-def _mark_by_sets(graph: MixedGraph, sepset: SepSets) -> None:
     degree = np.diff(graph.start)
     beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
@@ -49,6 +38,8 @@ def _mark_by_sets(graph: MixedGraph, sepset: SepSets) -> None:
             _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
         else:
             _mark_by_members(*graph, x, y, members, size)
+    if len(ambiguous):
+        _mark_ambiguous(*graph[:3], ambiguous)
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:

@@ -25,11 +25,8 @@ import pycupc
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
-from pycupc.graph.sepset import SepSets
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.orientation.colliders import mark_triples
-from pycupc.orientation.mixed_graph import undirected
 from pycupc.system.machine import gpu_works
 
 HERE = Path(__file__).resolve().parent
@@ -116,31 +113,6 @@ def test_near_copies(seed):
         fit = pycupc.skeleton(**near_copies(seed), engine=engine)
         assert_same(fit, cpu)
         assert_same_evidence(fit.pMax, cpu.pMax)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_noncolliders_are_those_of_the_separating_sets(seed):
-    """So many variables that several blocks look for them."""
-    problem = {"suffStat": {"C": tall(seed, 400, 300), "n": 300}, "alpha": 0.05}
-    fit = pycupc.pc(**problem, engine="gpu")
-    found = fit.sepset.noncolliders
-    assert len(found) > 100
-    by_sets = SepSets.from_flat(fit.sparse_graph, fit.sepset.flat())
-    marks = []
-    for sepset in (fit.sepset, by_sets):
-        marks.append(undirected(fit.sparse_graph))
-        mark_triples(marks[-1], sepset, np.zeros((0, 3), dtype=np.int64))
-    np.testing.assert_array_equal(marks[0].triple, marks[1].triple)
-    assert dict(fit.trace) == dict(pycupc.pc(**problem, engine="cpu").trace)
-
-
-def tall(seed: int, p: int, n: int) -> np.ndarray:
-    """Correlations of n observations of a sparse model."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    for j in range(1, p):
-        X[:, j] += X[:, rng.integers(0, j, 3)].sum(axis=1) * 0.5
-    return np.corrcoef(X, rowvar=False)
 
 
 def dense() -> dict:

@@ -11,7 +11,7 @@ screening.py    a filter before these tests: a walk with bounds, at long levels 
 pruning.py      a filter before these tests: a search for each pair, at long levels from 5 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 discrete.py     the tests of discrete data, and their graph between levels
-smallest.py     the smallest |z| of all tests of each edge, after a run with filters; what the CPU engine does instead
+smallest.py     the smallest |z| of all tests of each edge, after a run with filters
 correlation.py  correlations of data; what is wrong with a given matrix, if anything
 device.py       a device: streams, tables, waiting, errors
 kernels.py      compiling and launching kernels

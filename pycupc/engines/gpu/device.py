@@ -235,19 +235,3 @@ def _lend(index: int) -> _Lent:
         return _Lent(index)
     except Exception as error:
         raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error
-
-
-def check_room(device: Device, size: str, need: int, free: int) -> None:
-    """Raise `EngineError` if a run of this size needs more bytes than are free on the device."""
-    if need > free:
-        raise EngineError(
-            Message(
-                "a run with {size} needs {need:.2f} GiB on {device} and {free:.2f} GiB are free; use fewer variables, "
-                "another device, or {cpu}",
-                size=size,
-                need=need / 2**30,
-                device=device.name,
-                free=free / 2**30,
-                cpu=Setting("engine", "cpu"),
-            )
-        )

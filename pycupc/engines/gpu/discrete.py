@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, LevelResult, Mask
-from pycupc.engines.gpu import schur
-from pycupc.engines.gpu.device import Device, check_room
+from pycupc.engines.base import EngineError, Floats, LevelResult, Mask, Pairs
+from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.records import NONCOLLIDERS, Running
+from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import (
     Codes,
     Counters,
@@ -25,8 +24,8 @@ from pycupc.engines.gpu.structures import (
     Level,
     Queue,
     Records,
-    Room,
     SetRange,
+    TableSpace,
     i32,
     i64,
     ptr,
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
 
 #: As in kernels/common/structures.cuh.
 THREADS, MOST_OFFSETS = 256, 1536
-BENCH_BYTES = 30 * THREADS + 256
+STATE_BYTES = 30 * THREADS + 256
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
 #: Most bytes for bit planes, and for tables that do not fit shared memory.
-PLANE_BYTES, WIDE_BYTES = 4 << 30, 512 << 20
+PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
 #: Counts in the largest table on the device if the degrees of freedom are those observed; all of level 0 must fit.
 OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
@@ -85,9 +84,9 @@ TUNING = Tuning()
 
 
 def shared_bytes(level: int) -> int:
-    """Dynamic shared memory per block, in bytes; as lay_out in kernels/discrete/bench.cuh."""
+    """Dynamic shared memory per block, in bytes; as lay_out in kernels/discrete/block_state.cuh."""
     words = TUNING.mask_words + TUNING.cells + MOST_OFFSETS
-    return BENCH_BYTES + 4 * (words + 2 * level + 2)
+    return STATE_BYTES + 4 * (words + 2 * level + 2)
 
 
 class DeviceCodes:
@@ -156,19 +155,19 @@ class ContingencyTests:
     def all_kernels(self) -> list[KernelName]:
         return KERNELS
 
-    def _room(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, Room]:
+    def _space(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, TableSpace]:
         """Number of blocks of a persistent grid, and where they count."""
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
         if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
             cells = OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + OBSERVED_CELLS
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
-        wide = cells > TUNING.cells
-        if wide:
-            grid = max(1, min(grid, WIDE_BYTES // (4 * cells)))
-        space = dev.scratch.take(4 * cells * grid) if wide else None
+        large = cells > TUNING.cells
+        if large:
+            grid = max(1, min(grid, LARGE_TABLE_BYTES // (4 * cells)))
+        tables = dev.scratch.take(4 * cells * grid) if large else None
         configurations = TUNING.configurations if self._codes.by_planes else 0
-        return grid, Room(space, cells, TUNING.cells, TUNING.mask_words, configurations)
+        return grid, TableSpace(tables, cells, TUNING.cells, TUNING.mask_words, configurations)
 
     def _new_list(self, dev: Device, level: int) -> Doubtful:
         take, room = dev.scratch.take, self._room_for_doubtful
@@ -179,9 +178,9 @@ class ContingencyTests:
 
     def test_pairs(self, dev: Device, graph: Graph, level: Level, gaps: Any, fixed: Any) -> None:
         """Launch the tests of level 0: they write graph.G, which is zero before, and the upper triangle of graph.C."""
-        grid, room = self._room(dev, PAIRS[0], 0)
+        grid, space = self._space(dev, PAIRS[0], 0)
         largest = ctypes.c_void_p(graph.C)
-        args = (graph, level, self._codes.on_device, room, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
+        args = (graph, level, self._codes.on_device, space, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
         dev.launch(*PAIRS[0], (grid,), (THREADS,), args, shared_bytes(0))
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, *, again: bool = False) -> None:
@@ -190,7 +189,7 @@ class ContingencyTests:
         `again`: once more, because the list of doubtful tests was too short.
         """
         l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
-        grid, room = self._room(dev, SETS[2], l)
+        grid, space = self._space(dev, SETS[2], l)
         doubtful, rows = self._new_list(dev, l), max(1, sum(outlook.rows))
         queue = Queue(dev.scratch.take(8 * (p + 1)), None, 1, p, TICKETS)
         opened = dev.scratch.take(4 * p)
@@ -203,15 +202,15 @@ class ContingencyTests:
                 chunk = max(1, min(TUNING.sets_per_item, rows * (end - first) // (8 * grid)))
                 sets = SetRange(opened, first, end, chunk, side)
                 dev.launch(*SETS[1], (1,), (1024,), (graph, level, queue, sets))
-                args = (graph, level, self._codes.on_device, room, doubtful, queue, sets)
+                args = (graph, level, self._codes.on_device, space, doubtful, queue, sets)
                 dev.launch(*SETS[2], (grid,), (THREADS,), args, shared_bytes(l))
                 first, end = end, (1 + TUNING.growth) * end
 
     def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:
         """Launch the kernels that find the sets and p-values of the records, at most `most`."""
-        grid, room = self._room(dev, RECORDS[0], level.level)
+        grid, space = self._space(dev, RECORDS[0], level.level)
         df = ctypes.c_void_p(dev.scratch.take(8 * most))
-        args: tuple[Any, ...] = (graph, level, self._codes.on_device, room, records, df)
+        args: tuple[Any, ...] = (graph, level, self._codes.on_device, space, records, df)
         dev.launch(*RECORDS[0], (min(grid, most),), (THREADS,), args, shared_bytes(level.level))
         args = (graph, level, records, df, ptr(dev.answer))
         dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
@@ -263,15 +262,17 @@ class DiscreteGraph(DeviceGraph):
     ----------
     dev : Device
     codes : DeviceCodes
-    gaps, fixed : bool (p, p) or None
+    gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
     """
 
-    def __init__(self, dev: Device, codes: DeviceCodes, gaps: Mask | None, fixed: Mask | None) -> None:
+    tests: ContingencyTests
+    needs_host = True
+
+    def __init__(self, dev: Device, codes: DeviceCodes, gaps: Pairs | None, fixed: Pairs | None) -> None:
         # With n = 0 there are no degrees of freedom for a correlation, so that `settle` leaves z as it is.
         p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
-        super().__init__(dev, p_values, 0, gaps=gaps, fixed=fixed, bounds=schur.BOUNDS)
-        self.tests = ContingencyTests(codes)
+        super().__init__(dev, p_values, 0, gaps, fixed, ContingencyTests(codes))
         self._n_doubtful = 0
 
     @staticmethod
@@ -279,7 +280,7 @@ class DiscreteGraph(DeviceGraph):
         """Kernels that a level needs besides its tests."""
         if level == 0:
             return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, NONCOLLIDERS]
+        return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
         """Make the tests of level 0, the doubtful ones on the host, and launch what follows; `cutoff` is not used."""
@@ -296,7 +297,7 @@ class DiscreteGraph(DeviceGraph):
         self.tests.settle(dev, graph, 0, count)
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
-    def _list_pairs(self, mirrored: bool) -> None:
+    def _list_pairs(self) -> None:
         self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graphs[0],))
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
@@ -325,13 +326,13 @@ class DiscreteGraph(DeviceGraph):
         return dataclasses.replace(found, r=r)
 
 
-def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> DiscreteGraph:
+def start(dev: Device, data: Data, gaps: Pairs | None, fixed: Pairs | None) -> DiscreteGraph:
     """Copy the problem to the device.
 
     Raises
     ------
     EngineError
-        If it does not fit the device, or if blocks have too little shared memory there (compute capability 7.5).
+        If blocks have too little shared memory on the device (compute capability 7.5).
     """
     if shared_bytes(0) > dev.shared_block:
         raise EngineError(
@@ -344,6 +345,4 @@ def start(dev: Device, data: Data, gaps: Mask | None, fixed: Mask | None) -> Dis
                 cpu=Setting("engine", "cpu"),
             )
         )
-    p, n = data.codes.shape
-    check_room(dev, f"p = {p} and n = {n}", DeviceCodes.memory(p, n, int(data.levels.sum())), dev.free_memory())
     return DiscreteGraph(dev, DeviceCodes(dev, data), gaps, fixed)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Mask
-from pycupc.engines.gpu import levels, records
+from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Pairs
+from pycupc.engines.gpu import records, schur
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.levels import Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import PendingLevel, RecordCopies, Running, no_records, record_bytes
+from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
+from pycupc.engines.gpu.records import PendingLevel, Running, no_records, record_bytes
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
-from pycupc.system.message import Argument, Message, Variable
+from pycupc.system.message import Argument, Message, Setting, Variable
 
 #: Threads per block of settle; pairs per block from which on it gets another one.
 SETTLE_BLOCK, SETTLE_PAIRS = 512, 1024
@@ -32,7 +32,7 @@ _ENTRY = sum(_LISTS.values())
 SETTLE: KernelName = ("graph/removals", "settle")
 FINISH: KernelName = ("graph/removals", "finish")
 #: The kernel that joins the evidence of both sides.
-WEAKEST: KernelName = ("graph/final", "weakest_evidence")
+WEAKEST: KernelName = ("graph/neighbours", "weakest_evidence")
 #: Differences between C and its transpose up to this one are taken for rounding: numpy.corrcoef leaves such.
 LAST_BITS = 1e-15
 
@@ -43,8 +43,8 @@ Tick = Callable[[], None]
 class DeviceGraph:
     """The graph of one run, on the device, and the operations that change it between the tests of two levels.
 
-    The engine calls `begin`, launches the tests of the level, then calls `settle`, which launches what follows them,
-    `collect`, which waits, and `result`. For level 0 it calls `launch_level0` and `collect_level0`.
+    The engine calls `begin`, launches the tests of the level, then calls `settle`, which launches the steps that follow
+    them, `collect`, which waits, and `result`. For level 0 it calls `launch_level0` and `collect_level0`.
 
     Parameters
     ----------
@@ -53,19 +53,28 @@ class DeviceGraph:
         Correlations.
     n : float
         Number of observations.
-    gaps, fixed : bool (p, p) or None
+    gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
-    bounds : tuple of 5 int
-        Largest degrees of the first five classes of rows; the sixth class has all larger rows.
+    tests : LevelTests
+        The tests of levels >= 1.
+
+    Attributes
+    ----------
+    mirrored : bool
+        Whether C is known to equal its transpose to `LAST_BITS`.
+    needs_host : bool
+        Whether the host makes some of the tests, so that it waits for a level while it launches it.
     """
 
+    needs_host = False
+
     def __init__(
-        self, dev: Device, C: Any, n: float, *, gaps: Mask | None, fixed: Mask | None, bounds: tuple[int, ...]
+        self, dev: Device, C: Any, n: float, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests
     ) -> None:
         cp, p = dev.cp, int(C.shape[0])
-        self._dev, self._C, self._n, self.p = dev, C, n, p
-        self._gaps, self.fixed = gaps, fixed
-        self._masks = [self._upload(mask) for mask in (gaps, fixed)]
+        self._dev, self._C, self._n, self.p, self.tests, self.mirrored = dev, C, n, p, tests, True
+        self._gaps, self._fixed = gaps, fixed
+        self._masks = [self._upload(pairs) for pairs in (gaps, fixed)]
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._rough: Any = None  # Outlook.rough, from the launch of level 0 until its end
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
@@ -74,20 +83,19 @@ class DeviceGraph:
         self._graphs = [Graph(*of_graph, p) for of_graph in addresses]
         self._room: Any = None  # the memory of their lists, once level 0 has ended
         self._current = 0  # which set of lists describes the graph
-        self._classes = Classes((ctypes.c_int * 5)(*bounds))
+        self._classes = Classes((ctypes.c_int * 5)(*schur.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
         self._share = 0.0  # share of the running level's work items that blocks have taken
-        self._records = RecordCopies(dev)
-        tests = float(p * (p - 1))
-        self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, tests, False)
+        self._copying: list[Any] = []  # records that are being copied to the host
+        self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
 
-    def _upload(self, mask: Mask | None) -> Any:
-        if mask is None:
+    def _upload(self, pairs: Pairs | None) -> Any:
+        if pairs is None:
             return None
-        out = self._dev.cp.empty(mask.shape, dtype=np.uint8)
-        self._dev.transfers.upload(np.ascontiguousarray(mask, dtype=bool).view(np.uint8), out)
+        out = self._dev.cp.empty((self.p, self.p), dtype=np.uint8)
+        self._dev.transfers.upload(pairs.dense().view(np.uint8), out)
         return out
 
     @staticmethod
@@ -96,7 +104,7 @@ class DeviceGraph:
         if level == 0:
             names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
             return [*names, ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, FINISH, records.NONCOLLIDERS]
+        return [SETTLE, FINISH]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -119,11 +127,11 @@ class DeviceGraph:
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
         return Running(0, cutoff, p * (p - 1), None)
 
-    def collect_level0(self, tick: Tick, mirrored: bool) -> LevelResult:
-        """Wait for level 0, and launch the kernel that makes the first neighbour lists. `mirrored`: as in `Outlook`."""
+    def collect_level0(self, tick: Tick) -> LevelResult:
+        """Wait for level 0, and launch the kernel that makes the first neighbour lists."""
         counters = self._read_counters(tick)
         self._allocate()
-        self._list_pairs(mirrored)
+        self._list_pairs()
         more = self._more_after_level0(counters.tests)
         return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
 
@@ -133,13 +141,13 @@ class DeviceGraph:
         args = (graph, level, *map(ptr, self._masks), ptr(self._rough))
         self._dev.launch("graph/neighbours", "level0", (tiles, tiles), (32, 32), args)
 
-    def _list_pairs(self, mirrored: bool) -> None:
+    def _list_pairs(self) -> None:
         """Launch the kernel that makes the neighbour lists of the first graph."""
         dev, p = self._dev, self.p
         adjacent = dev.cp.empty((p, -(-p // 32)), dtype=np.uint32)
-        self.outlook = self.outlook._replace(adjacent=adjacent, rough=self._rough, mirrored=mirrored)
+        self.outlook = self.outlook._replace(adjacent=adjacent, rough=self._rough, mirrored=self.mirrored)
         self._rough = None
-        args = (self._graphs[0], ptr(adjacent), i32(mirrored), self._root_df(0), self._root_df(1))
+        args = (self._graphs[0], ptr(adjacent), i32(self.mirrored), self._root_df(0), self._root_df(1))
         dev.launch("graph/neighbours", "list_neighbours", (-(-p // 4),), (128,), args)
 
     def _allocate(self) -> None:
@@ -160,19 +168,16 @@ class DeviceGraph:
                 setattr(graph, name, address)
                 address += nbytes * pitch
 
-    def _first_graph(self) -> Mask:
-        gaps = np.zeros((self.p, self.p), dtype=np.bool_) if self._gaps is None else np.asarray(self._gaps, np.bool_)
-        return ~gaps & ~np.eye(self.p, dtype=np.bool_)
-
     def _more_after_level0(self, tests: int) -> bool:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""
         if self._gaps is None:
             return tests > 0 and self.p > 2
-        first = self._first_graph()
-        candidates = first.sum(axis=1) > 1
-        tested = first if self.fixed is None else first & ~np.asarray(self.fixed, dtype=np.bool_)
+        degree = self.p - 1 - self._gaps.degrees()
+        untested = self._gaps | self._fixed
+        above = np.arange(self.p)[::-1] - np.bincount(untested.low, minlength=self.p)  # tested pairs x < y of each x
         x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
-        return bool((np.triu(tested).any(axis=1) & candidates).any() or (tested[y, x] & candidates[y]).any())
+        below = y if self._fixed is None else y[~self._fixed.holds(x, y)]
+        return bool((degree[above > 0] > 1).any() or (degree[below] > 1).any())
 
     # ---------------------------------------------------------------- levels from 1 on
 
@@ -182,16 +187,17 @@ class DeviceGraph:
         Raises
         ------
         EngineError
-            If the level has `levels.MOST_SETS` conditioning sets or more, which no machine can test.
+            If the level may need `levels.MOST_TESTS` tests or more, which the device cannot count.
         """
-        if self.outlook.sets >= levels.MOST_SETS:
+        if not self.outlook.countable:
             raise EngineError(
                 Message(
-                    "level {level} has more than 2^62 conditioning sets (variable {x} has {d} neighbours): no machine "
-                    "can test them; set {m_max} below this level or use a smaller alpha",
+                    "level {level} may need more than 2^62 tests (variable {x} has {d} neighbours), which the device "
+                    "cannot count; use {cpu}, set {m_max} below this level, or use a smaller alpha",
                     level=level,
                     x=Variable(self.outlook.busiest),
                     d=self.outlook.widest,
+                    cpu=Setting("engine", "cpu"),
                     m_max=Argument("m_max"),
                 )
             )
@@ -242,11 +248,16 @@ class DeviceGraph:
     def result(self, running: Running, c: Counters) -> LevelResult:
         """The result of a level; its records may still be on their way, see `wait`."""
         numbers = (c.tests, c.records, c.doubtful, bool(c.more), c.tests - c.spared, c.bounds)
-        return LevelResult(running.level, *self._records.download(running.found, c.records, running.level), *numbers)
+        if self._dev.copies.done:
+            self._copying.clear()
+        self._copying.append(running.found)
+        found = records.download(self._dev, running.found, c.records, running.level)
+        return LevelResult(running.level, *found, *numbers)
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""
-        self._records.wait()
+        self._dev.copies.synchronize()
+        self._copying.clear()
 
     def _read_counters(self, tick: Tick) -> Counters:
         """Wait for the counters that the last kernel reports; sets `outlook`."""
@@ -276,18 +287,12 @@ class DeviceGraph:
 
     # ---------------------------------------------------------------- the present graph
 
-    def degrees(self, *, first: bool = False) -> NDArray[np.int64]:
-        """Neighbours of each variable, int64 (p,); with `first`, before level 0."""
+    def edges(self, *, first: bool = False) -> tuple[Ints, Ints, Floats]:
+        """x, y and z of `State`, fetched once per level; with `first`, of the graph before level 0."""
         if first or self._room is None:
-            return self._first_graph().sum(axis=1) if self._gaps is not None else np.full(self.p, self.p - 1)
-        (start,) = self._dev.transfers.download((self._start[self._current].data.ptr, np.int64, (self.p + 1,)))
-        self._dev.wait()
-        return np.diff(start)
-
-    def edges(self) -> tuple[Ints, Ints, Floats]:
-        """Edges x < y and the smallest |z| of their tests, fetched once per level; see `Engine.edges`."""
-        if self._room is None:
-            x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(self._first_graph())))
+            low, high = np.triu_indices(self.p, 1)
+            left = np.ones(len(low), dtype=np.bool_) if self._gaps is None else ~self._gaps.holds(low, high)
+            x, y = low[left].astype(np.int32), high[left].astype(np.int32)
             return x, y, np.full(len(x), np.inf)
         if self._edges is None:
             x, y, z = self._coming or self._fetch_edges()
@@ -303,10 +308,3 @@ class DeviceGraph:
         dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
         ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
         return dev.transfers.download(*ends, (z, np.float64, shape))
-
-    def noncolliders(self) -> Ints | None:
-        """See `Engine.noncolliders`."""
-        kept = self._records.kept
-        if kept is None or self.outlook.pairs >= 1 << 31:
-            return None
-        return records.find(self._dev, self._present, kept)

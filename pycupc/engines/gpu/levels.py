@@ -11,8 +11,9 @@ from pycupc.independence.gaussian.limits import CUTOFF_BAND
 
 #: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
 ILL_SHARE = 0.05
-#: Counts of conditioning sets saturate here (BINOM_MAX of kernels/common/subsets.cuh).
-MOST_SETS = 2.0**62
+#: Tests of a level that cannot be counted: binomial coefficients saturate here (BINOM_MAX of
+#: kernels/common/subsets.cuh).
+MOST_TESTS = 2.0**62
 
 
 def canonical_doubles(level: int) -> int:
@@ -55,7 +56,7 @@ class Outlook(NamedTuple):
     @property
     def countable(self) -> bool:
         """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
-        return max(self.sets, self.tests_at_most) < MOST_SETS
+        return max(self.sets, self.tests_at_most) < MOST_TESTS
 
     @classmethod
     def after(cls, c: Counters) -> Outlook:

@@ -5,8 +5,8 @@ by level. The search before the tests (kernels/pruning/pairs.cu) then looks for 
 smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. What would
 take too long is left to the CPU.
 
-The CPU engine also takes over levels whose tests the device cannot count, and checks the filters. It is imported where
-it is needed: it loads Numba, which most runs on the GPU do without.
+The CPU engine also checks the filters. It is imported where it is needed: it loads Numba, which most runs on the GPU
+do without.
 """
 
 from __future__ import annotations
@@ -21,48 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.base import EngineError, Floats, Ints, Pairs, ProgressHook
+from pycupc.engines.base import EngineError, Floats, Ints
 from pycupc.engines.gpu import correlation, pruning, schur
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
-from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
-from pycupc.system.message import Message, Variable
+from pycupc.system.message import Message
 
 if TYPE_CHECKING:
-    from pycupc.engines.cpu import CpuEngine
     from pycupc.engines.cpu.pruning.minimum import PrunedTests
 
 #: Rank of a pair that no set separates (kernels/common/structures.cuh).
 NOT_SEPARATED = 2**64 - 1
-
-
-def take_over(test: GaussianTest, graph: DeviceGraph, level: int, progress: ProgressHook | None) -> CpuEngine:
-    """The CPU engine, started in the middle of a run: `level` will be its first."""
-    from pycupc.engines.cpu import CpuEngine
-
-    warnings.warn(
-        Message(
-            "level {level} may need more than 2^62 tests (variable {x} has {d} neighbours), which the device cannot "
-            "count: the CPU takes over from this level on",
-            level=level,
-            x=Variable(graph.outlook.busiest),
-            d=graph.outlook.widest,
-        ),
-        stacklevel=6,
-    )
-    engine = CpuEngine()
-    fixed = None if graph.fixed is None else Pairs.of_matrix(graph.fixed)
-    engine.resume(test, graph.edges(), fixed, _levels(graph.pending), progress)
-    return engine
 
 
 def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:

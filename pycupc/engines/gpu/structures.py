@@ -110,12 +110,6 @@ class Records(ctypes.Structure):
     _fields_ = _pointers("start", "rank", "found")
 
 
-class Recorded(ctypes.Structure):
-    """The records of a level that has ended."""
-
-    _fields_ = [*_pointers("found"), ("count", c_longlong), ("level", c_int)]
-
-
 class Codes(ctypes.Structure):
     """Discrete data."""
 
@@ -129,12 +123,12 @@ class Codes(ctypes.Structure):
     ]
 
 
-class Room(ctypes.Structure):
+class TableSpace(ctypes.Structure):
     """Where a block of the discrete tests counts."""
 
     _fields_ = [
-        *_pointers("wide"),
-        ("wide_cells", c_longlong),
+        *_pointers("large"),
+        ("large_cells", c_longlong),
         *((name, c_int) for name in ("cells", "mask_words", "configurations")),
     ]
 
@@ -153,7 +147,7 @@ class SetRange(ctypes.Structure):
 
 STRUCTURES = (
     *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
-    *(Recorded, Codes, Room, Doubtful, SetRange),
+    *(Codes, TableSpace, Doubtful, SetRange),
 )
 
 i32, u32, i64, u64, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, c_double

@@ -1,4 +1,4 @@
-// bench.cuh -- the state of a block of THREADS threads that counts contingency tables: one x, one conditioning set S,
+// block_state.cuh -- the state of a block of THREADS threads that counts contingency tables: one x, one conditioning set S,
 //   and the targets y. All threads of the block take part in each call.
 #pragma once
 #include "common/warp.cuh"
@@ -8,7 +8,7 @@ constexpr int WARPS = THREADS / 32;
 constexpr int SLICE = THREADS;  // most targets at a time, one per thread
 
 // The data of a block about its set and its targets, at the beginning of its dynamic shared memory.
-struct Bench {
+struct BlockState {
     u64 total[SLICE];         // sum of f over each target's table, see sum_table; sum_tables
     u64 of_margin;            // the same sum over the counts of the configurations alone; sum_tables
     int y[SLICE], at[SLICE];  // targets; their positions in adj(x); collect
@@ -24,20 +24,20 @@ struct Bench {
     int alive;        // 1: some target may still be separated by this set or a later one
     int* variable;    // [size + 1] x, then S
     int* offset;      // [V, size + 1] offsets, in words, of the planes of each configuration; list_planes
-    uint4* mask;      // [room.mask_words / 4] masks of the configurations; fill_masks
-    unsigned* table;  // [room.cells] tables; count_by_planes, count_by_atomics
+    uint4* mask;      // [space.mask_words / 4] masks of the configurations; fill_masks
+    unsigned* table;  // [space.cells] tables; count_by_planes, count_by_atomics
 };
 
-static_assert(sizeof(Bench) <= BENCH_BYTES, "");
+static_assert(sizeof(BlockState) <= STATE_BYTES, "");
 
 // Lays out the dynamic shared memory; shared_bytes() in pycupc/engines/gpu/discrete.py adds up the same.
-DEVICE Bench& lay_out(uint4* memory, const Room& room, const int level) {
-    Bench& b = *(Bench*)memory;
-    uint4* next = memory + BENCH_BYTES / 16;
+DEVICE BlockState& lay_out(uint4* memory, const TableSpace& space, const int level) {
+    BlockState& b = *(BlockState*)memory;
+    uint4* next = memory + STATE_BYTES / 16;
     if (threadIdx.x == 0) {
         b.mask = next;
-        b.table = (unsigned*)(next + room.mask_words / 4);
-        b.offset = (int*)(b.table + room.cells);
+        b.table = (unsigned*)(next + space.mask_words / 4);
+        b.offset = (int*)(b.table + space.cells);
         b.variable = b.offset + MOST_OFFSETS;
         b.size = level;
     }
@@ -45,8 +45,8 @@ DEVICE Bench& lay_out(uint4* memory, const Room& room, const int level) {
     return b;
 }
 
-// Prepares the bench for the x and S in b.variable. Ends with a barrier.
-DEVICE void begin_set(Bench& b, const Codes& d) {
+// Prepares the block for the x and S in b.variable. Ends with a barrier.
+DEVICE void begin_set(BlockState& b, const Codes& d) {
     if (threadIdx.x == 0) {
         const i64 most = d.observed ? 0x7fffffff : d.n;
         i64 q = 1;
@@ -61,7 +61,7 @@ DEVICE void begin_set(Bench& b, const Codes& d) {
 
 // Collects targets, one from each thread with `in`: variable y, position `at`, number of levels ky. Returns how many
 // there are. Ends with a barrier.
-DEVICE int collect(Bench& b, const bool in, const int y, const int at, const int ky) {
+DEVICE int collect(BlockState& b, const bool in, const int y, const int at, const int ky) {
     const int warp = threadIdx.x >> 5;
     const unsigned mine = in ? (1u << 16) + (unsigned)ky : 0;  // one target and its levels; sums: up to 256 and 65,280
     const unsigned upto = scan_over_warp(mine);

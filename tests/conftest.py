@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
 
 #: Real data sets and their expected answers may not be redistributed. They are looked for beside the checkout, or in
-#: the folder that PYCUPC_DATA names (``python -m tests.benchmarks prepare`` makes one).
+#: the folder that PYCUPC_DATA names.
 SHARED = HERE.parent.parent / "shared"
 DATA = Path(os.environ.get("PYCUPC_DATA") or SHARED / "data")
 

@@ -38,9 +38,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tag", help="tag of the release; must be v and the version of the package")
     args = parser.parse_args()
-    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "pycupc" / "version.py").read_text(encoding="utf-8"), re.M)[
-        1
-    ]
+    text = (ROOT / "pycupc" / "system" / "version.py").read_text(encoding="utf-8")
+    version = re.search(r'^__version__ = "(.+)"$', text, re.M)[1]
     if args.tag not in (None, f"v{version}"):
         sys.exit(f"release.py: the tag {args.tag} is not v{version}, the version in pycupc/system/version.py")
     shutil.rmtree(DIST, ignore_errors=True)
@@ -84,7 +83,7 @@ def compare(wheel: Path, other: Path) -> None:
         names = set(a.namelist()) ^ set(b.namelist())
         names |= {name for name in set(a.namelist()) & set(b.namelist()) if a.read(name) != b.read(name)}
     if names:
-        sys.exit(f"release.py: the wheel of the source distribution and that of the checkout differ in {sorted(names)}")
+        sys.exit(f"release.py: the wheels of the source distribution and of the checkout differ in {sorted(names)}")
 
 
 def run(*command: object, cwd: Path = ROOT) -> None:

@@ -1,347 +1,416 @@
-"""The benchmark harness: generators, measures, results, checks of answers, and every experiment on tiny problems."""
+"""The benchmark harness: data, results, checks of answers, and every experiment on a tiny problem."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import shutil
+import subprocess
+import time
 
 import numpy as np
+import pandas as pd
 import pytest
-from benchmarks import __main__ as menu
-from benchmarks import generator, record, runs, workloads
-from benchmarks.experiments import answers, cpu, gpu, pruning, scaling
+from benchmarks import generators, menu, networks, paired, peers, record, runs, workloads
+from benchmarks.experiments import discrete, pruning, scaling, stability
+from benchmarks.processes import run_limited
 
 import pycupc
+from pycupc.discrete import disCItest
+
+TINY = "std_40_3_200"
 
 
 def test_the_seed_names_the_data():
-    X = generator.standardised(30, 4, 50, seed=0)
-    assert X.shape == (50, 30)
+    X, _ = generators.standardised(30, 4, 50, seed=0)
     np.testing.assert_allclose(X[0, :3], [0.12573022, -1.20831863, 1.47331691], atol=5e-7)
     np.testing.assert_allclose(X[-1, -3:], [0.92512915, -1.76131871, 0.4570413], atol=5e-7)
-    Y = generator.paper(20, 0.3, 40, seed=3)
+    Y, _ = generators.paper(20, 0.3, 40, seed=3)
     np.testing.assert_allclose(Y[-1, -3:], [1.47224251, 4.9902322, 4.98224571], atol=5e-7)
 
 
-def test_data_follow_their_graph():
-    X, dag = generator.standardised_graph(12, 3, 20000, seed=1)
-    assert not np.tril(dag).any()  # parents come first
-    np.testing.assert_allclose(X.var(axis=0), 1, atol=0.1)
-    _, child = np.argwhere(dag)[-1]
-    parents = np.flatnonzero(dag[:, child])
-    fit = np.linalg.lstsq(X[:, parents], X[:, child], rcond=None)[0]
-    explained = 1 - np.var(X[:, child] - X[:, parents] @ fit)
-    assert 0.35 < explained < 0.85
+@pytest.mark.parametrize("name", generators.EQUAL)
+def test_pairs_without_an_edge_are_alike_where_the_assumptions_hold(name):
+    """Their correlations and, given all other variables, their partial correlations are the same."""
+    (X,), adjacent = generators.draw(name, 8, 200_000, 1, seed=3)
+    C, gaps = np.corrcoef(X, rowvar=False), np.triu(~(adjacent | adjacent.T), 1)
+    K = np.linalg.inv(C)
+    for matrix in (C, K / np.sqrt(np.outer(np.diag(K), np.diag(K)))):
+        assert np.ptp(matrix[gaps]) < 0.02
+    assert np.abs(C[adjacent]).min(initial=1) > 0.4
 
 
-def _dag(p: int, *arrows: tuple[int, int]) -> np.ndarray:
-    out = np.zeros((p, p), dtype=bool)
-    for a, b in arrows:
-        out[a, b] = True
-    return out
-
-
-def test_cpdag():
-    chain = generator.cpdag(_dag(3, (0, 1), (1, 2)))
-    assert (chain == chain.T).all()
-    assert chain.sum() == 4
-    collider = generator.cpdag(_dag(4, (0, 2), (1, 2), (2, 3)))  # 2 --> 3 follows by the first rule
-    assert (collider == _dag(4, (0, 2), (1, 2), (2, 3))).all()
-    kite = _dag(4, (0, 1), (0, 2), (0, 3), (1, 3), (2, 3))  # 0 --> 3 by the third rule, 0 - 1 and 0 - 2 stay open
-    expected = kite.copy()
-    expected[1, 0] = expected[2, 0] = True
-    assert (generator.cpdag(kite) == expected).all()
-
-
-def test_cpdag_is_what_an_oracle_finds():
-    """pc() on the exact correlations of a linear model finds its CPDAG (n so large that any dependence shows)."""
-    rng = np.random.default_rng(5)
-    for _ in range(5):
-        dag = np.triu(rng.random((9, 9)) < 0.3, 1)
-        A = np.where(dag, rng.uniform(0.3, 0.9, (9, 9)), 0)
-        inverse = np.linalg.inv(np.eye(9) - A)
-        S = inverse.T @ inverse
-        d = np.sqrt(np.diag(S))
-        fit = pycupc.pc({"C": (C := S / np.outer(d, d)), "n": 10**8}, alpha=1e-6, engine="reference")
-        assert ((fit.graph != 0) == generator.cpdag(dag)).all(), C
-
-
-def test_measures():
-    truth = _dag(4, (0, 1), (1, 0), (1, 2), (3, 2))
-    assert answers.measures(truth.astype(int), truth)["shd"] == 0
-    found = _dag(4, (0, 1), (2, 1), (0, 3))  # 0 - 1 marked otherwise, 1 - 2 turned, 3 - 2 missing, 0 - 3 extra
-    m = answers.measures(found.astype(int), truth)
-    assert (m["shd"], m["tdr"], m["tpr"]) == (4, 2 / 3, 2 / 3)
-
-
-def test_recorded_answers_are_read(tmp_path):
-    w = workloads.load("std_40_3_200", tmp_path)
-    a = workloads.Answer.of(runs.once(w, runs.make_engine("cpu", 1))[0])
+def test_recorded_answers_and_exact_correlations_are_read(tmp_path):
+    X, _ = generators.standardised(40, 3, 200, seed=2)
+    pd.DataFrame(X).to_csv(tmp_path / "mcc.csv.gz", index=False)
+    computed = workloads.load("mcc", tmp_path)
+    a = workloads.Answer.of(runs.once(computed, "cpu", 1)[0])
     (tmp_path / "expected").mkdir()
-    x, y, length, members = a.sepset
-    np.savez(
-        tmp_path / "expected" / "std_40_3_200_alpha0.05.npz",
-        p=w.p,
-        skeleton_packed=np.packbits(a.skeleton),
-        sepset_x=x,
-        sepset_y=y,
-        sepset_len=length,
-        sepset_members=members,
-        n_edgetests=np.array(a.n_edgetests, float),
-    )
-    loaded = workloads.load("std_40_3_200", tmp_path)
-    assert loaded.expected is not None
+    sets = {f"sepset_{name}": part for name, part in zip(("x", "y", "len", "members"), a.sepset, strict=True)}
+    whole = {"p": 40, "skeleton_packed": np.packbits(a.skeleton), "n_edgetests": np.array(a.n_edgetests, float)}
+    np.savez(tmp_path / "expected" / "mcc_alpha0.05.npz", **whole, **sets)
+    workloads.prepare(tmp_path)
+    loaded = workloads.load("mcc", tmp_path)
     assert loaded.expected.digest == a.digest
+    assert (loaded.n, loaded.C.tobytes()) == (200, computed.C.tobytes())
 
 
-def test_correlations_travel_exactly(tmp_path):
-    import pandas
-
-    X = generator.standardised(15, 3, 40, seed=2)
-    data, out = tmp_path / "data", tmp_path / "out"
-    data.mkdir()
-    pandas.DataFrame(X).to_csv(data / "mcc.csv.gz", index=False)
-    workloads.pack(data, out)
-    here, there = workloads.load("mcc", data), workloads.load("mcc", out)
-    assert np.array_equal(here.C, there.C)
-    assert here.n == there.n == 40
-
-
-def test_a_wrong_answer_is_seen(tmp_path):
-    w = workloads.load("std_40_3_200", tmp_path)
-    fit, times = runs.once(w, runs.make_engine("cpu", 1))
-    right = workloads.Answer.of(fit)
+def test_a_wrong_answer_is_refused(tmp_path):
+    w = workloads.load(TINY, tmp_path)
+    right = workloads.Answer.of(runs.once(w, "cpu", 1)[0])
     assert right.differences(right) == {}
-    assert times["total"] >= times["engine"] >= sum(times["levels"]) > 0
-    assert len(times["levels"]) == len(fit.n_edgetests)
     skeleton = right.skeleton.copy()
     skeleton[0, 1] = skeleton[1, 0] = not skeleton[0, 1]
     x, y, length, members = right.sepset
     wrong = workloads.Answer(skeleton, (x, y, length, members + 1), (*right.n_edgetests, 1))
-    assert set(right.differences(wrong)) == {"edges", "sepsets", "n_edgetests"}
-    row, _, levels = runs.repeat(w, runs.make_engine("cpu", 1), runs.Check(w, wrong), least=1)
-    assert (row["differs"], row["runs"], len(levels)) == ("edges, sepsets, n_edgetests", 1, len(fit.n_edgetests))
+    row, _, levels = runs.repeat(w, "cpu", runs.Check(w, wrong))
+    assert (row["differs"], "seconds" in row, levels) == ("edges, sepsets, n_edgetests", False, [])
     w.expected = wrong  # a recorded answer that is not reproduced: the engine cpu decides
     check = runs.Check(w)
     assert check.columns(right) == {"checked_by": "cpu engine", "differs": ""}
     assert check.columns(wrong) == {"checked_by": "cpu engine", "differs": "edges, sepsets, n_edgetests"}
 
 
-def test_a_run_that_takes_too_long_is_given_up(tmp_path):
-    w, engine = workloads.load("std_40_3_200", tmp_path), runs.make_engine("cpu", 1)
-    stop = runs.stop_at(0.5, lambda: 0.6)
-    engine.run_level = lambda level, cutoff: stop(3, 0, 10**6, 7)
-    row, fit, _ = runs.repeat(w, engine, runs.Check(w))
+def test_a_run_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(pycupc, "skeleton", lambda *problem, progress, **how: progress(3, 0, 10**6, 7))
+    w = workloads.load(TINY, tmp_path)
+    row, fit, _ = runs.repeat(w, "cpu", runs.Check(w), limit=1e-9)
     assert fit is None
-    assert row == {"outcome": "stopped", "limit": 0.5, "stopped_at_level": 3, "tests_at_most": 10**6}
-    runs.stop_at(0.5, lambda: 0.4)(3, 0, 10**6, 7)  # goes on
+    assert row == {"outcome": "stopped", "limit": 1e-9, "stopped_at_level": 3, "tests_at_most": 10**6}
+    runs.stop_at(60)(3, 0, 10**6, 7)  # goes on
+    command = f"(sleep 1; touch {tmp_path}/late) & sleep 60"
+    assert run_limited(["sh", "-c", command], 0.2) == {"outcome": "stopped", "limit": 0.2}
+    time.sleep(1)
+    assert not (tmp_path / "late").exists()  # the processes that it had started have ended with it
 
 
-def test_statistics():
-    found = record.statistics([3.0, 1.0, 2.0, 10.0], "loop")
-    assert found == {"runs": 4, "loop": 2.5, "loop_min": 1.0, "loop_max": 10.0}
-    assert record.statistics([]) == {}
-
-
-def test_what_is_written_is_read(tmp_path):
-    rows = [
-        {"set": "a, b", "p": 7, "seconds": 1 / 3, "answer": "0012", "differs": "", "machine": "m", "commit": "1e10"},
-        {"set": "c", "bound": float("inf"), "limit": 60.0, "machine": "m", "commit": "1e10"},
-    ]
-    kept = []
-    for row in rows:
-        record.put(kept, row)
-    record.write(tmp_path, "x", kept)
-    assert (tmp_path / "x.csv").read_text().splitlines()[0] == "set,p,seconds,answer,bound,limit,machine,commit"
-    first, second = record.read(tmp_path, "x")
-    assert first == {"set": "a, b", "p": 7, "seconds": 0.33333333, "answer": "0012", "machine": "m", "commit": "1e10"}
-    assert second == {"set": "c", "bound": float("inf"), "limit": 60, "machine": "m", "commit": "1e10"}
-    record.put(kept, {"set": "c", "seconds": 2.0, "machine": "m"})  # the same problem again
-    assert [row.get("seconds") for row in kept] == [1 / 3, 2.0]
-    record.put(kept, {"set": "c", "engine": "gpu", "machine": "m"})
-    assert len(kept) == 3
+def test_results_are_read_as_they_were_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "machine", lambda: "m")
+    results = record.Results("x", tmp_path, "command")
+    results.add({"set": "a, b", "p": 7, "seconds": 1 / 3, "answer": "0012", "differs": "", "tests": 2**60 + 1})
+    results.add({"set": "c", "bound": float("inf"), "limit": 60.0, "p": np.int64(8), "machine": "?"})
+    first, second = record.lines(record.read(tmp_path, "x"))
+    where = {"machine": "m", "commit": record.commit()}
+    assert first == {"set": "a, b", "p": 7, "seconds": 0.33333333, "answer": "0012", "tests": 2**60 + 1, **where}
+    assert second == {"set": "c", "bound": float("inf"), "limit": 60, "p": 8, **where}
+    again = record.Results("x", tmp_path, "command", resume=True)
+    again.add({"set": "c", "p": 8, "seconds": 2.0})  # the same problem
+    assert [line.get("seconds") for line in again.where()] == [0.33333333, 2.0]
+    monkeypatch.setattr(record, "machine", lambda: "another")
+    with pytest.raises(SystemExit, match="would mix the times of another and m"):
+        record.Results("x", tmp_path, "command", resume=True)
 
 
 def test_merging_keeps_both_parts_and_sees_two_answers(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    rows = [
-        {"set": "a", "engine": e, "answer": "x", "seconds": 1, "machine": "m", "commit": "c"} for e in ("cpu", "gpu")
-    ]
-    record.write(one, "t", rows)
-    record.write(two, "t", [{**rows[1], "seconds": 2}, {**rows[1], "set": "b"}])
-    for folder in (one, two):
-        record.write(folder, "calls", [{"experiment": "t", "command": folder.name, "machine": "m", "commit": "c"}])
-    record.merge(one, two)
-    found = [(row["set"], row["engine"], row["seconds"]) for row in record.read(one, "t")]
-    assert found == [("a", "cpu", 1), ("a", "gpu", 2), ("b", "gpu", 1)]
-    assert [call["command"] for call in record.read(one, "calls")] == ["one", "two"]
-    record.write(two, "t", [{**rows[1], "answer": "y"}])
-    with pytest.raises(SystemExit, match="two answers to the same problem"):
-        record.merge(one, two)
-    record.write(two, "t", [{**rows[1], "machine": "another"}])
-    with pytest.raises(SystemExit, match="would mix the times of another and m"):
-        record.merge(one, two)
-    with pytest.raises(SystemExit, match="nowhere holds no results"):
-        record.merge(one, tmp_path / "nowhere")
-
-
-def test_results_of_two_machines_do_not_mix(tmp_path, monkeypatch):
-    words = ["sharing", "--quick", "--sets", "std_40_3_200", "--data", str(tmp_path), "--out", str(tmp_path)]
-    assert menu.main(words) == 0
-    monkeypatch.setattr(record, "machine", lambda: "another")
-    with pytest.raises(SystemExit, match="another"):
-        menu.main([*words, "--resume"])
-
-
-def test_an_estimate_is_tests_times_the_best_rate():
-    rows = [{"engine": "x", "set": "a", "tests": 100, "seconds": 6.0}]
-    rows += [{"engine": "x", "set": "b", "tests": 1000, "seconds": 20.0}, {"engine": "x", "set": "c", "tests": 10**6}]
-    rows += [{"engine": "y", "set": "a", "tests": 100, "seconds": 1e-3}]
-    out = cpu.estimate(rows, "x", "c", 10**6, 600.0)
-    assert out == {"outcome": "estimated", "limit": 600.0, "estimate": pytest.approx(20_000)}
-    assert cpu.estimate(rows, "x", "b", 1000, 59.9)["estimate"] == pytest.approx(60)
-    assert cpu.estimate(rows, "x", "c", 10**6, 20_000.1) is None
-    assert cpu.estimate(rows, "another", "c", 10**6, 1.0) is None
+    line = {"set": "a", "engine": "cpu", "answer": "x", "seconds": 1, "machine": "m", "commit": "c"}
+    record.write(one, "t", [line, {**line, "engine": "gpu"}])
+    record.write(two, "t", [{**line, "engine": "gpu", "seconds": 2}, {**line, "set": "b"}])
+    assert menu.main(["merge", str(two), "--out", str(one)]) == 0
+    found = [(row["set"], row["engine"], row["seconds"]) for row in record.lines(record.read(one, "t"))]
+    assert found == [("a", "cpu", 1), ("a", "gpu", 2), ("b", "cpu", 1)]
+    for wrong, words in (({"answer": "y"}, "two answers to the same problem"), ({"machine": "o"}, "times of m and o")):
+        record.write(two, "t", [{**line, "engine": "gpu", **wrong}])
+        with pytest.raises(SystemExit, match=words):
+            record.merge(one, two)
 
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    """Every GPU engine is the cpu engine in disguise, and every problem is tiny: the harness is what is tested."""
-    real, random = runs.make_engine, scaling._random
-    monkeypatch.setattr(runs, "make_engine", lambda name, threads=None, **options: real("cpu", 1))
-    monkeypatch.setattr(workloads, "QUICK", {"std_40_3_200": 0.05, "std_50_3_200": 0.01})
-    few = [("p", 20, 0.1, 100), ("p", 30, 0.1, 100), ("n", 20, 0.1, 100), ("n", 20, 0.1, 200), ("d", 20, 0.1, 100)]
-    monkeypatch.setattr(scaling, "sweeps", lambda quick: few)
+    """Runs an experiment on tiny problems; every engine of a GPU is the cpu engine in disguise."""
+    random = scaling._random
+    for name in ("skeleton", "pc"):
+        call = getattr(pycupc, name)
+        monkeypatch.setattr(pycupc, name, lambda *problem, call=call, **how: call(*problem, **{**how, "engine": "cpu"}))
+    monkeypatch.setattr(scaling, "make_engine", lambda name, p, make=scaling.make_engine: make("cpu", p))
+    monkeypatch.setattr(scaling, "POINTS", [(20, 0.1, 100), (20, 0.1, 200)])
+    monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
-    monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
-    folders = ["--quick", "--data", str(tmp_path), "--out", str(tmp_path)]
+    sizes = {"P": (8,), "SAMPLES": (40,), "REPETITIONS": 2, "RESAMPLES": 4, "LOOP_RESAMPLES": 4}
+    for name, value in sizes.items():
+        monkeypatch.setattr(stability, name, value)
+    monkeypatch.setattr(discrete, "BUDGET", 0)
+    (tmp_path / "discrete").mkdir()
+    arrays = {"codes": chain().codes, "nlev": chain().nlev, "labels": np.array(chain().labels)}
+    np.savez(tmp_path / "discrete" / "tiny.npz", **arrays)
 
-    def run(experiment, *words):
-        assert menu.main([experiment, *folders, *words]) == 0
-        return record.read(tmp_path, experiment)
+    def run(experiment, *words, expect=0):
+        folders = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1"]
+        assert menu.main([experiment, *folders, *words]) == expect
+        return record.lines(record.read(tmp_path, experiment))
 
-    return SimpleNamespace(run=run, folder=tmp_path, folders=folders)
+    run.folder = tmp_path
+    return run
 
 
-def test_engines_part_by_part(tiny):
-    rows = tiny.run("gpu")
-    whole = record.where(rows, level=None)
-    assert len(whole) == 2 * 3
-    for name in workloads.QUICK:
-        assert len({row["answer"] for row in record.where(whole, set=name)}) == 1
-    for row in whole:
-        levels = [line for line in record.where(rows, set=row["set"], engine=row["engine"]) if "level" in line]
-        assert sum(line["tests"] for line in levels) == row["tests"]
-        assert sum(line["seconds"] for line in levels) == pytest.approx(row["levels_seconds"], rel=1e-4)
-        assert row["seconds_min"] <= row["seconds"] <= row["seconds_max"]
-        assert ("differs" in row, "orientation" in row) == (False, row["engine"] == "gpu")
-    (call,) = record.read(tiny.folder, "calls")
-    assert call["command"].startswith("python -m tests.benchmarks gpu --quick")
+def chain(p=6, n=600):
+    """A chain of variables with three levels; the last variable is constant in the sample."""
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 3, (n, p))
+    for j in range(1, p):
+        codes[:, j] = np.where(rng.random(n) < 0.6, codes[:, j - 1], codes[:, j])
+    codes[:, -1] = 1
+    return networks.Table("tiny", codes, np.full(p, 3), [f"x{j}" for j in range(p)], 0.05)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "words", "columns"),
+    [
+        ("cpu", ["--sets", TINY, "--engines", "reference"], "answer edges start_up memory_allowed_bytes peak_bytes"),
+        ("python-peers", ["--sets", TINY], "answer outcome"),
+        ("pruning", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
+        ("pruning-gpu", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
+        ("gpu", ["--sets", TINY], "first seconds seconds_min levels_seconds orientation level tests answer"),
+        ("scaling-large", ["--variables", "100"], "memory_bytes memory_bytes_estimate orientation"),
+        ("scaling", ["--seeds", "0", "1"], "generator near_one below_one careful last_level answer"),
+        ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
+        ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),
+        ("stability-bounds", ["--sets", "star"], "false false_error recall"),
+        ("stability-times", ["--sets", "std_10_3_60"], "loop seconds tests checked_by"),
+        ("stability-gpu", ["--sets", "std_10_3_60", "--engines", "cpu"], "loop seconds tests checked_by"),
+    ],
+)
+def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, words, columns):
+    pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
+    pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
+    monkeypatch.setattr(stability, "pool", pool)
+    lines = tiny(experiment, *words)
+    assert set(columns.split()) <= {column for line in lines for column in line}
+    assert not any("differs" in line for line in lines)
+    (call,) = record.lines(record.read(tiny.folder, "calls"))
+    assert call["command"].startswith(f"python tests/benchmarks {experiment} --data")
     assert str(tiny.folder) not in call["command"]
-    rows = [*rows, {**whole[0], "engine": "gpucsl", "seconds": 1.0}]
-    record.write(tiny.folder, "gpu", rows)
-    again = tiny.run("gpu", "--resume", "--sets", "std_40_3_200", "--engines", "gpu")  # keeps the peers' runs
-    assert {row["engine"] for row in again} == {"gpucsl", "gpu"}
+    if experiment == "gpu":
+        whole = [line for line in lines if "level" not in line]
+        assert [line["engine"] for line in whole] == list(runs.GPU_ENGINES)
+        assert sum(line["tests"] for line in lines if "level" in line) == sum(line["tests"] for line in whole)
+        again = tiny(experiment, *words, "--resume")
+        assert again == lines  # not measured again
 
 
-def test_configurations(tiny):
-    rows = tiny.run("configurations", "--sets", "std_40_3_200")
-    assert len(rows) == -(-len(gpu.CONFIGURATIONS) // 8)
-    assert all("differs" not in row and row["engine_seconds"] > 0 for row in rows)
-
-
-def test_sweeps(tiny):
-    words = ["--generators", "paper", "--sweeps", "n"]
-    before = tiny.run("scaling", *words, "--graphs", "1", "--engines", "gpu")
-    assert {row["engine"] for row in before} == {"gpu"}
-    after = tiny.run("scaling", *words, "--resume", "--graphs", "2", "--engines", "gpu", "cupc-e")
-    assert len(record.read(tiny.folder, "calls")) == 2
-    assert sorted((row["n"], row["seed"], row["engine"]) for row in after) == [
-        (n, seed, e) for n in (100, 200) for seed in (0, 1) for e in ("cupc-e", "gpu")
-    ]
-    assert before == after[: len(before)]  # not measured again
-    assert record.disagreements(after) == []
-    with pytest.raises(SystemExit, match="no point of these sweeps has 7 variables"):
-        tiny.run("scaling", "--variables", "7")
-    large = tiny.run("scaling-large")
-    assert [row["p"] for row in large] == [100, 200, 400]
-    assert all(row["memory_bytes"] == 10**6 and row["memory_bytes_estimate"] > 0 for row in large)
-
-
-def test_engines_that_disagree_are_seen(tiny, monkeypatch):
-    digests = iter(range(100))
-    monkeypatch.setattr(workloads.Answer, "digest", property(lambda self: str(next(digests))))
-    with pytest.raises(SystemExit, match="the engines disagree"):
-        tiny.run("scaling", "--graphs", "1", "--engines", "gpu", "cupc-e")
-
-
-def test_a_stopped_sweep_says_where_and_a_longer_limit_tries_again(tiny, monkeypatch):
-    real, stops = runs.once, [True]
-
-    def slow(w, engine, limit=None):
-        if stops[0]:
-            raise runs.TooSlow(limit, {"stopped_at_level": 4, "tests_at_most": 3 * 10**12})
-        return real(w, engine)
-
-    monkeypatch.setattr(runs, "once", slow)
-    words = ["--sweeps", "n", "--generators", "paper", "--engines", "gpu", "cupc-e"]
-    rows = tiny.run("scaling", *words, "--limit", "7", "--graphs", "6")
-    assert {row["engine"] for row in rows} == {"gpu"}  # the others are not tried then
-    assert [row["seed"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]  # after four graphs a point is given up
-    assert rows[0]["stopped_at_level"] == 4
-    stops[0] = False
-    assert tiny.run("scaling", *words, "--limit", "7", "--graphs", "1", "--resume") == rows
-    again = tiny.run("scaling", *words, "--limit", "8", "--graphs", "1", "--resume")
-    assert all("seconds" in row and "outcome" not in row for row in again if row["seed"] == 0)
-
-
-def test_cpu_experiment(tiny):
-    rows = tiny.run("cpu", "--threads", "1", "--engines", "reference", "--sets", "std_40_3_200")
-    ours, reference = rows
-    assert ours["peak_bytes"] < ours["memory_allowed_bytes"]
-    assert ours["start_up"] > 0
-    assert ours["answer"] == reference["answer"]
-    assert reference["checked_by"] == "given"
-    assert "differs" not in reference
-
-
-def test_pruning(tiny, monkeypatch):
-    rows = tiny.run("pruning", "--sets", "std_40_3_200", "--threads", "1")
-    whole, *levels = rows
-    assert whole["tests"] == sum(row["tests"] for row in levels)
-    assert whole["made"] <= whole["tests"]
-    w = workloads.load("std_40_3_200", tiny.folder)
+def test_the_checks_of_pruning_see_another_answer(tmp_path):
+    w = workloads.load(TINY, tmp_path)
     fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
     assert pruning.spot_checks(fit, w, 50) == 100
-    other = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu")
     with pytest.raises(AssertionError):
-        pruning.check(fit, other)
+        pruning.check(fit, pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu"))
     w.C = np.where(np.eye(w.p, dtype=bool), 1, 0.5 * w.C)
     with pytest.raises(AssertionError):
         pruning.spot_checks(fit, w, 50)
 
 
-def test_accuracy_and_sharing(tiny, monkeypatch):
-    monkeypatch.setattr(answers.peers, "pcalg", lambda *args, **how: {"outcome": "not installed", "why": "no R"})
-    rows = tiny.run("accuracy")
-    assert all(row["shd"] >= 0 and row["cpdag_differs"] == 0 for row in record.where(rows, engine="pycupc"))
-    assert {row["outcome"] for row in rows if row["engine"] != "pycupc"} == {"not installed"}
-    (row,) = tiny.run("sharing", "--sets", "std_40_3_200")
-    w = workloads.load("std_40_3_200", tiny.folder)
-    A = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=1, engine="cpu").skeleton
-    common = [sum(A[i, a] and A[i, b] and A[i].sum() > 2 for i in range(40)) for a in range(40) for b in range(a)]
-    assert (row["sets"], row["used_by_1"]) == (np.count_nonzero(common), common.count(1))
+def test_a_sweep_gives_up_and_sees_disagreement(tiny, monkeypatch):
+    words, real, stops = ["--generators", "paper", "--engines", "gpu", "cupc-e"], runs.once, [True]
+
+    def slow(w, engine, limit=None):
+        if stops[0] and limit:
+            raise runs.TooSlow(limit, {"stopped_at_level": 4, "tests_at_most": 3 * 10**12})
+        return real(w, engine)
+
+    monkeypatch.setattr(runs, "once", slow)
+    lines = tiny("scaling", *words, "--limit", "7", "--seeds", *"012345")
+    assert {line["engine"] for line in lines} == {"gpu"}  # the other is not tried then
+    assert [line["seed"] for line in lines] == [0, 0, 1, 1, 2, 2, 3, 3]  # after four graphs a point is given up
+    stops[0] = False
+    assert tiny("scaling", *words, "--limit", "7", "--seeds", "0", "--resume") == lines
+    again = tiny("scaling", *words, "--limit", "8", "--seeds", "0", "--resume")
+    assert all("seconds" in line and "outcome" not in line for line in again if line["seed"] == 0)
+    digests = iter(range(100))
+    monkeypatch.setattr(workloads.Answer, "digest", property(lambda self: str(next(digests))))
+    with pytest.raises(SystemExit, match="the engines disagree"):
+        tiny("scaling", *words)
 
 
-def test_wrong_words(tiny, capsys):
-    for words, why in (
-        (["gpu-peers"], "gpu-peers needs --peer-path, --cupc-library or both"),
-        (["merge"], "merge needs --add FOLDER"),
-        (["paired"], "paired and call need CHECKOUT"),
-        (["cpu", "elsewhere"], "paired and call need CHECKOUT"),
-    ):
-        with pytest.raises(SystemExit):
-            menu.main([*words, *tiny.folders])
-        assert why in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="run the experiment gpu first"):
-        menu.main(["gpu-peers", "--peer-path", str(tiny.folder), *tiny.folders])
+CUPC = """
+#include <math.h>
+void Skeleton(double *C, int *P, int *G, double *Th, int *l, int *maxlevel, double *pMax, int *SepSet) {
+    int p = *P;
+    for (int i = 0; i < p * p; i++)
+        if (i / p != i % p && fabs(atanh(C[i])) < Th[0]) G[i] = 0;
+    SepSet[p * p * 14 - 1] = 1;
+    pMax[p * p - 1] = *maxlevel;
+    *l = 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_with_cupcs_entry_point(tiny):
+    (tiny.folder / "stub.c").write_text(CUPC)
+    library = tiny.folder / "stub.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, tiny.folder / "stub.c", "-lm"], check=True)
+    (row,) = tiny("gpu-peers", "--sets", TINY, "--cupc-library", str(library))
+    w = workloads.load(TINY, tiny.folder)
+    level_0 = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=0)
+    assert (row["edges"], row["edges_only_here"], row["runs"]) == (len(level_0.sparse_graph), 0, 3)
+    assert row["edges_only_there"] > 0
+
+
+@pytest.mark.r
+@pytest.mark.parametrize("package", ["pcalg", "ParallelPC", "bnlearn"])
+def test_live_peers_in_r(tmp_path, package):
+    if not peers.has_r_package(package):
+        pytest.skip(f"needs an R with the package {package}")
+    if package != "bnlearn":
+        w, effort = workloads.load(TINY, tmp_path), peers.Effort(1)
+        fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
+        out = peers.parallel_pc(w, 2, effort) if package == "ParallelPC" else peers.pcalg(w, "stable", 1, effort)
+        assert out["tests"] == tuple(fit.n_edgetests)
+        assert peers.summary(out, fit.skeleton)["edges_only_there"] == 0
+        assert peers.summary(out, fit.skeleton)["edges_only_here"] == 0
+    if package != "ParallelPC":
+        table = chain()
+        out = peers.discrete(package, table, None, 1, peers.Effort(repeats=1))
+        fit = pycupc.pc(table.suff_stat(), disCItest, alpha=table.alpha, quirks=True)
+        np.testing.assert_array_equal(out["graph"] != 0, fit.graph != 0)
+    if package == "pcalg":
+        assert workloads.Answer.of(fit).differences(out["answer"]) == {}
+        assert out["empty_sets"] == 15 - len(fit.sparse_graph) - len(out["answer"].sepset[0])
+
+
+def test_a_network_is_sampled_by_its_probabilities():
+    variable = "variable {} {{\n type discrete [ {} ] {{ {} }};\n}}\n"
+    bif = variable.format("rain", 2, "yes, no") + variable.format("grass", 3, "dry, damp, wet")
+    bif += "probability ( rain ) {\n table 0.2, 0.8;\n}\n"
+    bif += "probability ( grass | rain ) {\n (yes) 0.0, 0.1, 0.9;\n (no) 0.2, 0.3, 0.5;\n}\n"
+    network = networks.parse(bif)
+    assert network.levels == {"rain": ["yes", "no"], "grass": ["dry", "damp", "wet"]}
+    rain, grass = networks.sample(network, 40_000, seed=1).T
+    assert rain.mean() == pytest.approx(0.8, abs=0.01)
+    found = np.bincount(grass[rain == 1], minlength=3)
+    np.testing.assert_allclose(found / found.sum(), [0.2, 0.3, 0.5], atol=0.02)
+    assert not (grass[rain == 0] == 0).any()
+    with pytest.raises(ValueError, match="of grass are incomplete"):
+        networks.parse(bif.replace("(no) 0.2, 0.3, 0.5;", ""))
+
+
+def discrete_peers(peer, table, python, threads, effort):
+    """pcalg as it is, pgmpy with one edge fewer, bnlearn that is stopped, causal-learn that is not there."""
+    fit = pycupc.pc(table.suff_stat(), disCItest, alpha=table.alpha, quirks=True)
+    if peer in ("bnlearn", "causal-learn"):
+        return {"outcome": "stopped", "limit": effort.limit} if peer == "bnlearn" else {"outcome": "not installed"}
+    out = {"times": [2.0], "graph": fit.graph.astype(np.int32), "version": f"{peer} 1"}
+    if peer == "pgmpy":
+        x, y = np.argwhere(out["graph"])[0]
+        out["graph"][x, y] = out["graph"][y, x] = 0
+        return out
+    answer = workloads.Answer.of(fit)
+    return out | {"answer": answer, "empty_sets": 15 - len(fit.sparse_graph) - len(answer.sepset[0])}
+
+
+def test_discrete_data_beside_peers(tiny, monkeypatch):
+    def run(*words, **how):
+        lines = tiny("discrete", "--sets", "tiny", "--limit", "7", *words, **how)
+        return {(line["alpha"], line["engine"]): line for line in lines}
+
+    monkeypatch.setattr(peers, "discrete", discrete_peers)
+    rows = run()
+    for alpha in (0.01, 0.05):
+        assert rows[alpha, "pcalg"]["checked_by"] == "cpu, quirks"
+        assert rows[alpha, "pgmpy"]["edges_only_here"] == 1
+    assert (rows[0.01, "bnlearn"]["outcome"], rows[0.01, "bnlearn"]["limit"]) == ("stopped", 7)
+    assert rows[0.05, "bnlearn"]["outcome"] == "not started"  # stopped on the problem with fewer tests
+    monkeypatch.setattr(peers, "discrete", None)  # the recorded runs are not repeated
+    assert run("--resume").keys() == rows.keys()
+
+    def wrong(*problem):
+        out = discrete_peers(*problem)
+        x, y, length, members = out["answer"].sepset
+        out["answer"] = workloads.Answer(out["answer"].skeleton, (x, y, length, members + 1), (1, 2))
+        return out | {"empty_sets": out["empty_sets"] + 1}
+
+    monkeypatch.setattr(peers, "discrete", wrong)
+    row = run("--engines", "pcalg", expect=1)[0.05, "pcalg"]
+    assert row["differs"] == "sepsets, n_edgetests, empty_sets"
+
+
+def test_the_bounds_are_compared_with_the_false_edges():
+    rows = stability.bounds_of(("star", 8, 60, "complementary", 3, 6))
+    data, truth = generators.draw("star", 8, 60, 3, seed=68)
+    row = next(row for row in rows if (row["alpha"], row["threshold"]) == (0.05, 0.6))
+    false = true = bound = 0
+    for seed, X in enumerate(data):
+        result = pycupc.stability(X, n_resamples=6, scheme="complementary", alpha=0.05, random_state=seed)
+        graphs = [pycupc.pc(pycupc.SuffStat.from_data(X[result.indices(i)]), alpha=0.05).skeleton for i in range(6)]
+        selected = np.triu(np.mean(graphs, axis=0) >= 0.6)
+        false += (selected & ~truth).sum() / 3
+        true += (selected & truth).sum() / 3
+        bound += result.bound(0.6) / 3
+    assert (row["false"], row["recall"], row["bound worst-case"]) == pytest.approx((false, true / 7, bound))
+
+
+def test_other_marks_in_a_loop_are_seen(tiny, monkeypatch):
+    X = generators.draw("chain", 6, 80, 1, seed=6)[0][0]
+    result = pycupc.stability(X, n_resamples=5, alpha=0.01, random_state=1)
+    found = stability.plain_loop(X, result, {})
+    assert stability.differences(result, found) == 0
+    found[next(iter(found))] += 1
+    assert stability.differences(result, found) == 1
+    monkeypatch.setattr(stability, "plain_loop", lambda *how: found)
+    (row,) = tiny("stability-times", "--sets", "std_10_3_60", expect=1)
+    assert ("marks" in row["differs"], "seconds" in row) == (True, False)
+
+
+#: A package with the public calls of pycupc that answers as fast as it can, and always the same.
+CHECKOUT = """
+import numpy as np
+
+class EngineError(RuntimeError):
+    pass
+
+class Sets:
+    def arrays(self):  # as the method was called in version 0.1
+        return tuple(np.array(part, dtype=np.int32) for part in ([0], [1], [1], [{member}]))
+
+class Fit:
+    sepset = Sets()
+
+    def __init__(self, p):
+        self.skeleton, self.n_edgetests = np.zeros((p, p), dtype=bool), [{tests}]
+        self.graph = self.skeleton.astype(np.int8)
+
+def skeleton(suffStat, alpha, engine, numCores):
+    if engine != "cpu":
+        raise EngineError("there is no device")
+    return Fit(len(suffStat["C"]))
+
+pc = skeleton
+"""
+PAIRED = ["--sets", TINY, "--engines", "cpu", "--threads", "1", "--budget", "0"]
+
+
+def checkout(folder, member=2, tests=3):
+    """A checkout that holds the stub."""
+    (folder / "pycupc").mkdir(parents=True)
+    (folder / "pycupc" / "__init__.py").write_text(CHECKOUT.format(member=member, tests=tests))
+    return folder
+
+
+def test_this_checkout_against_itself(tmp_path, capsys):
+    assert menu.main(["paired", str(record.ROOT), *PAIRED, "--out", str(tmp_path)]) == 0
+    rows = record.read(tmp_path, "paired")
+    assert rows.call.tolist() == [call for call in paired.CALLS for _ in paired.SIDES]
+    assert "differs" not in rows
+    assert (rows.runs >= 3).all()
+    assert ((rows.seconds_min > 0) & (rows.seconds_min <= rows.seconds) & (rows.seconds <= rows.seconds_max)).all()
+    assert ((rows.tests > 500) & (rows.peak_bytes > 10**7) & (rows.peak_bytes < 10**9)).all()
+    heads, _, body = (line.split(" | ") for line in capsys.readouterr().out.splitlines()[3:6])
+    assert heads[:4] == ["| set", "engine", "call", "median (ms), old"]
+    assert body[:3] == [f"| {TINY}", "cpu", "skeleton from C"]
+    assert float(body[5]) == pytest.approx(rows.seconds[1] / rows.seconds[0], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("old", "named"), [({"member": 3}, "separating sets"), ({"tests": 4}, "numbers of tests"), ({}, None)]
+)
+def test_a_checkout_with_another_answer_is_not_timed(tmp_path, monkeypatch, capsys, old, named):
+    monkeypatch.setattr(paired, "SELF", checkout(tmp_path / "new"))
+    words = ["paired", str(checkout(tmp_path / "old", **old)), *PAIRED, "--calls", "skeleton from C", "--out"]
+    assert menu.main([*words, str(tmp_path)]) == int(named is not None)
+    listed = f"{TINY} cpu skeleton from C ({named})" if named else "none"
+    assert f"the answers differ: {listed}" in capsys.readouterr().out
+    assert ("seconds" in record.read(tmp_path, "paired")) == (named is None)
+    if named is None:
+        with pytest.raises(SystemExit, match="nothing could be run"):
+            menu.main(["gpu" if word == "cpu" else word for word in [*words, str(tmp_path)]])
+        with pytest.raises(ImportError, match="not from"):
+            paired.Worker.start(tmp_path / "elsewhere")

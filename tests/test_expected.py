@@ -51,8 +51,7 @@ def problem(name: str, alpha: float) -> tuple[pycupc.SuffStat, workloads.Answer]
     if name in workloads.EXACT:
         work = workloads.load(name, DATA, alpha)
         return pycupc.SuffStat(work.C, work.n), want
-    X, _ = workloads.observations(name, DATA)
-    return pycupc.SuffStat.from_data(X), want
+    return pycupc.SuffStat.from_data(workloads.observations(name, DATA)), want
 
 
 @pytest.mark.parametrize(("engine", "name", "alpha"), cases())

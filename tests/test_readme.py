@@ -1,4 +1,4 @@
-"""README.md: its commands and code blocks are run, and what it shows as output is compared with what is printed."""
+"""The code of README.md and docs/STABILITY.md is run, and the output that they show is compared with its output."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from pycupc.data import EXAMPLE
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+STABILITY = (ROOT / "docs" / "STABILITY.md").read_text(encoding="utf-8")
+BENCHMARKS = (ROOT / "tests" / "benchmarks" / "BENCHMARKS.md").read_text(encoding="utf-8")
 FIRST_COMMAND = next(line for line in README.splitlines() if line.startswith("python3 -m venv .venv "))
 
 
@@ -116,7 +118,35 @@ def test_r_example_runs(tmp_path):
     assert shown[1] in done.stdout.splitlines()
 
 
-def test_links_lead_somewhere():
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert len(links) >= 8
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_the_code_of_the_page_on_stability_prints_its_output(capsys):
+    parts = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", STABILITY, flags=re.DOTALL | re.MULTILINE)
+    assert len(parts) == STABILITY.count("```python") >= 4
+    names: dict = {}
+    for code, shown in parts:
+        exec(compile(code, "STABILITY.md", "exec"), names)
+        assert capsys.readouterr().out == shown
+
+
+def tables(text: str) -> list[tuple[list[str], list[list[str]]]]:
+    """Heads and rows of the tables of a page."""
+    blocks = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    cells = [
+        [[c.strip("* ") for c in re.split(r" ?\| ?", line.strip("|\n "))] for line in b.splitlines()] for b in blocks
+    ]
+    return [(lines[0], lines[2:]) for lines in cells]
+
+
+def test_the_figures_of_the_page_on_stability_are_those_of_the_benchmarks():
+    recorded = tables(BENCHMARKS)
+    for heads, rows in tables(STABILITY):
+        (known,) = [(h, r) for h, r in recorded if set(heads) <= set(h)]
+        measured = [[line[known[0].index(head)] for head in heads] for line in known[1]]
+        assert rows
+        assert [row for row in rows if row not in measured] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/STABILITY.md", "tests/benchmarks/BENCHMARKS.md"])
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert len(links) >= 3
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []

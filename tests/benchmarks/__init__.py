@@ -1,6 +1,5 @@
-"""Benchmarks of pycupc: ``python -m tests.benchmarks --help``, run from the root of the checkout.
+"""Benchmarks of pycupc: ``python tests/benchmarks --help``.
 
-Every answer is compared before it is timed. The raw times go into JSON files, with machine, versions and commit;
-``report`` makes tables, pictures and BENCHMARKS.md from those files and from nothing else. ``paired`` compares two
-checkouts of pycupc, run by run.
+An experiment is a function that yields a line per measurement; they go into the CSV file of its name. Every answer is
+compared before it is timed. ``report`` makes tables and pictures from these files and from nothing else.
 """

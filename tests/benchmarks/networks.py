@@ -1,6 +1,6 @@
 """Tables of discrete data, sampled from the Bayesian networks in pgmpy's wheel, of which no file is kept here.
 
-`load` takes a table from the data folder, where `pack` puts it for a machine without pgmpy, or else samples it.
+`load` takes a table from the data folder, where `prepare` puts it for a machine without pgmpy, or else samples it.
 """
 
 from __future__ import annotations
@@ -34,22 +34,18 @@ class Network(NamedTuple):
 
 @dataclass
 class Table:
-    """One problem: codes int64 (n, p), the network's number of levels of each variable, names; alpha; source."""
+    """One problem: codes int64 (n, p), the network's number of levels of each variable, names; alpha."""
 
     name: str
     codes: np.ndarray
     nlev: np.ndarray
     labels: list[str]
     alpha: float
-    source: str
 
     @property
-    def n(self):
-        return len(self.codes)
-
-    @property
-    def p(self):
-        return len(self.nlev)
+    def facts(self):
+        """The columns that name the problem."""
+        return {"set": self.name, "p": len(self.nlev), "n": len(self.codes), "alpha": self.alpha}
 
     @property
     def varying(self):
@@ -104,43 +100,34 @@ def sample(network, n, seed):
     return codes
 
 
-def load(name, alpha, folder, python):
+def load(name, alpha, folder, python=None):
     """The table of a network: the one in `folder`, or else one sampled from the network in pgmpy's wheel.
 
-    SystemExit if there is neither; `python` is the peers' Python, or a sentence on why there is none.
+    SystemExit if there is neither; `python` is the Python that has pgmpy, or None.
     """
-    path = _path(folder, name)
-    source = f"{name}: {SAMPLES} samples, seed {SEED}"
+    path = folder / "discrete" / f"{name}.npz"
     if path.exists():
         with np.load(path) as z:
-            return Table(name, z["codes"].astype(np.int64), z["nlev"], z["labels"].tolist(), alpha, source)
+            return Table(name, z["codes"].astype(np.int64), z["nlev"], z["labels"].tolist(), alpha)
     network = parse(_text(name, python))
     nlev = np.array([len(levels) for levels in network.levels.values()])
-    return Table(name, sample(network, SAMPLES, SEED), nlev, list(network.levels), alpha, source)
-
-
-def _path(folder, name):
-    return folder / "discrete" / f"{name}.npz"
+    return Table(name, sample(network, SAMPLES, SEED), nlev, list(network.levels), alpha)
 
 
 def _text(name, python):
-    """The file of a network in the pgmpy of the peers' environment."""
-    if not isinstance(python, Path):
-        why = python or "give --cache FOLDER, with --install-peers to make one"
-        raise SystemExit(f"{name} is sampled from a network in pgmpy, in the peers' environment: {why}")
+    """The file of a network in the pgmpy of the peers' Python."""
+    if python is None:
+        raise SystemExit(f"{name} is sampled from a network in pgmpy: give --peer-python, a Python that has it")
     find = "import importlib.util as u; print(u.find_spec('pgmpy').submodule_search_locations[0])"
     done = subprocess.run([str(python), "-c", find], capture_output=True, text=True, check=True)
     path = Path(done.stdout.strip()) / "utils" / "example_models" / f"{name}.bif.gz"
     return gzip.decompress(path.read_bytes()).decode()
 
 
-def pack(args):
-    """Put the tables of all networks that can be had into --carry, to be taken to a machine without pgmpy."""
+def prepare(folder, python):
+    """Put the tables of all networks into the data folder, for a machine without pgmpy."""
+    (folder / "discrete").mkdir(exist_ok=True)
     for name in NETWORKS:
-        if not isinstance(args.peer_python, Path) and not _path(args.data, name).exists():
-            continue
-        table = load(name, ALPHAS[0], args.data, args.peer_python)
-        path = _path(args.carry, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        labels = np.array(table.labels)
-        np.savez_compressed(path, codes=table.codes.astype(np.uint8), nlev=table.nlev, labels=labels)
+        table = load(name, ALPHAS[0], folder, python)
+        arrays = {"codes": table.codes.astype(np.uint8), "nlev": table.nlev, "labels": np.array(table.labels)}
+        np.savez_compressed(folder / "discrete" / f"{name}.npz", **arrays)

@@ -17,15 +17,18 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
 PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x")
-#: The columns that say which problem a line is about, those that say what ran on it, and those that say where it ran.
-PROBLEM = ["set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold"]
-WHAT = ["call", "engine", "side", "beta", "gamma", "theta", "delta", "workers", "level"]
-WHERE = ["machine", "commit"]
+#: The columns that say which problem a line is about, what ran on it, and which call made it (in calls.csv).
+PROBLEM = ("set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold")
+PROGRAM = ("call", "engine", "side", "level")
+KEY = (*PROBLEM, *PROGRAM, "experiment", "date", "command")
+#: The columns that say where it ran, and those whose text may look like a number.
+WHERE, TEXT = ("machine", "commit"), ("answer", "data", "commit")
 
 
 def machine():
@@ -54,17 +57,8 @@ def versions():
     return ", ".join(found)
 
 
-def commit(data):
-    """The commit that `prepare` noted beside the data, else that of this checkout."""
-    note = data / "commit"
-    return note.read_text().strip() if note.exists() else commit_of(ROOT)
-
-
-def commit_of(checkout):
-    """The commit of a checkout, with "+" if its product files differ from it; "unknown" where git cannot say.
-
-    In a copy without git a file `commit` may say it.
-    """
+def commit(checkout=ROOT):
+    """The commit of a checkout, with "+" if its product files differ; in a copy without git, its file `commit`."""
     if not (checkout / ".git").exists():
         note = checkout / "commit"
         return note.read_text().strip() if note.exists() else "unknown"
@@ -88,63 +82,40 @@ def statistics(seconds, name="seconds"):
 
 
 class Results:
-    """The lines of an experiment. Each is written when it is added: an interrupted call loses little.
+    """The lines of an experiment, written each time that one is added: an interrupted call loses little.
 
-    With `args.resume` the recorded lines are kept, and a line that is added replaces the one about the same problem and
-    the same program.
+    With `resume` the recorded lines are kept. A line replaces the one about the same problem and the same program.
 
-    SystemExit if the recorded lines come from another kind of machine: a table holds the times of one kind.
+    SystemExit if the recorded lines come from another kind of machine: a file holds the times of one kind.
     """
 
-    def __init__(self, experiment, args, resume=None):
-        self.experiment, self.folder = experiment, args.out
-        self.rows = read(args.out, experiment) if (args.resume if resume is None else resume) else []
-        self.here = {"machine": machine(), "commit": commit(args.data)}
+    def __init__(self, experiment, folder, command, resume=False):
+        self.experiment, self.folder = experiment, folder
+        self._lines = {key(line): line for line in lines(read(folder, experiment))} if resume else {}
+        self.here = {"machine": machine(), "commit": commit()}
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
-        call = {"experiment": experiment, **self.here, "date": now, "versions": versions(), "cores": cores()}
-        self.call = {**call, "threads": args.threads, "quick": "yes" if args.quick else "", "command": args.command}
-        _same_machine(self.rows, self.here["machine"], f"{experiment}.csv")
+        self._call = {"experiment": experiment, **self.here, "date": now, "versions": versions(), "cores": cores()}
+        self._call["command"] = command
+        _one_machine([*self._lines.values(), self.here], experiment)
 
-    def add(self, **row):
-        """Add a line, or several measurements of one (then the earlier ones are kept), and write the file."""
-        put(self.rows, {**row, **self.here})
-        if self.call is not None and self.folder is not None:
-            write(self.folder, "calls", [*read(self.folder, "calls"), self.call])
-            self.call = None
+    def add(self, line):
+        line = {name: value.item() if isinstance(value, np.generic) else value for name, value in line.items()}
+        line = {name: value for name, value in line.items() if value is not None and value != ""} | self.here
+        self._lines[key(line)] = line
         if self.folder is not None:
-            write(self.folder, self.experiment, self.rows)
+            write(self.folder, self.experiment, self._lines.values())
+        if self.folder is not None and self._call is not None:
+            write(self.folder, "calls", [*lines(read(self.folder, "calls")), self._call])
+            self._call = None
 
-    def find(self, **wanted):
-        """The first line with these values, or None."""
-        return next(iter(where(self.rows, **wanted)), None)
-
-
-def where(rows, **wanted):
-    """The lines with these values; None stands for an empty cell."""
-    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
-
-
-def key(row, columns=(*PROBLEM, *WHAT)):
-    return tuple(row.get(name) for name in columns)
+    def where(self, **wanted):
+        """The lines with these values; None stands for an empty cell."""
+        found = self._lines.values()
+        return [line for line in found if all(line.get(name) == value for name, value in wanted.items())]
 
 
-def put(rows, row):
-    """Add a line to others; it replaces the one with the same problem and program."""
-    row = {name: _plain(value) for name, value in row.items() if _plain(value) is not None}
-    at = next((i for i, old in enumerate(rows) if key(old) == key(row)), None)
-    if at is None:
-        rows.append(row)
-    else:
-        rows[at] = row
-
-
-def disagreements(rows):
-    """The problems, as values of `PROBLEM`, to which the lines have more than one answer (column "answer")."""
-    found = {}
-    for row in rows:
-        if "answer" in row:
-            found.setdefault((*key(row, PROBLEM), row.get("data")), set()).add(row["answer"])
-    return [problem for problem, answers in found.items() if len(answers) > 1]
+def key(line, columns=KEY):
+    return tuple(line.get(name) for name in columns)
 
 
 def merge(out, folder):
@@ -156,63 +127,58 @@ def merge(out, folder):
     if not names:
         raise SystemExit(f"merge: {folder} holds no results (*.csv)")
     for name in names:
-        old, new = read(out, name), read(folder, name)
-        if name == "calls":
-            write(out, name, old + [call for call in new if call not in old])
-            continue
-        _same_machine([*old, *new], None, f"merge: {folder / name}.csv")
-        for row in new:
-            put(old, row)
-        if wrong := disagreements(old):
+        both = {key(line): line for f in (out, folder) for line in lines(read(f, name))}
+        if name != "calls":
+            _one_machine(both.values(), f"merge: {name}")
+        if wrong := disagreements(pd.DataFrame(both.values())):
             raise SystemExit(f"merge: {name}: two answers to the same problem: {wrong[0]}")
-        write(out, name, old)
+        write(out, name, both.values())
 
 
-def _same_machine(rows, here, what):
-    kinds = {row["machine"] for row in rows} | ({here} if here else set())
+def disagreements(frame):
+    """The problems, as values of their columns, to which a file has more than one answer."""
+    if "answer" not in frame:
+        return []
+    columns = [name for name in (*PROBLEM, "data") if name in frame]
+    found = frame.groupby(columns, dropna=False).answer.nunique()
+    return found[found > 1].index.tolist()
+
+
+def _one_machine(found, name):
+    kinds = {line["machine"] for line in found}
     if len(kinds) > 1:
-        raise SystemExit(f"{what} would mix the times of {' and '.join(sorted(kinds))}")
+        raise SystemExit(f"{name} would mix the times of {' and '.join(sorted(kinds))}")
 
 
-def write(folder, name, rows):
-    """Write a file, whole or not at all; the columns in the order in which they first occur, the machine last."""
+def write(folder, name, found):
+    """Write a file, whole or not at all; floats in eight significant digits; the machine last."""
     folder.mkdir(parents=True, exist_ok=True)
-    columns = list(dict.fromkeys(column for row in rows for column in row if column not in WHERE))
+    columns = list(dict.fromkeys(column for line in found for column in line if column not in WHERE))
     partial = folder / f"{name}.partial"
     with partial.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *WHERE], lineterminator="\n")
         writer.writeheader()
-        writer.writerows({column: _text(value) for column, value in row.items()} for row in rows)
+        for line in found:
+            writer.writerow({k: f"{v:.8g}" if isinstance(v, float) else v for k, v in line.items()})
     partial.replace(folder / f"{name}.csv")
 
 
 def read(folder, name):
-    """The lines of a file, as dictionaries without the empty cells; numbers as int or float. No file: no lines."""
-    path = folder / f"{name}.csv"
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [{k: _value(v) if k not in TEXT else v for k, v in row.items() if v} for row in csv.DictReader(file)]
+    """The table of a file, missing cells <NA>; without a file (or folder) it is empty."""
+    path = folder and folder / f"{name}.csv"
+    if path is None or not path.exists():
+        return pd.DataFrame()
+    return pd.read_csv(
+        path, dtype=dict.fromkeys(TEXT, "string"), dtype_backend="numpy_nullable", keep_default_na=False, na_values=[""]
+    )
 
 
-#: Columns whose text may look like a number.
-TEXT = ("answer", "data", "commit")
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else None if value == "" else value
-
-
-def _text(value):
-    """Eight significant digits of a float."""
-    return f"{value:.8g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def _value(text):
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    return text
+def lines(frame):
+    """The lines of a table as dictionaries without the empty cells."""
+    return [
+        {name: value for name, value in zip(frame, values, strict=True) if not pd.isna(value)}
+        for values in frame.itertuples(index=False, name=None)
+    ]
 
 
 def progress(text):

@@ -1,319 +1,330 @@
 """The tables of BENCHMARKS.md and README.md: made from the CSV files, between markers; the rest is written by hand."""
 
-# ruff: noqa: E731
 from __future__ import annotations
 
 import math
 import re
 
 import numpy as np
+import pandas as pd
 
-from . import record, structures
-from .cells import (
-    FACTS,
-    LABELS,
-    SIZE,
-    TESTS,
-    answers,
-    cell,
-    digits,
-    in_seconds,
-    markdown,
-    mean,
-    pivot,
-    plain,
-    ratios,
-    show,
-    timed,
-)
-from .record import where
+from . import generators, record, workloads
 
 METHODS = {"meinshausen-buehlmann": "Meinshausen and Buehlmann", "worst-case": "worst case", "unimodal": "unimodal"}
+#: Names of implementations in tables, and the unit of their times, in the order of the columns.
+LABELS = {
+    "stable": ("pcalg stable", "s"),
+    "stable.fast": ("pcalg stable.fast", "s"),
+    "stable.fast, OpenMP": ("pcalg stable.fast, OpenMP build", "s"),
+    "ParallelPC": ("ParallelPC", "s"),
+    "reference": ("pycupc reference", "s"),
+    "cpu": ("pycupc cpu", "s"),
+    "cpu, quirks": ("pycupc cpu, quirks", "s"),
+    "gpucsl": ("gpucsl", "ms"),
+    "cuPC-library": ("original cuPC", "ms"),
+    "cupc-e": ("pycupc cupc-e", "ms"),
+    "cupc-s": ("pycupc cupc-s", "ms"),
+    "gpu": ("pycupc gpu", "ms"),
+    "gpu-plain": ("pycupc gpu, no pruning", "ms"),
+    "pcalg": ("pcalg", "s"),
+    "bnlearn": ("bnlearn", "s"),
+    "pgmpy": ("pgmpy", "s"),
+    "causal-learn": ("causal-learn", "s"),
+}
+#: Columns of several tables: the expression of a column, with a format after " : ".
+SIZE = {"variables x samples": "size"}
+FACTS = {"data set": "set", "alpha": "alpha", **SIZE}
+TESTS = {"tests": "tests : .3g"}
 
 
-def whole_runs(data):
-    """The lines of the experiments "cpu" and "gpu" on the data sets of the tables, each data set in one line."""
-    rows = [row for row in data["cpu"] + where(data["gpu"], level=None) if row["set"] != "std_100_5_500"]
-    tests = {row["set"]: row["tests"] for row in rows if row["engine"] == "cpu"}
-    last = {row["set"]: row["last_level"] for row in rows if row["engine"] == "cpu"}
-    return [{**row, "tests": tests.get(row["set"], 0), "last_level": last.get(row["set"], "")} for row in rows]
+def digits(value):
+    """A number in three significant digits, from 1,000 on with separators of thousands; nothing for a missing one."""
+    if pd.isna(value):
+        return ""
+    text = f"{value:.3g}"
+    return f"{float(text):,.0f}" if abs(float(text)) >= 1000 else text
+
+
+def duration(seconds):
+    """Minutes or hours, rounded down so that "more than" stays true."""
+    return f"{seconds // 60:.0f} min" if seconds < 7200 else f"{seconds // 360 / 10:g} h"
+
+
+def cell(line, unit=None):
+    """The time of a line, with how far its answer differs; or why it has none."""
+    scale = 1e3 if (unit or LABELS[line["engine"]][1]) == "ms" else 1
+    if "differs" in line:
+        return f"**another answer**: {line['differs']}"
+    if "seconds" not in line:
+        if line.get("outcome") == "stopped":
+            return f"> {digits(scale * line['limit'])} (stopped)"
+        return f"> {duration(line['estimate'])} (estimated)" if "estimate" in line else line.get("outcome", "")
+    other = line.get("edges_only_there", 0) + line.get("edges_only_here", 0)
+    text = digits(scale * line["seconds"])
+    return text + (f" ({other:,} edge{'s differ' if other > 1 else ' differs'})" if other else "")
+
+
+def texts(frame, expression):
+    """The cells of a column, see `SIZE`; empty where a value, or the whole column, is missing."""
+    expression, _, form = expression.partition(" : ")
+    try:
+        values = frame.eval(expression, engine="python")
+    except NameError:
+        return pd.Series("", index=frame.index)
+
+    def text(value):
+        if isinstance(value, float) and not form:
+            return digits(value)
+        return "" if pd.isna(value) else format(value, form or ("" if isinstance(value, str) else ","))
+
+    return pd.Series([text(value) for value in values], index=frame.index, dtype=object)
+
+
+def table_of(frame, columns):
+    """A table with a line per measurement: {head: expression}."""
+    return pd.DataFrame({head: texts(frame, expression) for head, expression in columns.items()})
+
+
+def with_cells(frame, unit=None):
+    """The lines with "cell", see `cell`, and "head", the name and unit of the implementation."""
+    heads = frame.engine.map(lambda name: "{} ({})".format(*LABELS.get(name, (name, "s"))))
+    return frame.assign(cell=[cell(line, unit) for line in record.lines(frame)], head=heads)
+
+
+def pivot(frame, index, how="first"):
+    """A table with a line for each combination of the index, {head: expression}, and a column for each "head"."""
+    facts = table_of(frame, index)
+    wide = facts.join(frame[["head", "cell"]]).groupby([*index, "head"], sort=False).cell.agg(how).unstack()
+    order = [text for name, unit in LABELS.values() for text in (name, f"{name} ({unit})")]
+    heads = sorted(frame["head"].unique(), key=lambda head: order.index(head) if head in order else 0)
+    return wide.reindex(pd.MultiIndex.from_frame(facts.drop_duplicates()))[heads].fillna("").reset_index()
+
+
+def times(frame, index):
+    return pivot(with_cells(frame), index)
+
+
+def ratios(frame, index, names, pair):
+    """For each problem and each name the time of one implementation divided by the time of another; geometric means.
+
+    `pair` of a name gives both. A run that was stopped, or estimated to take too long, gives a bound, which is not in
+    the mean.
+    """
+    facts, known = table_of(frame, index), frame.reindex(columns=["engine", "seconds", "estimate", "limit"])
+    known["least"] = known.seconds.fillna(known.estimate).fillna(known.limit)
+    wide = facts.join(known.astype({"seconds": float, "least": float})).set_index([*index, "engine"])
+    wide = wide[["seconds", "least"]].unstack().reindex(pd.MultiIndex.from_frame(facts.drop_duplicates()))
+    out, means = pd.DataFrame(index=wide.index), []
+    for name in names:
+        above, below = pair(name)
+        k, exact = wide["least", above] / wide["seconds", below], wide["seconds", above].notna()
+        bound = exact.map({True: "", False: "> "})
+        out[LABELS[name][0]] = (bound + k.map(digits)).where(k.notna(), "")
+        means.append(digits(mean(k[exact & k.notna()])))
+    out = out[(out != "").any(axis=1)].reset_index()
+    out.loc[len(out)] = ["geometric mean", *[""] * (len(index) - 1), *means]
+    return out
+
+
+def mean(ratios):
+    """Geometric mean."""
+    return float(np.exp(np.log(ratios).mean()))
+
+
+def whole_runs(cpu, gpu, gpu_peers):
+    """The whole runs on the data sets of the tables, with the tests and the last level of pycupc on the CPU."""
+    rows = pd.concat([cpu, gpu[gpu.level.isna()] if len(gpu) else gpu, gpu_peers], ignore_index=True)
+    rows = rows[rows.set != workloads.CALIBRATION]
+    own = rows[rows.engine == "cpu"].set_index("set")
+    return rows.assign(tests=rows.set.map(own.tests), last_level=rows.set.map(own.last_level))
 
 
 def faster_than(base, *others):
     """How many times as fast as `base` the others are."""
     index = {"data set": "set", "alpha": "alpha"}
-    return lambda data: ratios(whole_runs(data), index, others, lambda name: (base, name))
+    return lambda *frames: ratios(whole_runs(*frames), index, others, lambda name: (base, name))
 
 
-def levels(data):
+def levels(gpu):
     """Milliseconds of the levels on a GPU; the later ones together."""
-    rows = [row for row in data["gpu"] if "level" in row]
-    head = lambda row: str(row["level"]) if row["level"] < 8 else "8 and more"
-    make = lambda found: digits(1e3 * sum(row["seconds"] for row in found))
-    return pivot(rows, {"data set": "set", "engine": "engine"}, head, make)
+    rows = gpu[gpu.level.notna()]
+    heads = rows.level.map(lambda level: str(level) if level < 8 else "8 and more")
+    rows = rows.assign(head=heads, cell=1e3 * rows.seconds)
+    return pivot(rows, {"data set": "set", "engine": "engine"}, how=lambda ms: digits(ms.sum()))
 
 
-def configuration(engine, chosen):
-    """Geometric mean over the data sets of the time relative to the configuration of the paper."""
-
-    def table(data):
-        a, b = chosen
-        rows = [row for row in where(data["configurations"], engine=engine) if "engine_seconds" in row]
-        base = {row["set"]: row["engine_seconds"] for row in where(rows, **chosen)}
-        rows = [row for row in rows if len(where(rows, **{a: row[a], b: row[b]})) == len(base)]
-        rows.sort(key=lambda row: row[b])
-        make = lambda found: f"{mean([row['engine_seconds'] / base[row['set']] for row in found]):.2f}"
-        heads, body = pivot(rows, {a: a}, lambda row: f"{b} = {row[b]}", make)
-        return heads, sorted(body, key=lambda line: int(line[0]))
-
-    return table
-
-
-def sweep(data):
+def sweep(frame):
     """A line per point of the sweeps; the median over the graphs that an engine finished, with their number."""
-    rows = sorted(data["scaling"], key=lambda r: tuple(r[k] for k in ("generator", "p", "density", "n")))
     index = {"generator": "generator", "variables p": "p", "density": "density", "samples n": "n"}
-
-    def make(found):
-        done = [row["seconds"] for row in found if "seconds" in row]
-        row = found[0]
-        if done:
-            graphs = {other["seed"] for other in where(rows, **{k: row[k] for k in ("generator", "p", "density", "n")})}
-            return digits(1e3 * np.median(done)) + f" ({len(done)} of {len(found)})" * (len(done) < len(graphs))
-        where_to = f"stopped at level {row['stopped_at_level']}, which may need {row['tests_at_most']:.0e} tests"
-        return f"> {digits(1e3 * row['limit'])} (0 of {len(found)}; {where_to})"
-
-    heads, body = timed(rows, index, make)
-    for line in body:  # what is known of the graphs of the point
-        own = [row for row in rows if [show(row, value) for value in index.values()] == line[:4]]
-        careful = [row["careful"] for row in where(own, engine="gpu") if "careful" in row]
-        last = [row["last_level"] for row in own if "last_level" in row]
-        more = [str(len({row["seed"] for row in own})), f"{min(row['below_one'] for row in own):.1g}"]
-        more += [f"{100 * np.mean(list({row['seed']: row['near_one'] for row in own}.values())):.1f}"]
-        more += [" to ".join(map(str, sorted({min(last), max(last)}))) if last else ""]
-        line[4:4] = [*more, f"{np.mean(careful):.3g}" if careful else ""]
-    heads[4:4] = ["graphs", "1 - largest abs(r)", "pairs with abs(r) within 1e-12 of 1 (%)", "last level"]
-    heads.insert(8, "tests of gpu decided by the canonical formula, mean per graph")
-    return heads, body
-
-
-def accuracy(data):
-    """Means over the graphs that every program answered."""
-    rows, names = [row for row in data["accuracy"] if "shd" in row], {row["engine"] for row in data["accuracy"]}
-    common = [row for row in rows if len(where(rows, n=row["n"], seed=row["seed"])) == len(names)]
-    mean = lambda found, column: np.mean([row[column] for row in found])
-    make = lambda found: f"{mean(found, 'tdr'):.3f} / {mean(found, 'shd'):.1f}"
-    index = {"samples n": "n", "graphs": lambda r: str(len(where(common, n=r["n"], engine="pycupc")))}
-    heads, body = pivot(common, index, lambda row: LABELS[row["engine"]][0], make)
-    for line, n in zip(body, dict.fromkeys(row["n"] for row in common), strict=True):
-        differ = [row["cpdag_differs"] > 0 for row in where(rows, n=n, engine="pcalg")]
-        line.append(f"{sum(differ)} of {len(differ)}")
-    return [*heads, "graphs whose CPDAG by pcalg differs from pycupc's"], body
-
-
-def in_r(data):
-    """The first and the later calls of both functions."""
-    columns = {"pc": "pcalg::pc(), stable.fast (s)", "cu_pc": "cu_pc(), later calls (s)"}
-    rows = sorted(data["r"], key=lambda row: row["engine"] == "cu_pc")
-    make = lambda found: cell(_without_edges(found[0]), "s")
-    heads, body = pivot(rows, FACTS, lambda row: columns[row["engine"]], make)
-    for line in body:
-        own = {row["engine"]: row for row in where(rows, set=line[0])}
-        line.append(digits(own["cu_pc"]["first"]) if "first" in own["cu_pc"] else "")
-        line += [str(own.get(who, {}).get("cpdag_differs", "")) for who in columns]
-    return [*heads, "cu_pc(), first call (s)", "pairs that differ: pcalg::pc()", "pairs that differ: cu_pc()"], body
-
-
-def _without_edges(row):
-    return {key: value for key, value in row.items() if not key.startswith("edges_only")}
-
-
-def calls(data):
-    """Whole calls of two checkouts, and the share of the orientation."""
-    head = lambda row: f"{row['call']}, {row['side']} (ms)"
-    first = {row["set"]: row for row in reversed(data["call"])}
-    index = {**FACTS, "tests": lambda row: show(first[row["set"]], TESTS["tests"])}
-    heads, body = pivot(data["call"], index, head, lambda found: cell(found[0], "ms"))
-    for line in body:
-        own = {row["call"]: row["seconds"] for row in where(data["call"], set=line[0], side="new") if "seconds" in row}
-        pc, skeleton = own.get("pc from C"), own.get("skeleton from C")
-        line.append(f"{pc / skeleton:.2f} ({1e3 * (pc - skeleton):+.1f} ms)" if pc and skeleton else "")
-    return [*heads, "pc / skeleton from C"], body
-
-
-def discrete(data):
-    """All implementations on the sampled networks, and whether pcalg's answer is ours."""
-    rows = data["discrete"] + data["discrete-gpu"]
-    facts = {(r["set"], r["alpha"]): r for r in where(rows, engine="cpu")}
-    for row in data["discrete-gpu"]:
-        same = row.get("answer") == facts[row["set"], row["alpha"]].get("answer")
-        row |= {} if same else {"differs": "between machines"}
-    index = {"network": "set", "alpha": "alpha", "variables": "p"}
-    for name, column in (("tests", "tests"), ("last level", "last_level"), ("edges", "edges")):
-        index[name] = lambda r, c=column: show(facts[r["set"], r["alpha"]], c)
-    rows = [_without_edges(row) if row["engine"] == "pcalg" else row for row in rows]
-    heads, body = timed(rows, index)
-    pcalg = {(r["set"], f"{r['alpha']:g}"): answers(r) for r in where(rows, engine="pcalg")}
-    return [*heads, "pcalg's answer"], [[*line, pcalg.get(tuple(line[:2]), "")] for line in body]
-
-
-def discrete_ratios(data):
-    pair = lambda name: (name, "cpu, quirks" if name == "pcalg" else "cpu")
-    names = ("pcalg", "bnlearn", "pgmpy", "causal-learn")
-    return ratios(data["discrete"], {"network": "set", "alpha": "alpha"}, names, pair)
-
-
-def selected_edges(data):
-    """Precision and recall of single runs and of selected edges, pooled over the graphs."""
-    rows = [row for row in data["stability-accuracy"] if row.get("threshold") in (None, 0.5, 0.7, 0.9)]
-
-    def make(found):
-        edges, hits, true = (sum(row[key] for row in found) for key in ("edges", "hits", "true_edges"))
-        return f"{hits / edges if edges else math.nan:.3f} / {hits / true:.3f}"
-
-    head = lambda row: row["scheme"] + (f", {row['threshold']:g}" if "threshold" in row else "")
-    rows.sort(key=lambda r: (r["n"], r["alpha"], r["scheme"] != "single run", r["scheme"], r.get("threshold", 0)))
-    return pivot(rows, {"samples n": "n", "alpha": "alpha"}, head, make)
-
-
-def bounds(data):
-    """How often each bound held, by structure."""
-    rows, words = data["stability-bounds"], {**structures.EQUAL, **structures.UNEQUAL}
     body = []
+    for _, rows in frame.groupby([*index.values()]):
+        graphs, last = rows.seed.nunique(), rows.last_level.dropna()
+        careful = rows[rows.engine == "gpu"].careful.dropna()
+        line = table_of(rows[:1], index).iloc[0].to_dict()
+        line |= {"graphs": str(graphs), "1 - largest abs(r)": f"{rows.below_one.min():.1g}"}
+        near = rows.drop_duplicates("seed").near_one.mean()
+        line["pairs with abs(r) within 1e-12 of 1 (%)"] = f"{100 * near:.1f}"
+        line["last level"] = " to ".join(map(str, dict.fromkeys((last.min(), last.max())))) if len(last) else ""
+        mean_careful = f"{careful.mean():.3g}" if len(careful) else ""
+        line["tests of gpu decided by the canonical formula, mean per graph"] = mean_careful
+        for engine in [name for name in LABELS if name in set(frame.engine)]:
+            line["{} ({})".format(*LABELS[engine])] = _finished(rows[rows.engine == engine], graphs)
+        body.append(line)
+    return pd.DataFrame(body)
+
+
+def _finished(own, graphs):
+    """The median of an engine at one point in ms, or where it was stopped; nothing if it was not tried."""
+    if own.empty:
+        return ""
+    done, of = own.seconds.dropna(), f"of {len(own)}"
+    if len(done):
+        return digits(1e3 * done.median()) + f" ({len(done)} {of})" * (len(done) < graphs)
+    first = own.iloc[0]
+    where = f"stopped at level {first.stopped_at_level}, which may need {first.tests_at_most:.0e} tests"
+    return f"> {digits(1e3 * first.limit)} (0 {of}; {where})"
+
+
+def calls(frame):
+    """Whole calls of two checkouts, and the share of the orientation."""
+    rows = with_cells(frame, "ms").assign(head=frame.call + ", " + frame.side + " (ms)")
+    rows["tests"] = rows.set.map(frame.groupby("set").tests.first())
+    out = pivot(rows, {**FACTS, **TESTS})
+    new = frame[frame.side == "new"].pivot(index="set", columns="call", values="seconds").reindex(out["data set"])
+    times = zip(new["pc from C"], new["skeleton from C"], strict=True)
+    return out.assign(**{"pc / skeleton from C": [f"{a / b:.2f} ({1e3 * (a - b):+.1f} ms)" for a, b in times]})
+
+
+def discrete(frame, gpu):
+    """All implementations on the sampled networks; a GPU's answer is compared with the one of the CPU."""
+    at = ["set", "alpha"]
+    own = frame[frame.engine == "cpu"].set_index(at)[["tests", "last_level", "edges", "answer"]]
+    rows = pd.concat([frame, gpu], ignore_index=True)
+    rows = rows.drop(columns=["tests", "last_level", "edges"]).join(own.rename(columns={"answer": "known"}), on=at)
+    rows["differs"] = np.where(rows.answer.fillna(rows.known) == rows.known, None, "between machines")
+    index = {"network": "set", "alpha": "alpha", "variables": "p", "tests": "tests", "last level": "last_level"}
+    rows.loc[rows.engine == "pcalg", ["edges_only_there", "edges_only_here"]] = None  # compared with "cpu, quirks"
+    return times(rows, {**index, "edges": "edges"})
+
+
+def discrete_ratios(frame):
+    names = ("pcalg", "bnlearn", "pgmpy", "causal-learn")
+    pair = {name: (name, "cpu, quirks" if name == "pcalg" else "cpu") for name in names}
+    return ratios(frame, {"network": "set", "alpha": "alpha"}, names, pair.get)
+
+
+def bounds(frame):
+    """How often each bound held, by structure."""
+    words, body = {**generators.EQUAL, **generators.UNEQUAL}, []
     for name in ("**all whose assumptions hold**", *words):
-        own = where(rows, set=name) if name in words else [row for row in rows if row["set"] in structures.EQUAL]
-        if own:
-            holds = "hold" if own[0]["set"] in structures.EQUAL else "do not hold"
-            recall = [row["recall"] for row in where(own, threshold=0.6) if "recall" in row]
-            line = [name, words[name].words if name in words else "", holds, *(_held(own, m) for m in METHODS)]
-            body.append([*line, f"{100 * np.mean(recall):.0f}" if recall and name in words else "", _worst(own)])
-    heads = ["structure", "in words", "assumptions", *(f"{label}: held in" for label in METHODS.values())]
-    return [*heads, "recall at threshold 0.6 (%)", "least favourable setting"], body
-
-
-def _held(rows, method):
-    own = [row["false"] <= row[f"bound {method}"] for row in rows if f"bound {method}" in row]
-    return f"{sum(own)} of {len(own)} ({100 * sum(own) / max(1, len(own)):.1f} %)"
+        own = frame[frame.set == name if name in words else frame.set.isin([*generators.EQUAL])]
+        if own.empty:
+            continue
+        line = {"structure": name, "in words": words[name][1] if name in words else ""}
+        line["assumptions"] = "hold" if own.set.iloc[0] in generators.EQUAL else "do not hold"
+        for method, label in METHODS.items():
+            known = own[own[f"bound {method}"].notna()]
+            held = (known["false"] <= known[f"bound {method}"]).sum()
+            line[f"{label}: held in"] = f"{held} of {len(known)} ({100 * held / len(known):.1f} %)"
+        recall = own[own.threshold == 0.6].recall.dropna()
+        line["recall at threshold 0.6 (%)"] = f"{100 * recall.mean():.0f}" if len(recall) and name in words else ""
+        body.append({**line, "least favourable setting": _worst(own)})
+    return pd.DataFrame(body)
 
 
 def _worst(rows):
     """The setting in which false edges exceed the bound most, or come nearest to it."""
-    settings = [(r["false"], r[f"bound {m}"], m, r) for r in rows for m in METHODS if f"bound {m}" in r]
-    excess = lambda s: s[0] - s[1] if s[0] > s[1] else -1
-    false, bound, method, r = max(settings, key=lambda s: (excess(s), s[0] / s[1] if s[1] else 0))
-    at = f"p = {r['p']}, n = {r['n']}, alpha {r['alpha']:g}, threshold {r['threshold']:g}"
-    return f"{digits(false)} false edges, bound {digits(bound)} ({METHODS[method]}; {at})"
+    long = rows.melt([*SETTING, "false"], [f"bound {m}" for m in METHODS], "method", "bound").dropna(subset="bound")
+    excess, share = long["false"] - long.bound, (long["false"] / long.bound.replace(0, math.nan)).fillna(0)
+    r = long.assign(excess=excess.where(excess > 0, -1), share=share).nlargest(1, ["excess", "share"]).iloc[0]
+    at = ", ".join(f"{name} = {r[name]}" if name in ("p", "n") else f"{name} {r[name]:g}" for name in SETTING)
+    method = METHODS[r.method.removeprefix("bound ")]
+    return f"{digits(r['false'])} false edges, bound {digits(r.bound)} ({method}; {at})"
 
 
-def examples(data):
-    """Numbers of selected edges of real data."""
-    index = {"data": "set", **SIZE, "scheme": "scheme", "alpha": "alpha", "single run": "single_run"}
-    index["per resample"] = "float(per_resample)"
-    shown = {0.5: "in >= 50 %", 0.9: "in >= 90 %", 1: "in all"}
-    rows = [row for row in data["stability-examples"] if row["threshold"] in shown]
-    heads, body = pivot(rows, index, lambda row: shown[row["threshold"]], lambda found: f"{found[0]['edges']:,}")
-    for line, row in zip(body, where(rows, threshold=0.9), strict=True):
-        line += [digits(row.get(f"bound {method}")) for method in ("worst-case", "unimodal")]
-        line.append(" / ".join(str(row[f"of_single_{k}"]) for k in ("90", "50_to_90", "below_50")))
-    heads += ["bound at 90 %: worst case", "bound at 90 %: unimodal"]
-    return [*heads, "edges of the single run: >= 90 % / 50 to 90 % / fewer"], body
+SETTING = ("p", "n", "alpha", "threshold")
 
 
-def relative(columns, **one):
-    """`plain`, with "base" in each line: the seconds of the line of its data set that has these values."""
+def plain(columns, has="seconds"):
+    """A table with a line per whole run that has a value in column `has`: {head: expression}."""
 
-    def table(data):
-        rows = [row for rows in data.values() for row in rows]
-        base = {row["set"]: row["seconds"] for row in where(rows, **one)}
-        return plain(columns, has="set")({"": [{**row, "base": base[row["set"]]} for row in rows]})
+    def table(*frames):
+        rows = with_cells(pd.concat(frames, ignore_index=True), "s")
+        rows = rows[rows[has].notna() & (rows.level.isna() if "level" in rows else True)]
+        known = rows.checked_by.notna() if "checked_by" in rows else rows[has].isna()
+        return table_of(rows.assign(answers=known.map({True: "equal", False: ""})), columns)
 
     return table
 
 
-def readme(data):
-    """The table of README.md."""
-    rows = [row for row in whole_runs(data) if row["engine"] in ("stable.fast", "cuPC-library", "cpu", "gpu")]
-    return timed(rows, FACTS)
-
-
 PARTS = {"data set": "set", "engine": "engine", "first call (ms)": "1e3 * first", "whole call (ms)": "1e3 * seconds"}
-PARTS |= {"engine (ms)": "1e3 * engine_seconds", "copy to the device (ms)": "1e3 * transfer_in_seconds"}
-PARTS |= {"levels (ms)": "1e3 * levels_seconds", "copy back (ms)": "1e3 * transfer_out_seconds"}
-PARTS |= {"orientation (ms)": "1e3 * orientation", "tests per second": "tests / levels_seconds : .3g"}
+PARTS |= {"levels (ms)": "1e3 * levels_seconds", "orientation (ms)": "1e3 * orientation"}
+PARTS["tests per second"] = "tests / levels_seconds : .3g"
 #: At ten operations per test, of an H200 in double precision: multiprocessors x clock x units x 2 per second.
 PARTS["share of the peak (%)"] = "1e3 * tests / levels_seconds / (132 * 1.98e9 * 64 * 2) : .2g"
-CPU_ENGINE = {"data set": "set", "first run (s)": "float(first)", "later runs (s)": in_seconds}
-CPU_ENGINE |= {"start-up (s)": "start_up", "orientation (ms)": "1e3 * orientation"}
-CPU_ENGINE |= {"peak memory (MB)": "peak_bytes / 1e6 : .0f"}
+CPU_ENGINE = {"data set": "set", "first run (s)": "first", "later runs (s)": "cell", "start-up (s)": "start_up"}
+CPU_ENGINE |= {"orientation (ms)": "1e3 * orientation", "peak memory (MB)": "peak_bytes / 1e6 : .0f"}
 CPU_ENGINE["allowed memory (MB)"] = "memory_allowed_bytes / 1e6 : .0f"
-SHARING = {"data set": "set", "sets of level 2": "sets", "used by 1 row (%)": "100 * used_by_1 / sets : .1f"}
-SHARING["by 2 to 9 rows (%)"] = "100 * used_by_2_to_9 / sets : .1f"
-SHARING["by 10 or more rows (%)"] = "100 * used_by_10_or_more / sets : .1f"
-SHARING["edges of a row that one set serves, mean"] = "edges_served : .1f"
 LARGE = {"variables p": "p", "engine": "engine", **TESTS, "edges": "edges", "skeleton (ms)": "1e3 * seconds"}
 LARGE |= {"orientation (ms)": "1e3 * orientation", "device memory (MiB)": "memory_bytes / 2**20 : ,.0f"}
 LARGE |= {"predicted (MiB)": "memory_bytes_estimate / 2**20 : ,.0f"}
 LARGE["predicted / measured"] = "memory_bytes_estimate / memory_bytes : .2f"
-PRUNED = {"data set": "set", **TESTS, "tests made": "made : .3g", "bounds": "bounds : .3g"}
-PRUNED |= {"plain (s)": lambda row: show(row, "plain : .2f") or "not run", "pruned (s)": "pruned : .2f"}
-PRUNED |= {"ratio": "plain / pruned : .1f", "finding pMax (s)": "p_values : .2f"}
+PRUNED = {"data set": "set", **TESTS, "tests made": "made : .3g", "bounds": "bounds : .3g", "plain (s)": "plain : .2f"}
+PRUNED |= {"pruned (s)": "pruned : .2f", "ratio": "plain / pruned : .1f", "finding pMax (s)": "p_values : .2f"}
 STUDY = {"data set": "set", "engine": "engine", "alpha": "alpha", **SIZE}
-LOOPS = {**STUDY, "resamples": "n_resamples", **TESTS, "stability (s)": in_seconds, "loop of pc() (s)": "float(loop)"}
-LOOPS |= {"stability / loop": "seconds / loop : .2f", "answers": answers}
-CLUSTER = {**STUDY, "Dask workers": "workers", "time (s)": in_seconds}
-CLUSTER |= {"times one worker": lambda row: show(row, "base / seconds : .2f") if row["workers"] else ""}
-CLUSTER["answers"] = answers
-OTHERS = {"implementation": lambda row: LABELS[row["engine"]][0], "all resamples (s)": in_seconds}
-OTHERS |= {"divided by that of stability()": "seconds / base"}
-OTHERS |= {"graphs that differ": "graphs_differ", "edges that differ": "edges_differ"}
+LOOPS = {**STUDY, "resamples": "n_resamples", **TESTS, "stability (s)": "cell", "loop of pc() (s)": "loop"}
+LOOPS |= {"stability / loop": "seconds / loop : .2f", "answers": "answers"}
 OF_GPU = ("gpucsl", "cuPC-library", "cupc-e", "cupc-s", "gpu")
-#: The tables: the experiments whose results each needs, and the function that makes it.
+ALL = {**FACTS, **TESTS, "last level": "last_level"}
+IN_README = ("stable.fast", "cuPC-library", "cpu", "gpu")
+#: The tables: the experiments whose results each needs, and the function that makes it of them.
 TABLES = {
-    "all": ("cpu gpu", lambda data: timed(whole_runs(data), {**FACTS, **TESTS, "last level": "last_level"})),
-    "faster-than-pcalg": ("cpu gpu", faster_than("stable.fast", "reference", "cpu", *OF_GPU)),
-    "faster-than-cupc": ("cpu gpu", faster_than("cuPC-library", "cpu", "gpucsl", *OF_GPU[2:])),
-    "cpu-engine": ("cpu", plain(CPU_ENGINE, engine="cpu")),
-    "python-peers": ("python-peers", lambda data: timed(data["python-peers"], {"data set": "set", "tests": "tests"})),
+    "all": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames), ALL)),
+    "faster-than-pcalg": ("cpu gpu gpu-peers", faster_than("stable.fast", "reference", "cpu", *OF_GPU)),
+    "faster-than-cupc": ("cpu gpu gpu-peers", faster_than("cuPC-library", "cpu", "gpucsl", *OF_GPU[2:])),
+    "cpu-engine": ("cpu", lambda cpu: plain(CPU_ENGINE)(cpu[cpu.engine == "cpu"])),
+    "python-peers": ("python-peers", lambda frame: times(frame, {"data set": "set", "tests": "tests"})),
     "parts": ("gpu", plain(PARTS, has="levels_seconds")),
     "levels": ("gpu", levels),
-    "cupc-e": ("configurations", configuration("cupc-e", {"beta": 2, "gamma": 32})),
-    "cupc-s": ("configurations", configuration("cupc-s", {"theta": 64, "delta": 2})),
-    "sharing": ("sharing", plain(SHARING, has="sets")),
     "sweep": ("scaling", sweep),
     "large": ("scaling-large", plain(LARGE)),
-    "accuracy": ("accuracy", accuracy),
-    "in-r": ("r", in_r),
-    "pruning": ("pruning", plain(PRUNED, has="pruned", level=None)),
-    "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned", level=None)),
-    "calls": ("call", calls),
+    "pruning": ("pruning", plain(PRUNED, has="pruned")),
+    "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned")),
+    "calls": ("paired", calls),
     "discrete": ("discrete discrete-gpu", discrete),
     "discrete-ratios": ("discrete", discrete_ratios),
-    "selected-edges": ("stability-accuracy", selected_edges),
     "bounds": ("stability-bounds", bounds),
-    "examples": ("stability-examples", examples),
     "loops": ("stability-times stability-gpu", plain(LOOPS)),
-    "cluster": ("stability-cluster", relative(CLUSTER, workers=1)),
-    "other-loops": ("stability-peers", relative(OTHERS, engine="cpu")),
-    "readme": ("cpu gpu", readme),
+    "readme": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames).query("engine in @IN_README"), FACTS)),
 }
+
+
+def read(folder, experiment):
+    """The results of an experiment, with the size of each problem in words."""
+    frame = record.read(folder, experiment)
+    if {"p", "n"} <= set(frame):
+        frame["size"] = [f"{p:,} x {n:,}" for p, n in zip(frame.p, frame.n, strict=True)]
+    return frame
+
+
+def markdown(frame):
+    return "\n".join("| " + " | ".join(line) + " |" for line in (frame, ["---"] * frame.shape[1], *frame.to_numpy()))
 
 
 def table(name, folder):
     """A table in Markdown, and where and with which versions its results were measured."""
     experiments, build = TABLES[name]
-    data = {experiment: record.read(folder, experiment) for experiment in experiments.split()}
-    about = " ".join(_about(folder, name, rows) for name, rows in data.items() if rows)
-    return f"{markdown(*build(data))}\n\n*{about}*"
+    frames = {experiment: read(folder, experiment) for experiment in experiments.split()}
+    about = " ".join(_about(folder, name, frame) for name, frame in frames.items() if len(frame))
+    return f"{markdown(build(*frames.values()))}\n\n*{about}*"
 
 
-def _about(folder, experiment, rows):
+def _about(folder, experiment, frame):
     """Machine, versions and commits of an experiment."""
-    made = where(record.read(folder, "calls"), experiment=experiment)
-    peers = dict.fromkeys(v for row in rows if "version" in row for v in row["version"].split(", "))
-    commits = dict.fromkeys(call["commit"] for call in made)
-    words = ", ".join([rows[0]["machine"], *dict.fromkeys(call["versions"] for call in made), *peers])
-    quick = " (quick run)" if any("quick" in call for call in made) else ""
-    return f"{experiment}{quick}: {words}; commit {', '.join(commits)}."
+    made = record.read(folder, "calls").query("experiment == @experiment")
+    peers = [v for versions in frame.get("version", pd.Series()).dropna() for v in versions.split(", ")]
+    words = dict.fromkeys([frame.machine.iloc[0], *made.versions, *peers])
+    return f"{experiment}: {', '.join(words)}; commit {', '.join(dict.fromkeys(made.commit))}."
 
 
 MARKED = r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)"

@@ -1,4 +1,4 @@
-"""Running and timing pycupc: a first run that is checked, warm repetitions, and the parts of the engine."""
+"""Running and timing pycupc: a first run that is checked, then warm repetitions. Only public names are used."""
 
 import gc
 import time
@@ -7,99 +7,50 @@ from contextlib import contextmanager
 import numpy as np
 
 import pycupc
-from pycupc.engines.select import make_engine as choose_engine
 from pycupc.orientation import orient
 
 from .processes import peak_memory
 from .record import statistics
-from .workloads import Answer
+from .workloads import Answer, Workload
 
 GPU_ENGINES = ("gpu", "cupc-e", "cupc-s")
-#: The engine "gpu" without pruning.
-GPU_PLAIN = "gpu-plain"
-#: The parts of a run, and the steps of an engine that belong to each.
-PARTS = {"take": "transfer_in", "inspect": "transfer_in", "start": "transfer_in", "run_level": "levels"}
-PARTS |= {"degrees": "transfer_out", "wait": "transfer_out", "edges": "transfer_out", "compile": "compile"}
+#: A run of all of its levels loads the code, or compiles it.
+WARM_UP = Workload("warm-up", np.eye(16) * 0.7 + 0.3, 10**6, 0.05)
 
 
 class TooSlow(Exception):
-    """A run exceeded its time limit; `reached` holds the level and the tests that it may need at most."""
+    """A run exceeded its time limit; `columns` hold the level and the tests that it may need at most."""
 
     def __init__(self, limit, reached):
         super().__init__(f"more than {limit:g} s")
         self.columns = {"outcome": "stopped", "limit": limit, **reached}
 
 
-def make_engine(name, threads=None, **options):
-    """An engine by name, or `GPU_PLAIN`; EngineError if it cannot run on this machine."""
-    if name == GPU_PLAIN:
-        name, options = "gpu", {"pruning": False, **options}
-    return choose_engine(name, 10**6, numCores=threads, options=options or None)[0]
-
-
-@contextmanager
-def watched(engine):
-    """The seconds of every call of the steps of an engine, by part; of calls from within a step nothing is noted."""
-    taken = {part: [] for part in PARTS.values()}
-    inside = []
-
-    def timed(step, method):
-        def call(*args, **options):
-            inside.append(step)
-            began = time.perf_counter()
-            try:
-                return method(*args, **options)
-            finally:
-                inside.pop()
-                if not inside:
-                    taken[PARTS[step]].append(time.perf_counter() - began)
-
-        return call
-
-    steps = {step: getattr(engine, step) for step in PARTS if hasattr(engine, step)}
-    for step, method in steps.items():
-        setattr(engine, step, timed(step, method))
-    try:
-        yield taken
-    finally:
-        for step in steps:
-            delattr(engine, step)
-
-
-def stop_at(limit, spent):
-    """A progress hook that raises TooSlow once `spent()` exceeds `limit` seconds (None: never)."""
+def stop_at(limit):
+    """A progress hook that raises TooSlow once more than `limit` seconds have passed (None: never)."""
+    began = time.perf_counter()
 
     def progress(level, _, tests_at_most, edges_left):
-        if limit is not None and spent() > limit:
+        if limit is not None and time.perf_counter() - began > limit:
             raise TooSlow(limit, {"stopped_at_level": level, "tests_at_most": tests_at_most})
 
     return progress
 
 
-def once(w, engine, limit=None):
-    """Run `pycupc.skeleton` once: the result, and the seconds of its parts (compiling not included).
+def timed(call, *arguments, **options):
+    """The result of a call, and its seconds."""
+    began = time.perf_counter()
+    return call(*arguments, **options), time.perf_counter() - began
 
-    TooSlow if the run exceeded `limit` seconds.
-    """
-    with watched(engine) as taken:
-        began = time.perf_counter()
 
-        def spent():
-            return time.perf_counter() - began - sum(taken["compile"])
-
-        fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine=engine, progress=stop_at(limit, spent))
-        total = spent()
-    parts = {part: sum(taken[part]) for part in ("transfer_in", "transfer_out")}
-    return fit, {
-        "total": total,
-        **parts,
-        "levels": taken["levels"],
-        "engine": sum(taken["levels"], sum(parts.values())),
-    }
+def once(w, engine, threads=None, limit=None):
+    """Run `pycupc.skeleton` once: the result, and its seconds; TooSlow if it exceeded `limit`."""
+    how = {"alpha": w.alpha, "engine": engine, "numCores": threads, "progress": stop_at(limit)}
+    return timed(pycupc.skeleton, {"C": w.C, "n": w.n}, **how)
 
 
 class Check:
-    """The answer that all engines must give: the recorded one; without one, that of the first engine.
+    """The answer that all engines must give: the recorded one; without one, the answer of the first engine.
 
     Where the recorded answer is not reproduced, NumPy may round C otherwise here, and the engine `cpu` decides.
     """
@@ -114,45 +65,52 @@ class Check:
             return {"checked_by": "nothing"}
         differs = self.answer.differences(answer)
         if differs and self.by == "recorded":
-            self.answer, self.by = Answer.of(once(self.w, make_engine("cpu"))[0]), "cpu engine"
+            self.answer, self.by = Answer.of(once(self.w, "cpu")[0]), "cpu engine"
             differs = self.answer.differences(answer)
         return {"checked_by": self.by, "differs": ", ".join(differs)}
 
 
-def repeat(w, engine, check, *, least=5, budget=10.0, limit=None):
-    """Run once and check the answer, then repeat warm: `least` times, or for `budget` seconds if that comes first.
+def repeat(w, engine, check, *, threads=None, least=5, budget=10.0, limit=None):
+    """Run once and check the answer; then, if it is right, repeat warm: `least` times, or for `budget` seconds if less.
 
-    Returns the columns of the run, its result and the median seconds of its levels; None and [] if it took too long.
+    Returns the columns of the run, its result and the median seconds of its levels; None and [] if it took too long or
+    the engine failed.
     """
     try:
-        fit, first = once(w, engine, limit)
+        fit, first = once(w, engine, threads, limit)
         peak = peak_memory()  # before the answers are compared and the run is repeated: both hold more at a time
         answer = Answer.of(fit)
-        times, same = [], True
-        began = time.perf_counter()
+        row = {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "last_level": len(fit.n_edgetests) - 1}
+        row |= {"careful": sum(s.n_careful for s in fit.levels), "peak_bytes": peak, "answer": answer.digest}
+        row |= check.columns(answer)
+        if row.get("differs"):
+            return row, fit, []
+        times, levels, began = [], [], time.perf_counter()
         with quick_collection():
             while len(times) < least and (not times or time.perf_counter() - began <= budget):
-                again, taken = once(w, engine, limit)
-                same = same and (bool(times) or Answer.of(again).digest == answer.digest)
+                again, taken = once(w, engine, threads, limit)
+                if not times and Answer.of(again).digest != answer.digest:
+                    return row | {"differs": "between runs"}, fit, []
                 times.append(taken)
+                levels.append([level.seconds for level in again.levels])
                 del again
                 gc.collect()
     except TooSlow as stopped:
         return stopped.columns, None, []
-    levels = np.median([t["levels"] for t in times], axis=0)
-    medians = {
-        f"{part}_seconds": np.median([t[part] for t in times]) for part in ("engine", "transfer_in", "transfer_out")
-    }
-    row = {
-        "first": first["total"],
-        **statistics([t["total"] for t in times]),
-        **medians,
-        "levels_seconds": levels.sum(),
-    }
-    row |= {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "last_level": len(fit.n_edgetests) - 1}
-    row |= {"careful": sum(s.n_careful for s in fit.levels), "peak_bytes": peak, "answer": answer.digest}
-    row |= check.columns(answer)
-    return row | ({} if same else {"differs": "between runs"}), fit, levels.tolist()
+    except pycupc.EngineError as error:
+        return {"outcome": "failed", "why": str(error)}, None, []
+    levels = np.median(levels, axis=0)
+    return row | {"first": first, **statistics(times), "levels_seconds": levels.sum()}, fit, levels.tolist()
+
+
+def repeat_cpu(w, threads, began, how):
+    """Columns and answer of the engine `cpu` in a process of its own, which was asked for at `began` (time.time())."""
+    once(WARM_UP, "cpu", threads)
+    start_up = time.time() - began
+    row, fit, _ = repeat(w, "cpu", Check(w), threads=threads, **how)
+    if fit is None:
+        return row, None
+    return row | {"start_up": start_up, "orientation": orientation(fit, 3)}, Answer.of(fit)
 
 
 @contextmanager
@@ -167,16 +125,6 @@ def quick_collection():
 
 def orientation(fit, least=5):
     """Median seconds of orienting a skeleton (u2pd = "relaxed"); the first of `least` + 1 runs loads the code."""
-    out = []
-    for _ in range(least + 1 if len(fit.sparse_graph) else 0):
-        began = time.perf_counter()
-        orient(fit.sparse_graph, fit.sepset, u2pd="relaxed", solve_confl=False, ambiguous=None, random_state=None)
-        out.append(time.perf_counter() - began)
-    return float(np.median(out[1:])) if out else 0.0
-
-
-def brief(row):
-    """A run in one line of progress."""
-    if "seconds" in row:
-        return f"{row['seconds']:.4g} s, differs: {row.get('differs') or 'no'}"
-    return ", ".join(str(row[key]) for key in ("outcome", "limit", "estimate", "why") if key in row)
+    how = {"u2pd": "relaxed", "solve_confl": False, "ambiguous": None, "random_state": None}
+    taken = [timed(orient, fit.sparse_graph, fit.sepset, **how)[1] for _ in range(least + 1)]
+    return float(np.median(taken[1:]))

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import generator
+from . import generators
 
-#: The data sets of the tables, each with its alpha. The first three are also in the cuPC paper.
-SETS: dict[str, float] = {
-    "nci60": 0.05,
-    "mcc": 0.05,
-    "saureus": 0.05,
-    "tcga_brca_jive": 0.05,
-    "riboflavin": 0.01,
-    "stock_logret": 0.01,
-    "std_1000_10_1000": 0.05,
-    "std_1000_20_1000": 0.05,
-    "std_1000_100_2000": 0.05,
-}
+#: The data sets of the tables. The first three are also in the cuPC paper.
+SETS = ["nci60", "mcc", "saureus", "tcga_brca_jive", "riboflavin", "stock_logret"]
+SETS += ["std_1000_10_1000", "std_1000_20_1000", "std_1000_100_2000"]
 #: Generated sets of the size of expression data of a few thousand genes. Those with hubs have a dense graph after level
 #: 0 and little after level 2.
-EXPRESSION: dict[str, float] = {
-    "hubs_4919_30_295": 0.01,
-    "hubs_3833_35_414": 0.01,
-    "hubs_3923_20_278": 0.01,
-    "hubs_2598_30_520": 0.01,
-    "std_2598_40_520": 0.05,
-}
-#: Sets on which every configuration of the slower algorithms finishes in well under a second.
-LIGHT = ("nci60", "mcc", "saureus", "tcga_brca_jive", "std_1000_20_1000")
+EXPRESSION = ["hubs_4919_30_295", "hubs_3833_35_414", "hubs_3923_20_278", "hubs_2598_30_520", "std_2598_40_520"]
+#: The sets whose alpha is 0.01; it is 0.05 for the others.
+STRICT = ("riboflavin", "stock_logret", *EXPRESSION[:4])
+#: A small data set on which every implementation runs first: it gives the time per test of each of them.
+CALIBRATION = "std_100_5_500"
 #: Prefixes of the names of generated data sets: std_P_DEGREE_N, paper_P_DENSITY_N and hubs_P_PERCENT_N.
 GENERATED = ("std_", "paper_", "hubs_")
-QUICK: dict[str, float] = {"std_100_5_500": 0.05, "std_150_6_300": 0.01}
-#: mcc has identical columns, so the last bits of its correlations decide: `pack` stores these correlations exactly.
+#: mcc has identical columns, so the last bits of its correlations decide: `prepare` stores these correlations exactly.
 EXACT = ("mcc",)
 
 
@@ -64,7 +49,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Answer:
-    """What every engine must reproduce: edges, separating sets cell by cell, tests per level (as pcalg counts them)."""
+    """The part of a result that all engines have in common: edges, separating sets, tests per level as pcalg counts."""
 
     skeleton: np.ndarray
     sepset: tuple[np.ndarray, ...]
@@ -113,27 +98,22 @@ def expected(folder: Path, name: str, alpha: float):
         skeleton = np.unpackbits(z["skeleton_packed"])[: p * p].reshape(p, p).astype(bool)
         x, y, length, members = (z[f"sepset_{k}"] for k in ("x", "y", "len", "members"))
         order = np.lexsort((y, x))
-        if not np.array_equal(order, np.arange(len(x))):
-            ends = np.cumsum(length, dtype=np.int64)
-            members = np.concatenate([members[ends[i] - length[i] : ends[i]] for i in order])
-            x, y, length = x[order], y[order], length[order]
-        return Answer(skeleton, (x, y, length, members), tuple(int(v) for v in z["n_edgetests"]))
+        ends = np.cumsum(length, dtype=np.int64)
+        members = np.concatenate([members[:0], *(members[ends[i] - length[i] : ends[i]] for i in order)])
+        return Answer(skeleton, (x[order], y[order], length[order], members), tuple(map(int, z["n_edgetests"])))
 
 
 def observations(name: str, folder: Path):
-    """Observations of a data set, float64 (n, p), and their source. See `load` for the names."""
+    """Observations of a data set, float64 (n, p). See `load` for the names."""
     if not name.startswith(GENERATED):
         import pandas
 
-        return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy(), f"{name}.csv.gz"
+        return pandas.read_csv(folder / f"{name}.csv.gz").to_numpy()
     kind, p, spread, n = name.split("_")
-    if kind == "std":
-        X = generator.standardised(int(p), int(spread), int(n), seed=0)
-    elif kind == "hubs":
-        X = generator.hubs(int(p), int(spread) / 100, int(n), seed=0)
-    else:
-        X = generator.paper(int(p), float(spread), int(n), seed=0)
-    return X, f"{kind}({p}, {spread}, {n}, seed=0)"
+    if kind == "hubs":
+        return generators.hubs(int(p), int(spread) / 100, int(n), seed=0)
+    make = generators.standardised if kind == "std" else generators.paper
+    return make(int(p), float(spread), int(n), seed=0)[0]
 
 
 def load(name: str, folder: Path, alpha: float | None = None):
@@ -141,17 +121,12 @@ def load(name: str, folder: Path, alpha: float | None = None):
 
     FileNotFoundError if the data folder does not hold the data set.
     """
-    alpha = {**SETS, **QUICK, **EXPRESSION}.get(name, 0.05) if alpha is None else alpha
-    answer = expected(folder, name, alpha)
-    exact = folder / f"{name}.correlation.npz"
+    alpha = (0.01 if name in STRICT else 0.05) if alpha is None else alpha
+    answer, exact = expected(folder, name, alpha), folder / f"{name}.correlation.npz"
     if exact.exists():
         with np.load(exact) as z:
-            C, upper = np.diag(z["diagonal"]), z["upper"]
-            at = np.triu_indices(len(C), 1)
-            C[at] = upper
-            C.T[at] = (upper.view(np.int64) + z["lower_other_bits"]).view(np.float64)
-            return Workload(name, C, int(z["n"]), alpha, answer)
-    return of(name, observations(name, folder)[0], alpha, answer)
+            return Workload(name, z["C"], int(z["n"]), alpha, answer)
+    return of(name, observations(name, folder), alpha, answer)
 
 
 def of(name: str, X: np.ndarray, alpha: float, answer: Answer | None = None):
@@ -159,23 +134,14 @@ def of(name: str, X: np.ndarray, alpha: float, answer: Answer | None = None):
     return Workload(name, np.corrcoef(X, rowvar=False), len(X), alpha, answer)
 
 
-def wanted(args: Any, default: Any, quick: Any = None):
+def wanted(args: Any, default: Any):
     """The data sets that --sets names, else the usual ones; of these those that are generated or lie in --data."""
-    names = args.sets or ((quick or QUICK) if args.quick else default)
-    return [n for n in names if n.startswith(GENERATED) or (args.data / f"{n}.csv.gz").exists()]
+    return [n for n in args.sets or default if n.startswith(GENERATED) or (args.data / f"{n}.csv.gz").exists()]
 
 
-def pack(folder: Path, out: Path):
-    """Copy what the GPU experiments need into one folder, to be taken to another machine."""
-    (out / "expected").mkdir(parents=True, exist_ok=True)
-    for name, alpha in SETS.items():
-        for path in (folder / f"{name}.csv.gz", folder / "expected" / f"{name}_alpha{alpha:g}.npz"):
-            if path.exists():
-                shutil.copyfile(path, out / path.relative_to(folder))
-        if name in EXACT and (folder / f"{name}.csv.gz").exists():
+def prepare(folder: Path):
+    """Put the exact correlations of the sets of `EXACT` into the data folder, for a machine that rounds otherwise."""
+    for name in EXACT:
+        if (folder / f"{name}.csv.gz").exists():
             w = load(name, folder)
-            at = np.triu_indices(w.p, 1)  # np.corrcoef is symmetric but for the last bits
-            upper, lower = w.C[at], w.C.T[at]
-            bits = lower.view(np.int64) - upper.view(np.int64)
-            path = out / f"{name}.correlation.npz"
-            np.savez_compressed(path, upper=upper, lower_other_bits=bits, diagonal=np.diag(w.C), n=w.n)
+            np.savez_compressed(folder / f"{name}.correlation.npz", C=w.C, n=w.n)

@@ -1,1 +1,1 @@
-"""The experiments: each takes the parsed arguments and writes one raw JSON file."""
+"""The experiments: each takes the arguments of the command and yields its measurements, a dictionary per line."""

@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 import pycupc
 from pycupc.independence.gaussian import fisher_z
 
-from .. import record, workloads
+from .. import runs, workloads
 
-#: The sets on which pruning has most to do.
+#: The sets on which pruning has most to do; those for a GPU.
 SETS = ("stock_logret", "std_1000_100_2000")
-#: Those for a GPU; with more variables than `MOST_PLAIN` the plain engine takes more than a quarter of an hour.
 GPU_SETS = ("std_1000_100_10000", "std_1000_200_10000", "std_1000_500_10000", "std_2000_200_10000")
+#: With more variables the plain engine of a GPU takes more than a quarter of an hour.
 MOST_PLAIN = 1000
 
 
 def pruning(args):
-    """Experiment "pruning": check that the answers are equal, and time both."""
-    results = record.Results("pruning", args)
-    for name in workloads.wanted(args, SETS, ("std_150_6_300",)):
-        w = workloads.load(name, args.data)
-        _run(w, True, args)  # loads the code
-        turns = [(_run(w, True, args), _run(w, False, args)) for _ in range(1 if args.quick else 3)]
-        (pruned, _), (plain, _) = turns[-1]
-        times = {"pruned": [a for (_, a), _ in turns], "plain": [b for _, (_, b) in turns]}
-        _add(results, w, "cpu", pruned, plain, times, {"p_values": check(pruned, plain)})
+    """The cpu engine with and without pruning: tests made, times."""
+    yield from _compared(args, "cpu", SETS, turns=3)
 
 
 def pruning_gpu(args):
-    """Experiment "pruning-gpu": the same on a GPU, on levels that take it seconds to hours without pruning."""
-    results = record.Results("pruning-gpu", args)
-    for name in workloads.wanted(args, GPU_SETS, ("std_150_6_300",)):
-        w, plain = workloads.load(name, args.data), None
-        turns = [_run(w, True, args, "gpu") for _ in range(3 if w.p <= MOST_PLAIN else 1)]
-        pruned, row = turns[-1][0], {}
-        times = {"pruned": [taken for _, taken in turns[-2:]]}  # the first one loads the kernels
-        if w.p <= MOST_PLAIN:
-            plain, taken = _run(w, False, args, "gpu")
-            times["plain"] = [taken]
-            turns[-2][0].p_values.of_edges(pruned.sparse_graph)  # loads the kernels
-            row["p_values"] = check(pruned, plain)
-        _add(results, w, "gpu", pruned, plain, times, {**row, "spot_checks": spot_checks(pruned, w)})
+    """The gpu engine with and without pruning, where the plain engine takes seconds to hours."""
+    yield from _compared(args, "gpu", GPU_SETS, turns=1)
 
 
-def _run(w, pruned, args, engine="cpu"):
-    begin = time.perf_counter()
+def _compared(args, engine, sets, turns):
+    """For each data set a line for the whole run and one for each level, after the answers were found to be equal."""
+    for name in workloads.wanted(args, sets):
+        w, both, more = workloads.load(name, args.data), engine == "cpu", {}
+        _run(w, True, args, engine)  # loads the code
+        pruned, taken = zip(*(_run(w, True, args, engine) for _ in range(turns)), strict=True)
+        times, plain = {"pruned": taken}, None
+        if both or w.p <= MOST_PLAIN:
+            found, times["plain"] = zip(*(_run(w, False, args, engine) for _ in range(turns)), strict=True)
+            plain = found[-1]
+            more["p_values"] = check(pruned[-1], plain)
+        more["spot_checks"] = spot_checks(pruned[-1], w)
+        levels = [
+            {
+                "level": a.level,
+                "tests": a.n_tests,
+                "made": a.n_tests if a.n_made < 0 else a.n_made,
+                "bounds": a.n_bounds,
+            }
+            | {"pruned": a.seconds, "plain": plain.levels[i].seconds if plain else None}
+            for i, a in enumerate(pruned[-1].levels)
+        ]
+        whole = {key: sum(level[key] for level in levels) for key in ("tests", "made", "bounds")}
+        whole |= {key: float(np.median(seconds)) for key, seconds in times.items()}
+        for row in ({**whole, **more, "runs": turns}, *levels):
+            yield {**w.facts, "engine": engine, **row}
+
+
+def _run(w, pruned, args, engine):
     how = {"engine": engine, "numCores": args.threads, "engine_options": {"pruning": pruned}}
-    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, **how)
-    return fit, time.perf_counter() - begin
-
-
-def _add(results, w, engine, pruned, plain, times, more):
-    """A line for the whole run and one for each level: tests answered and made, bounds, seconds of both."""
-    levels = [
-        {"level": a.level, "tests": a.n_tests, "made": a.n_tests if a.n_made < 0 else a.n_made, "bounds": a.n_bounds}
-        | {"pruned": a.seconds, "plain": plain.levels[i].seconds if plain else None}
-        for i, a in enumerate(pruned.levels)
-    ]
-    whole = {key: sum(level[key] for level in levels) for key in ("tests", "made", "bounds")}
-    whole |= {key: float(np.median(seconds)) for key, seconds in times.items()}
-    for row in ({**whole, **more, "runs": len(times["pruned"])}, *levels):
-        results.add(**w.facts, engine=engine, **row)
-    record.progress(f"{w.name}, {engine}: {times}")
+    return runs.timed(pycupc.skeleton, {"C": w.C, "n": w.n}, alpha=w.alpha, **how)
 
 
 def spot_checks(fit, w, count=2000):
@@ -101,8 +93,6 @@ def check(pruned, plain):
     assert pruned.sepset == plain.sepset
     for name in ("x", "y", "level", "r"):
         np.testing.assert_array_equal(getattr(pruned.removals, name), getattr(plain.removals, name))
-    begin = time.perf_counter()
-    p = pruned.p_values.of_edges(pruned.sparse_graph)
-    taken = time.perf_counter() - begin
+    p, taken = runs.timed(pruned.p_values.of_edges, pruned.sparse_graph)
     np.testing.assert_allclose(p, plain.p_values.of_edges(plain.sparse_graph), rtol=1e-6)
     return taken

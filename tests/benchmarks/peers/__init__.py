@@ -1,19 +1,21 @@
 """Other implementations, used where they are present: each returns its graph and its times, or why it did not run.
 
 pcalg, ParallelPC and bnlearn are run by the Rscript on the PATH with R's own library path. causal-learn and pgmpy are
-installed from PyPI into an environment of their own under the cache folder. gpucsl and a shared library with cuPC's C
-entry point are given by path. A result is a dictionary: "times" (seconds of each run), "graph" (row to column),
-"version" and, where R says it, "tests" by level; or the columns of a run without a time ("outcome", ...).
+in the Python that --peer-python names; a shared library with cuPC's C entry point is given by path. A result is a
+dictionary: "times" (seconds of each run), "graph" (row to column), "version" and, where R says it, "tests"
+by level; or the columns of a run without a time ("outcome", ...).
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
+import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,14 +24,13 @@ import numpy as np
 from pycupc.independence.gaussian.fisher_z import cutoff
 
 from .. import record
-from ..processes import in_process, run_limited
-from ..record import statistics
+from ..processes import in_fresh_process, in_process, run_limited
 from ..workloads import Answer
 
 HERE = Path(__file__).resolve().parent
 PYTHON_PEERS = ("causal-learn", "pgmpy")
 PARALLEL_PC = {"FALSE": "ParallelPC", "TRUE": "ParallelPC, mem.efficient"}
-DISCRETE = {"pcalg": "pcalg", "bnlearn": "bnlearn", "pgmpy": "pgmpy, g_sq", "causal-learn": "causal-learn, gsq"}
+DISCRETE = ("pcalg", "bnlearn", "pgmpy", "causal-learn")
 #: cuPC stops after this level: a cell of its array of separating sets has room for this many members.
 CUPC_LEVELS = 14
 #: bnlearn is also tried in one process where several took less: starting and feeding them takes a part of a second.
@@ -47,7 +48,7 @@ class Effort(NamedTuple):
 def summary(out, skeleton):
     """The columns of a peer's run; of its graph, the number of edges in which it differs from `skeleton`."""
     columns = ("outcome", "limit", "estimate", "why", "version", "processes", "cpu_seconds", "last_level")
-    row = {key: out[key] for key in columns if key in out} | statistics(out.get("times", []))
+    row = {key: out[key] for key in columns if key in out} | record.statistics(out.get("times", []))
     if "graph" in out:
         theirs = (out["graph"] != 0) | (out["graph"] != 0).T
         row |= {"edges": int(np.triu(theirs, 1).sum()), "edges_only_there": int(np.triu(theirs & ~skeleton, 1).sum())}
@@ -99,21 +100,17 @@ def in_r(script, packages, arrays, job, limit, environment=None):
         return out, {path.stem: np.fromfile(path, dtype=np.int32) for path in new}
 
 
-def pcalg(w, method, threads, effort, *, orient=False, library=None):
-    """pcalg's skeleton (or relaxed CPDAG) from the same correlations.
+def pcalg(w, method, threads, effort, *, library=None):
+    """The skeleton by a `method` of pcalg.R, from the same correlations.
 
-    `method` "pc" is a whole call of pc() with stable.fast, "cu_pc" a whole call of pycupc's cu_pc(), "ParallelPC" or
-    "ParallelPC, mem.efficient" one of that package's pc_parallel(). `library` is an R library folder to be searched
-    before R's own ones.
+    `library` is an R library folder to be searched before R's own ones.
     """
-    environment = {"OMP_NUM_THREADS": str(threads), "RETICULATE_PYTHON": sys.executable}
-    environment["PYCUPC_CU_PC"] = str(record.ROOT / "r_wrapper" / "R" / "cu_pc.R")
+    environment = {"OMP_NUM_THREADS": str(threads)}
     if library is not None:
-        environment["R_LIBS"] = os.pathsep.join([str(library.resolve()), os.environ.get("R_LIBS", "")]).strip(
-            os.pathsep
-        )
+        folders = [str(library.resolve()), os.environ.get("R_LIBS", "")]
+        environment["R_LIBS"] = os.pathsep.join(folders).strip(os.pathsep)
     packages = ("pcalg", "ParallelPC") if method.startswith("ParallelPC") else ("pcalg",)
-    job = [w.p, w.n, repr(w.alpha), method, threads, effort.repeats, effort.budget, int(orient)]
+    job = [w.p, w.n, repr(w.alpha), method, threads, effort.repeats, effort.budget]
     out, arrays = in_r("pcalg.R", packages, {"C": w.C}, job, effort.limit, environment)
     return out | {name: array.reshape(w.p, w.p) for name, array in arrays.items()}
 
@@ -130,49 +127,38 @@ def parallel_pc(w, threads, effort):
     return faster({f"mem.efficient {name}": pcalg(w, way, threads, effort) for name, way in PARALLEL_PC.items()})
 
 
-def environment(cache, offline=False):
-    """The Python of the peers' environment, which is made on first use; or a sentence on why there is none."""
-    python = cache / "peers" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if python.exists():
-        return python
-    if offline:
-        return "there is no environment for the peers under the cache folder"
-    cache.mkdir(parents=True, exist_ok=True)
-    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *PYTHON_PEERS]
-    for command in ([sys.executable, "-m", "venv", cache / "peers"], install):
-        if why := run_limited(command, None):
-            shutil.rmtree(cache / "peers", ignore_errors=True)
-            return f"{' '.join(map(str, command[1:4]))} failed: {why['why']}"
-    return python
-
-
-def python_peer(peer, X, alpha, python, effort, *, rows=None, warm_up=False, path=None):
-    """Run causal-learn, pgmpy or gpucsl on data X, float64 (n, p), in a process of its own.
-
-    `python` is the Python to run it with, None, or a sentence on why there is none. With `rows`, int (resamples, n), it
-    runs once on each resample, and "graph" has a graph for each. `warm_up`: run once more before the first timed run.
-    `path`: a folder to import the peer from.
-    """
-    if not isinstance(python, Path):
-        why = python or "no environment for the peers: give --cache FOLDER, with --install-peers to make one"
-        return {"outcome": "not installed", "why": why}
-    job = {"peer": peer, "alpha": alpha, "warm_up": warm_up, **effort._asdict()}
-    files = {"X.npy": X} | ({} if rows is None else {"rows.npy": rows})
-    extra = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)} | ({"PYTHONPATH": str(path)} if path is not None else {})
-    out = in_process([python, HERE / "worker.py"], files, job, effort.limit, extra)
-    return {**{k: v for k, v in out.items() if k != "arrays"}, **out.get("arrays", {})}
+def python_peer(peer, X, alpha, python, effort):
+    """Run causal-learn or pgmpy on data X, float64 (n, p), with the Python that has it, or None."""
+    if python is None:
+        return {"outcome": "not installed", "why": f"--peer-python names no Python with {peer}"}
+    job = {"peer": peer, "alpha": alpha, **effort._asdict()}
+    threads = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)}
+    return in_process([python, HERE / "worker.py"], {"X.npy": X}, job, effort.limit, threads)
 
 
 def cupc_library(path, w, effort):
-    """cuPC's C entry point ``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` in a shared library.
+    """cuPC's C entry point in a shared library, in a process of its own: it ends its process on a CUDA error."""
+    try:
+        return in_fresh_process(_call_cupc, path.resolve(), w, effort)
+    except BrokenProcessPool:
+        return {"outcome": "failed", "why": "it ended its process"}
 
-    It is given the right cutoffs and runs in a process of its own, because it ends its process on a CUDA error.
-    """
-    levels = range(min(CUPC_LEVELS, w.n - 4) + 1)
-    job = {"library": str(path.resolve()), **effort._asdict(), "room": CUPC_LEVELS}
-    job["thresholds"] = [math.atanh(cutoff(w.alpha, w.n, level)) for level in levels]
-    out = in_process([sys.executable, HERE / "cupc_worker.py"], {"C.npy": w.C}, job, effort.limit)
-    return {**{k: v for k, v in out.items() if k != "arrays"}, **out.get("arrays", {})}
+
+def _call_cupc(path, w, effort):
+    """``Skeleton(C, p, G, Th, l, maxlevel, pMax, SepSet)`` with the right cutoffs; the first run is a warm-up."""
+    skeleton = ctypes.CDLL(str(path)).Skeleton
+    doubles, ints = (np.ctypeslib.ndpointer(dtype=t, flags="C_CONTIGUOUS") for t in (np.float64, np.int32))
+    skeleton.argtypes, skeleton.restype = [doubles, ints, ints, doubles, ints, ints, doubles, ints], None
+    cutoffs = np.array([math.atanh(cutoff(w.alpha, w.n, level)) for level in range(min(CUPC_LEVELS, w.n - 4) + 1)])
+    seconds, began = [], time.perf_counter()
+    while len(seconds) <= effort.repeats and (len(seconds) < 2 or time.perf_counter() - began <= effort.budget):
+        C, G = w.C.copy(), np.ones((w.p, w.p), dtype=np.int32) - np.eye(w.p, dtype=np.int32)
+        level, most = np.zeros(1, np.int32), np.full(1, len(cutoffs) - 1, np.int32)
+        p_max, sets = np.zeros((w.p, w.p)), np.full(w.p * w.p * CUPC_LEVELS, -1, np.int32)
+        t = time.perf_counter()
+        skeleton(C, np.array([w.p], np.int32), G, cutoffs, level, most, p_max, sets)
+        seconds.append(time.perf_counter() - t)
+    return {"times": seconds[1:], "last_level": int(level[0]), "graph": (G > 0).astype(np.int8)}
 
 
 def discrete(peer, table, python, threads, effort):
@@ -180,11 +166,9 @@ def discrete(peer, table, python, threads, effort):
 
     Of pcalg also "answer", and "empty_sets", the number of empty separating sets, which pycupc does not store.
     """
-    if (
-        peer in PYTHON_PEERS
-    ):  # without the variables that are constant in the sample: pgmpy connects them with all others
-        kept, graph = table.varying, np.zeros((table.p, table.p), dtype=np.int8)
-        out = python_peer(DISCRETE[peer], table.codes[:, kept], table.alpha, python, effort)
+    if peer in PYTHON_PEERS:  # without constant variables: pgmpy connects them with all others
+        kept, graph = table.varying, np.zeros((len(table.nlev),) * 2, dtype=np.int8)
+        out = python_peer(peer, table.codes[:, kept], table.alpha, python, effort)
         if "graph" in out:
             graph[np.ix_(kept, kept)] = out["graph"]
             out["graph"] = graph
@@ -198,24 +182,14 @@ def discrete(peer, table, python, threads, effort):
 
 
 def _discrete_in_r(package, table, processes, effort):
-    arrays = {"codes": table.codes.astype(np.int32), "nlev": table.nlev.astype(np.int32)}
-    job = [package, table.n, table.p, repr(table.alpha), processes, effort.repeats, effort.budget]
+    (n, p), arrays = table.codes.shape, {"codes": table.codes.astype(np.int32), "nlev": table.nlev.astype(np.int32)}
+    job = [package, n, p, repr(table.alpha), processes, effort.repeats, effort.budget]
     out, found = in_r("discrete.R", (package,), arrays, job, effort.limit)
     if "graph" in found:
-        out["graph"] = found["graph"].reshape(table.p, table.p)
+        out["graph"] = found["graph"].reshape(p, p)
     if "sepset_x" in found:
         x, y, length, members = (found[f"sepset_{part}"] for part in ("x", "y", "len", "members"))
         kept, skeleton = length > 0, (out["graph"] != 0) | (out["graph"] != 0).T
         out["answer"] = Answer(skeleton, (x[kept], y[kept], length[kept], members), out["tests"])
         out["empty_sets"] = int((~kept).sum())
     return out
-
-
-def resamples(peer, X, rows, alpha, python, limit):
-    """A loop over a peer's `pc` on resamples of the rows of X, in one process; "times" and "graph" of each resample."""
-    if peer in PYTHON_PEERS:
-        return python_peer(peer, X, alpha, python, Effort(len(rows), limit, limit), rows=rows)
-    (n, p), count = X.shape, len(rows)
-    arrays = {"X": X, "rows": (rows.T + 1).astype(np.int32)}
-    out, found = in_r("stability.R", ("pcalg",), arrays, [n, p, count, repr(alpha)], limit)
-    return out | ({"graph": found["graphs"].reshape(count, p, p)} if found else {})

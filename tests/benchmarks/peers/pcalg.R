@@ -1,21 +1,19 @@
-# Time pcalg, or pycupc in R, on a correlation matrix: Rscript pcalg.R FOLDER
-# FOLDER holds C.bin (float64, p x p) and job.txt (lines: p, n, alpha, method, threads, repeats, seconds, orient);
-# method is "stable" or "stable.fast" (skeleton()), "pc" (pc() with stable.fast), "cu_pc" (of the checkout around here),
-# "ParallelPC" or "ParallelPC, mem.efficient" (pc_parallel());
+# Time pcalg or ParallelPC on a correlation matrix: Rscript pcalg.R FOLDER
+# FOLDER holds C.bin (float64, p x p) and job.txt (lines: p, n, alpha, method, threads, repeats, seconds);
+# method is "stable" or "stable.fast" (skeleton()), "ParallelPC" or "ParallelPC, mem.efficient" (pc_parallel());
 # leaves graph.bin (int32 p x p, row to column), tests.txt, seconds.txt, cpu_seconds.txt (of all threads: near
 # threads x seconds on a quiet machine), versions.txt
 args <- commandArgs(trailingOnly = TRUE)
 folder <- args[1]
 job <- readLines(file.path(folder, "job.txt"))
 p <- as.integer(job[1]); n <- as.integer(job[2]); alpha <- as.numeric(job[3]); method <- job[4]
-threads <- as.integer(job[5]); repeats <- as.integer(job[6]); budget <- as.numeric(job[7]); orient <- job[8] == "1"
+threads <- as.integer(job[5]); repeats <- as.integer(job[6]); budget <- as.numeric(job[7])
 C <- matrix(readBin(file.path(folder, "C.bin"), "double", p * p), p, p)
 suppressPackageStartupMessages(library(pcalg))
 versions <- c(R.version.string, as.character(packageVersion("pcalg")))
 if (startsWith(method, "ParallelPC")) versions <- c(versions, as.character(packageVersion("ParallelPC")))
 writeLines(versions, file.path(folder, "versions.txt"))
 suff <- list(C = C, n = n)
-if (method == "cu_pc") source(Sys.getenv("PYCUPC_CU_PC"))
 parallel_pc <- function(mem.efficient) {
   suppressPackageStartupMessages({library(parallel); library(ParallelPC)})
   pc_parallel(suff, gaussCItest, alpha, p = p, num.cores = max(threads, 2L), mem.efficient = mem.efficient)
@@ -23,8 +21,6 @@ parallel_pc <- function(mem.efficient) {
 run <- switch(method,
   stable = function() skeleton(suff, gaussCItest, alpha, p = p, method = method),
   stable.fast = function() skeleton(suff, gaussCItest, alpha, p = p, method = method, numCores = threads),
-  pc = function() pc(suff, gaussCItest, alpha, p = p, skel.method = "stable.fast", numCores = threads),
-  cu_pc = function() cu_pc(suff, gaussCItest, alpha, p = p, numCores = threads, engine = "cpu", progress = FALSE),
   ParallelPC = function() parallel_pc(FALSE),
   "ParallelPC, mem.efficient" = function() parallel_pc(TRUE)
 )
@@ -36,8 +32,7 @@ for (i in seq_len(repeats)) {
   cpu_seconds <- c(cpu_seconds, t[["user.self"]] + t[["sys.self"]])
   if (i == 1) {
     writeLines(as.character(fit@n.edgetests), file.path(folder, "tests.txt"))
-    graph <- if (orient) udag2pdagRelaxed(fit) else fit
-    m <- as(graph@graph, "matrix")
+    m <- as(fit@graph, "matrix")
     writeBin(as.integer(t(m)), file.path(folder, "graph.bin"))
   }
   if (proc.time()[["elapsed"]] - began > budget) break

@@ -506,8 +506,8 @@ def test_walk_does_not_depend_on_jobs_or_threads(monkeypatch):
     skeleton |= skeleton.T
     want = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=1)
     assert len(want.decisions) > 30
-    monkeypatch.setattr(all_subsets, "_FREE", 3)
-    monkeypatch.setattr(all_subsets, "_BATCH", 64)
+    monkeypatch.setattr(all_subsets, "FREE", 3)
+    monkeypatch.setattr(all_subsets, "BATCH", 64)
     got = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=3)
     assert got.decisions == want.decisions
     assert got.sepset_changes == want.sepset_changes

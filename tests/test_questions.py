@@ -95,8 +95,8 @@ def listed(question: Questions, answers: Answers, counts: Counts) -> tuple[list,
 @pytest.mark.parametrize("make", [gaussian, discrete])
 @pytest.mark.parametrize("seed", range(4))
 def test_engines_answer_by_the_definition(make, seed, skip, sizes, monkeypatch):
-    monkeypatch.setattr(questions, "FIRST", 1 + seed)
-    monkeypatch.setattr(questions, "PART", 5)
+    monkeypatch.setattr(questions, "FIRST_ROUND", 1 + seed)
+    monkeypatch.setattr(questions, "PART_SETS", 5)
     test, question = make(seed), asked(seed, skip=skip, sizes=sizes)
     want = expected(test, question)
     engines: list[Engine] = [CpuEngine(1 + seed % 2), ReferenceEngine()]
@@ -163,8 +163,8 @@ def test_a_users_function_is_asked_in_order_and_NaN_is_an_error_only_where_sets_
 
 
 def test_many_candidates_are_counted_in_several_jobs(monkeypatch):
-    monkeypatch.setattr(all_subsets, "_FREE", 3)
-    monkeypatch.setattr(all_subsets, "_BATCH", 64)
+    monkeypatch.setattr(all_subsets, "FREE", 3)
+    monkeypatch.setattr(all_subsets, "BATCH", 64)
     test, question = gaussian(1), asked(5, skip=False)
     whole = take(CpuEngine(2), test).count_separating(question)
     want = take(ReferenceEngine(), test).count_separating(question)

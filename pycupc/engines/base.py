@@ -25,9 +25,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
-#: Bytes per ordered pair of neighbours, measured, of an engine whose graph is in main memory: while level 0 collects
-#: them, while a later level tests them, and more for each one that this level keeps.
-FOUND_BYTES, TESTED_BYTES, KEPT_BYTES = 10, 60, 40
+
+#: Bytes per ordered pair of neighbours, of an engine whose graph is in main memory: while a level tests them, and more
+#: for each one that it keeps. Measured.
+TESTED_BYTES, KEPT_BYTES = 60, 40
 
 
 class EngineError(RuntimeError):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Counts, Floats, Questions
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.tuning import BATCH, FREE
 from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import (
     canonical_space,
@@ -28,10 +29,6 @@ from pycupc.independence.gaussian.partial_correlation import (
 )
 from pycupc.system.compiled import announced, compiled, part
 from pycupc.system.machine import in_threads
-
-#: A job walks at most 2^16 subsets and a batch of jobs about 2^17: milliseconds, so that Ctrl-C soon takes effect.
-_FREE = 16
-_BATCH = 2**17
 
 #: Positions in `Walk.careful`.
 ADDRESS, WANTED = 0, 1
@@ -187,11 +184,11 @@ def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: 
     order = np.lexsort((members, owner))  # the walk keeps its sets ascending
     columns = members[order].astype(np.int64)
     found, containing = np.zeros(len(x), dtype=np.int64), np.zeros(len(members), dtype=np.int64)
-    settled = np.maximum(degree - _FREE, 0)  # of more than _FREE candidates the first ones, once each way
+    settled = np.maximum(degree - FREE, 0)  # of more than FREE candidates the first ones, once each way
     n_jobs = 1 << settled
     side = np.repeat(np.arange(len(x)), n_jobs)
     bits = np.arange(len(side)) - np.repeat(np.cumsum(n_jobs) - n_jobs, n_jobs)
-    load = np.cumsum(1 << (degree - settled)[side]) // _BATCH
+    load = np.cumsum(1 << (degree - settled)[side]) // BATCH
     cuts = [0, *(np.flatnonzero(np.diff(load)) + 1).tolist(), len(side)]
 
     def work(batch: tuple[int, int]) -> tuple[Indices, Indices, int, Indices]:

@@ -14,16 +14,12 @@ from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_sp
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
+from pycupc.engines.cpu.tuning import OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
 from pycupc.engines.cpu.walk_state import Items, Outcomes
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.contingency import Data
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
-
-#: Observations that the tests of a task count: about a millisecond, so that threads end together.
-TASK_OBSERVATIONS = 1_000_000
-#: Counting an observation takes about a twentieth of the time of a Gaussian test, by which work is weighed.
-OBSERVATIONS_PER_GAUSSIAN_TEST = 20
 
 
 class DiscreteTests:

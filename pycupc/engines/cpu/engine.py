@@ -173,8 +173,9 @@ class CpuEngine(Engine):
         )
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
-        degrees = graph.degrees()
-        self._check_size(level, degrees)
+        degrees, free = graph.degrees(), free_memory()
+        lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
+        self._refuse_beyond(free, lists + max(level - 1, 0) * d * (d + 8) * 8 * self.threads, level, degrees)
         findings = graph.no_findings()
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False
@@ -185,7 +186,7 @@ class CpuEngine(Engine):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
-        self._check_size(level, degrees, len(stays))
+        self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(
             level=level,
@@ -208,27 +209,24 @@ class CpuEngine(Engine):
         at_most, edges = subsets.level_tests(degrees, degrees, level), len(findings.rank) // 2
         return threads.Progress(lambda tests: hook(level, tests, at_most, edges - int((findings.rank >= 0).sum())))
 
-    def _check_size(self, level: int, degrees: NDArray[np.int64], kept: int = 0) -> None:
-        """Refuse a level that does not fit memory: before it starts, and when the entries that it keeps are known."""
-        d, entries = int(degrees.max(initial=0)), int(degrees.sum())
-        need = (TESTED_BYTES + 4 * level) * entries + KEPT_BYTES * kept
-        if not kept:
-            need += max(level - 1, 0) * d * (d + 8) * 8 * self.threads
-            self._free = free_memory()
-        if need > self._free:
-            raise EngineError(
-                Message(
-                    "level {level} needs {need:.1f} GB for {edges:,} edges and the work space of {threads} threads "
-                    "(variable {worst} has {d} neighbours) and {free:.1f} GB are free; use fewer threads (numCores), "
-                    "take a smaller alpha, or set {m_max} to {below} or less",
-                    level=level,
-                    below=level - 1,
-                    need=need / 1e9,
-                    free=self._free / 1e9,
-                    edges=entries // 2,
-                    d=d,
-                    threads=self.threads,
-                    worst=Variable(int(degrees.argmax())),
-                    m_max=Argument("m_max"),
-                )
+    def _refuse_beyond(self, free: int, need: int, level: int, degrees: NDArray[np.int64]) -> None:
+        """Refuse a level that needs more bytes than there are."""
+        if need <= free:
+            return
+        worst = int(degrees.argmax())
+        raise EngineError(
+            Message(
+                "level {level} needs {need:.1f} GB for {edges:,} edges and the work space of {threads} threads "
+                "(variable {worst} has {d} neighbours) and {free:.1f} GB are free; use fewer threads (numCores), "
+                "take a smaller alpha, or set {m_max} to {below} or less",
+                level=level,
+                below=level - 1,
+                need=need / 1e9,
+                free=free / 1e9,
+                edges=int(degrees.sum()) // 2,
+                d=int(degrees[worst]),
+                threads=self.threads,
+                worst=Variable(worst),
+                m_max=Argument("m_max"),
             )
+        )

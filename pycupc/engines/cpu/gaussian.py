@@ -21,17 +21,13 @@ from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, spl
 from pycupc.engines.cpu.pruning.side import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
+from pycupc.engines.cpu.tuning import GATHER_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
 from pycupc.independence.gaussian.suffstat import SuffStat
-
-#: Tests a task aims at: about a millisecond, so that threads end together.
-TASK_TESTS = 250_000
-#: A task has at least this many tests for each number it first gathers from C (d x d for a row of degree d).
-GATHER_SHARE = 20
 
 
 class GaussianTests:

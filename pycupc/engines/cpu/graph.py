@@ -17,12 +17,10 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.threads import State, Task, run
+from pycupc.engines.cpu.tuning import PART_ENTRIES
 from pycupc.system.compiled import compiled
 
 Indices = NDArray[np.int64]
-
-#: Entries that a task goes through, where a level is set up or settled.
-PART = 1 << 17
 
 #: In place of a rank that is kept apart, as it need not fit 64 bits.
 FAR = np.iinfo(np.int64).max
@@ -255,7 +253,7 @@ class Graph:
 
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
-    size = -(-n // (1 + n_entries // PART))
+    size = -(-n // (1 + n_entries // PART_ENTRIES))
 
     def task(first: int) -> Task:
         def part(_: State) -> int:

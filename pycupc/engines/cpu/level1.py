@@ -11,22 +11,15 @@ from numba import uint64
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
+from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.system.compiled import compiled, copied_part
 
-#: Sets looked at together: few at first, where a separating set is most likely.
-FIRST_BLOCK, BLOCK = 16, 64
-#: Rows x by rows y of a tile, whose rows of C stay in the cache.
-TILE = 16
-#: A row of C is read from end to end, rather than at the neighbours only, if at least one variable in `SPARSE` is a
-#: neighbour.
-SPARSE = 3
-
 
 class Tile(NamedTuple):
-    """Up to TILE rows x, t in all, and the numbers that their tests read.
+    """Up to LEVEL1_TILE rows x, t in all, and the numbers that their tests read.
 
     C : float64 (p, p)
     neighbours : int32 (E,)
@@ -63,7 +56,7 @@ def run_rows(
 ) -> None:
     """Test the targets of rows rows[0] .. rows[1] - 1."""
     widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    height = min(TILE, rows[1] - rows[0])
+    height = min(LEVEL1_TILE, rows[1] - rows[0])
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
     spread = np.full((height, len(C)), -math.inf)
     tile = Tile(C, graph.neighbours, correlation, variance, spread, np.empty(height, np.int64))
@@ -104,7 +97,7 @@ def _n_possible(tile, pair, k0, n, bound):
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf
-    block = FIRST_BLOCK
+    block = FIRST_SETS
     low = 0
     while low < d:
         if low == pair.i:  # y itself
@@ -133,7 +126,7 @@ def _test_pair(tile, pair, d, cutoff, state):
                         continue
                 return k, r
         low = high
-        block = BLOCK if 2 * block > BLOCK else 2 * block
+        block = NEXT_SETS if 2 * block > NEXT_SETS else 2 * block
     return -1, smallest
 
 
@@ -160,18 +153,18 @@ def _clear_tile(tile, offsets, x0, x1):
 
 @compiled
 def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
-    """`run_rows`. Pairs are taken in tiles of TILE rows x by as many rows y; `findings` are those that are arrays."""
+    """`run_rows`, in tiles of LEVEL1_TILE rows x by as many rows y; `findings` are those that are arrays."""
     rank, r, smallest = findings
-    for x0 in range(low, high, TILE):
-        x1 = x0 + TILE if x0 + TILE < high else high
+    for x0 in range(low, high, LEVEL1_TILE):
+        x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < high else high
         _load_tile(tile, offsets, x0, x1)
-        for y0 in range(0, len(tile.C), TILE):
+        for y0 in range(0, len(tile.C), LEVEL1_TILE):
             if state[STOP] != 0:
                 return
             for x in range(x0, x1):
                 start, end = offsets[x], offsets[x + 1]
                 e = tile.following[x - x0]
-                while e < end and tile.neighbours[e] < y0 + TILE:
+                while e < end and tile.neighbours[e] < y0 + LEVEL1_TILE:
                     if chosen[e]:
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
                         k, value = _test_pair(tile, pair, end - start, cutoff, state)

@@ -6,20 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from pycupc.engines.base import FOUND_BYTES, EngineError, Floats, Mask, Pairs
+from pycupc.engines.base import EngineError, Floats, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import State, Task, run
+from pycupc.engines.cpu.tuning import FOUND_BYTES, INSPECTED_TILE, LEVEL0_ENTRIES, SURELY_FREE
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import free_memory
-
-#: Rows and columns of a tile of the inspection: a tile and its mirror image fit the cache together.
-TILE = 256
-#: Entries of C in a block of level 0.
-BLOCK = 1 << 16
-
-#: Bytes for whose sake the free memory is not looked up, which takes time.
-SURELY_FREE = 1 << 30
 
 #: A pair that differs by more is asymmetric; an entry beyond +-1 by more is not a correlation.
 TOLERANCE = 1e-8
@@ -30,7 +23,7 @@ TOLERANCE_DIAGONAL = 1e-10
 def inspect(C: Floats, n_threads: int) -> MatrixFacts:
     """Inspect C once; returns the `MatrixFacts` for `SuffStat.check`."""
     p = len(C)
-    lows = range(0, p, TILE)
+    lows = range(0, p, INSPECTED_TILE)
     clean = np.zeros(len(lows), dtype=np.bool_)
 
     def task(block: int) -> Task:
@@ -45,7 +38,7 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
     nan_count = np.zeros(p, dtype=np.int64)
     asymmetric = out_of_range = None
     for low in lows if not clean.all() else ():
-        nan_count[low : low + TILE], unlike, beyond = _faults(C, low)
+        nan_count[low : low + INSPECTED_TILE], unlike, beyond = _faults(C, low)
         asymmetric = asymmetric or unlike
         out_of_range = out_of_range or beyond
     return MatrixFacts(nan_count, asymmetric, out_of_range, int(odd[0]) if len(odd) else None)
@@ -53,7 +46,8 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
 
 def _is_clean(C: Floats, i: int, j: int) -> bool:
     """Whether the tile at (i, j) and its mirror image have no fault; False for any NaN."""
-    tile, mirrored = C[i : i + TILE, j : j + TILE], C[j : j + TILE, i : i + TILE].T
+    rows, columns = slice(i, i + INSPECTED_TILE), slice(j, j + INSPECTED_TILE)
+    tile, mirrored = C[rows, columns], C[columns, rows].T
     with np.errstate(invalid="ignore"):
         difference = np.subtract(tile, mirrored)
         np.abs(difference, out=difference)
@@ -64,7 +58,7 @@ def _is_clean(C: Floats, i: int, j: int) -> bool:
 
 def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tuple[int, int] | None]:
     """Of rows `low` and following: NaN per row, the first asymmetric pair, and the first entry beyond +-1."""
-    rows, mirrored = C[low : low + TILE], C[:, low : low + TILE].T
+    rows, mirrored = C[low : low + INSPECTED_TILE], C[:, low : low + INSPECTED_TILE].T
     nan = np.isnan(rows)
     with np.errstate(invalid="ignore"):
         unlike = ~(np.abs(rows - mirrored) <= TOLERANCE) & ~(nan & np.isnan(mirrored))
@@ -90,7 +84,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
     """
     p = len(C)
     room = p * p if FOUND_BYTES * p * p < SURELY_FREE else free_memory() // FOUND_BYTES
-    step = max(1, BLOCK // p)
+    step = max(1, LEVEL0_ENTRIES // p)
     bounds = list(pairwise([*range(0, p, step), p]))
     degree = np.zeros(p, dtype=np.int64)
     found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # neighbours, row after row of a block

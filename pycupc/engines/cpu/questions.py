@@ -15,6 +15,7 @@ from pycupc.engines.base import Answers, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu.all_subsets import count_separating_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.tuning import FIRST_ROUND, PART_SETS, ROUND_SETS
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.family import DiscreteTest
@@ -29,9 +30,6 @@ from pycupc.independence.gaussian.partial_correlation import (
 )
 from pycupc.system.compiled import announced, compiled
 from pycupc.system.machine import in_threads
-
-#: Sets of a pair in its first round; sets of all pairs in a round, about; sets in a thread's part of a round.
-FIRST, ROUND, PART = 8, 1 << 18, 1 << 12
 
 
 class Made(NamedTuple):
@@ -97,17 +95,17 @@ def _rounds(
     degree = np.diff(offsets)
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = open_ & (degree >= size)
-    at_once, x, y = FIRST, questions.x.astype(np.int64), questions.y.astype(np.int64)
+    at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
     tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _discrete_tests(test)
     with announced("compiling for tests of single pairs, once per machine"):
         while (pairs := np.flatnonzero(left)).size:
-            at_once = min(at_once, max(1, ROUND // len(pairs)))
+            at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
             owner = np.empty(at_once * len(pairs), dtype=np.int64)
             positions = np.empty((len(owner), size), dtype=np.int64)
             n = _next_sets(offsets, skip, pairs, chosen, left, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            parts = [slice(k, k + PART) for k in range(0, n, PART)]
+            parts = [slice(k, k + PART_SETS) for k in range(0, n, PART_SETS)]
             made = list(in_threads(lambda k: tests(x[owner[k]], y[owner[k]], members[k]), parts, n_threads))  # noqa: B023
             if n:
                 yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))

@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-#: Work below this size runs in the calling thread, since starting threads would take longer.
-INLINE_TESTS = 100_000
-#: Seconds between progress reports.
-TICK = 0.1
+from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
 
 #: A thread's doubtful tests so far; a flag that compiled code polls: stop; the address of `careful_address`, 0 until it
 #: is needed; and a flag of compiled code that it is needed.

@@ -24,7 +24,8 @@ from numba import uint64
 
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED
-from pycupc.engines.cpu.walk_state import BLOCK, LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
+from pycupc.engines.cpu.tuning import BLOCK
+from pycupc.engines.cpu.walk_state import LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import compiled, copied_part, fused_part, part

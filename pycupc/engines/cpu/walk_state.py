@@ -11,6 +11,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.tuning import BLOCK
 from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import canonical_space
 
@@ -39,9 +40,6 @@ class Cutoff(NamedTuple):
         square = value * value
         return cls(value, square * (1.0 - CUTOFF_BAND) - TINY, square * (1.0 + CUTOFF_BAND) + TINY)
 
-
-#: Targets are filled up to whole blocks, so that few are left to scalar instructions.
-BLOCK = 8
 
 #: Rank of an outcome that belongs to no target.
 NO_TARGET = -2

@@ -2,12 +2,13 @@
 
 import gc
 import itertools
+import math
 
 import numpy as np
 
 import pycupc
+from pycupc.algorithm.arguments import Options, Variables, check_arguments
 from pycupc.algorithm.estimate import run_stages
-from pycupc.engines.select import make_engine
 
 from .. import generators, runs, workloads
 
@@ -28,7 +29,9 @@ def scaling_large(args):
     for p in args.variables or LARGE:
         w, row = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu"), {}
         if engine != "cpu":
-            e = run_stages(pycupc.SuffStat(w.C, w.n), w.alpha, make_engine(engine, p)[0])
+            options = Options(w.alpha, math.inf, "stable", NAdelete=True, numCores=None)
+            problem = check_arguments("pc", Variables(pycupc.SuffStat(w.C, w.n)), options, engine)
+            e = run_stages(problem)
             row["memory_bytes_estimate"] = max(e.memory_needed, *(s.memory for s in e.stages[1:]))
             _pool().free_all_blocks()
         out, fit, _ = runs.repeat(w, engine, runs.Check(w), budget=20.0, limit=60.0)

@@ -17,6 +17,7 @@ from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.side import PrunedSide
+from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
@@ -115,7 +116,7 @@ class SmallestZ:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
             part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "rows" else rows)
             work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
-            threads.run(work.tasks(), self.n_threads, threads.INLINE_TESTS)
+            threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]
         lower = np.isfinite(found)

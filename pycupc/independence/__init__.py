@@ -1,7 +1,11 @@
 """The conditional-independence tests: one family in each folder, and the parts that all of them share.
 
+base.py        a test with its data, and the questions that an engine is asked about it
+custom.py      a user's function
 p_values.py    the p-values of a result, whatever the test
 untested.py    removed pairs whose test lacked observations
 gaussian/      partial correlations, the default
 discrete/      G^2 tests of categories
+
+The class of a family is in its `family.py`.
 """

@@ -1,5 +1,6 @@
 """The Gaussian conditional-independence test.
 
+family.py                the test with its data
 suffstat.py              correlation matrix and number of observations, checked; table_checks.py, checks of a table
 correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
 fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;

@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 import pytest
+from conftest import take
 from discrete_runs import compare, random_problem
 
 from pycupc.engines.base import EngineError
@@ -41,7 +42,7 @@ def test_tuning_changes_nothing(monkeypatch, change):
     for seed in range(3000, 3008):
         problem = random_problem(seed, small="doubtful" in change)
         if "doubtful" in change:
-            problem = dataclasses.replace(problem, data=problem.data._replace(band=np.inf))
+            problem.test.prepared = problem.test.prepared._replace(band=np.inf)
         compare(GpuEngine(), problem)
 
 
@@ -54,4 +55,4 @@ def test_many_observations():
 @pytest.mark.parametrize("algorithm", ["cupc-e", "cupc-s"])
 def test_other_algorithms_have_no_such_tests(algorithm):
     with pytest.raises(EngineError, match="no tests of discrete data"):
-        GpuEngine(algorithm).start_discrete(random_problem(0).data)
+        take(GpuEngine(algorithm), random_problem(0).test)

@@ -26,7 +26,7 @@ from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import matrix
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
@@ -130,15 +130,15 @@ def dense() -> dict:
 def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
     problem = dense()
     expected = pycupc.pc(**problem, engine="cpu")
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     same(pycupc.pc(**problem, engine="gpu"), expected)
 
 
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
 def test_kernels_for_singular_data(monkeypatch, bounds):
     """Used on all data they give the same answer, sound tests or not, in all classes of rows."""
-    monkeypatch.setattr(levels, "ILL_SHARE", -1.0)
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    monkeypatch.setattr(tuning, "ILL_SHARE", -1.0)
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
 
@@ -175,7 +175,7 @@ def test_compiling_beforehand(monkeypatch, algorithm):
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algorithm, bounds):
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     engine = GpuEngine(algorithm)
     monkeypatch.setattr(engine.device.kernels, "loaded", {})
     monkeypatch.setattr(engine.device, "_binom", None)
@@ -194,7 +194,7 @@ def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algo
 
 def test_compiling_is_announced_once(monkeypatch, caplog):
     engine = GpuEngine()
-    monkeypatch.setattr(kernels, "NOTICE_AFTER", 0.0)
+    monkeypatch.setattr(tuning, "NOTICE_AFTER", 0.0)
     monkeypatch.setattr(engine.device.kernels, "loaded", {})
     with caplog.at_level(logging.INFO, logger="pycupc"):
         pycupc.pc(**dense(), engine=engine)
@@ -210,7 +210,7 @@ def test_progress_within_a_level(monkeypatch, engine):
     p, top = 300, 3 if engine == "gpu" else 2
     C = np.full((p, p), 0.5)  # no pair ever separates: every test of the upper bound is made
     np.fill_diagonal(C, 1.0)
-    monkeypatch.setattr(device, "TICK", 0.005)
+    monkeypatch.setattr(tuning, "TICK", 0.005)
     calls_of: dict[int, list[tuple[int, int]]] = {}
 
     def progress(level: int, done: int, at_most: int, edges: int) -> None:

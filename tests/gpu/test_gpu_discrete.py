@@ -14,7 +14,7 @@ from conftest import take
 from discrete_runs import compare, random_problem
 
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import GpuEngine, discrete
+from pycupc.engines.gpu import GpuEngine, tuning
 from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()
@@ -34,14 +34,15 @@ def test_random_problems(block):
 
 @pytest.mark.parametrize(
     "change",
-    [{"configurations": 0}, {"cells": 300}, {"mask_words": 4096 + 256, "first_sets": 1, "growth": 1}, {"doubtful": 0}],
+    [{"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4096 + 256, "FIRST_SETS": 1, "GROWTH": 1}, {"DOUBTFUL": 0}],
     ids=str,
 )
 def test_tuning_changes_nothing(monkeypatch, change):
-    monkeypatch.setattr(discrete, "TUNING", dataclasses.replace(discrete.TUNING, **change))
+    for name, value in change.items():
+        monkeypatch.setattr(tuning, name, value)
     for seed in range(3000, 3008):
-        problem = random_problem(seed, small="doubtful" in change)
-        if "doubtful" in change:
+        problem = random_problem(seed, small="DOUBTFUL" in change)
+        if "DOUBTFUL" in change:
             problem.test.prepared = problem.test.prepared._replace(band=np.inf)
         compare(GpuEngine(), problem)
 

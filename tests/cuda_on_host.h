@@ -250,26 +250,16 @@ inline float __frcp_ru(float v) {
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __ffs(int v) { return __builtin_ffs(v); }
 inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }
-inline long long __double_as_longlong(double v) {
-    long long out;
-    memcpy(&out, &v, 8);
+template <typename To, typename From>
+To same_bits(const From v) {
+    To out;
+    memcpy(&out, &v, sizeof out);
     return out;
 }
-inline double __longlong_as_double(long long v) {
-    double out;
-    memcpy(&out, &v, 8);
-    return out;
-}
-inline unsigned __float_as_uint(float v) {
-    unsigned out;
-    memcpy(&out, &v, 4);
-    return out;
-}
-inline float __uint_as_float(unsigned v) {
-    float out;
-    memcpy(&out, &v, 4);
-    return out;
-}
+inline long long __double_as_longlong(double v) { return same_bits<long long>(v); }
+inline double __longlong_as_double(long long v) { return same_bits<double>(v); }
+inline unsigned __float_as_uint(float v) { return same_bits<unsigned>(v); }
+inline float __uint_as_float(unsigned v) { return same_bits<float>(v); }
 inline int __double2hiint(double v) { return (int)(__double_as_longlong(v) >> 32); }
 inline int __double2loint(double v) { return (int)__double_as_longlong(v); }
 inline double __hiloint2double(int high, int low) {
@@ -277,52 +267,24 @@ inline double __hiloint2double(int high, int low) {
 }
 inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
 inline float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
-template <typename T, typename U>
-T atomicAdd(T* at, U v) {
-    const T old = *at;
-    *at += (T)v;
-    return old;
-}
-template <typename T, typename U>
-T atomicSub(T* at, U v) {
-    const T old = *at;
-    *at -= (T)v;
-    return old;
-}
-template <typename T, typename U>
-T atomicExch(T* at, U v) {
-    const T old = *at;
-    *at = (T)v;
-    return old;
-}
+#define ATOMIC(name, new_value)       \
+    template <typename T, typename U> \
+    T name(T* at, U v) {              \
+        const T old = *at;            \
+        *at = (T)(new_value);         \
+        return old;                   \
+    }
+ATOMIC(atomicAdd, old + (T)v)
+ATOMIC(atomicSub, old - (T)v)
+ATOMIC(atomicExch, v)
+ATOMIC(atomicOr, old | (T)v)
+ATOMIC(atomicAnd, old&(T)v)
+ATOMIC(atomicMin, min(old, (T)v))
+ATOMIC(atomicMax, max(old, (T)v))
 template <typename T, typename U>
 T atomicCAS(T* at, U expected, U v) {
     const T old = *at;
     if (old == (T)expected) *at = (T)v;
-    return old;
-}
-template <typename T>
-T atomicOr(T* at, T v) {
-    const T old = *at;
-    *at |= v;
-    return old;
-}
-template <typename T>
-T atomicAnd(T* at, T v) {
-    const T old = *at;
-    *at &= v;
-    return old;
-}
-template <typename T, typename U>
-T atomicMin(T* at, U v) {
-    const T old = *at;
-    *at = min(old, (T)v);
-    return old;
-}
-template <typename T, typename U>
-T atomicMax(T* at, U v) {
-    const T old = *at;
-    *at = max(old, (T)v);
     return old;
 }
 

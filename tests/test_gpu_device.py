@@ -1,4 +1,4 @@
-"""Which device a thread gets, and what reaches it, without a GPU."""
+"""The device of a thread, and the bytes that reach it, without a GPU."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def opened(monkeypatch):
 
     monkeypatch.setattr(device, "Device", start)
     monkeypatch.setattr(device, "gpu_works", lambda index: (True, ""))
-    monkeypatch.setattr(device, "_of_thread", device._OfThread())
-    device._Lent.free.clear()
+    monkeypatch.setattr(device, "_of_thread", threading.local())
+    device._OwnedDevice.free.clear()
     yield started
-    device._of_thread.devices.clear()
+    vars(device._of_thread).clear()
     gc.collect()
-    device._Lent.free.clear()
+    device._OwnedDevice.free.clear()
 
 
 def in_thread(call):

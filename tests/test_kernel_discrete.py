@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from gpu_on_host import HostEngine, build, library_of
 from scipy.special import chdtrc, chdtri
 
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import discrete
+from pycupc.engines.gpu import discrete, tuning
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
@@ -55,8 +54,8 @@ def test_engine_agrees_with_cpu(library, seed, observed):
 @pytest.mark.parametrize("room", [0, 70, 300])
 def test_tables_without_room_are_made_on_the_host(library, monkeypatch, room):
     """Where the degrees of freedom are those observed, a table may be larger than any memory."""
-    monkeypatch.setattr(discrete, "OBSERVED_CELLS", room)
-    monkeypatch.setattr(discrete, "OBSERVED_CELLS_PER_OBSERVATION", 0)
+    monkeypatch.setattr(tuning, "OBSERVED_CELLS", room)
+    monkeypatch.setattr(tuning, "OBSERVED_CELLS_PER_OBSERVATION", 0)
     engine = HostEngine(library)
     for seed in (200, 201, 204, 206):
         compare(engine, random_problem(seed, small=True, observed=True))
@@ -64,14 +63,15 @@ def test_tables_without_room_are_made_on_the_host(library, monkeypatch, room):
 
 @pytest.mark.parametrize(
     "change",
-    [{"configurations": 0}, {"cells": 300}, {"mask_words": 4096 + 256, "first_sets": 1, "growth": 1}, {"doubtful": 0}],
+    [{"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4096 + 256, "FIRST_SETS": 1, "GROWTH": 1}, {"DOUBTFUL": 0}],
     ids=str,
 )
 def test_tuning_changes_nothing(library, monkeypatch, change):
-    monkeypatch.setattr(discrete, "TUNING", dataclasses.replace(discrete.TUNING, **change))
+    for name, value in change.items():
+        monkeypatch.setattr(tuning, name, value)
     for seed in (100, 101, 102):
         problem = random_problem(seed, small=True)
-        if "doubtful" in change:
+        if "DOUBTFUL" in change:
             problem.test.prepared = problem.test.prepared._replace(band=np.inf)
         compare(HostEngine(library), problem)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 from itertools import product
 
 import numpy as np
@@ -15,7 +14,7 @@ from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import levels, schur
+from pycupc.engines.gpu import levels, schur, tuning
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
@@ -58,7 +57,7 @@ def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int, m_max: f
 def rows(request, monkeypatch, engine):
     """Which kernel tests the rows: of more than five neighbours in tiles, or all for want of shared memory."""
     if request.param == "wide rows in tiles":
-        monkeypatch.setattr(schur, "BOUNDS", (1, 2, 3, 4, 5))
+        monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
         engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
 
@@ -86,11 +85,14 @@ def test_launches_fit_the_shared_memory_of_any_device(kib):
     room, tiles = kib * 1024 - schur.STATIC_SHARED, {name for _, name in schur.TILES.values()}
     for level, ill, plenty in product((2, 3, 5, 10, 20, 40), (False, True), (False, True)):
         for index, widest in product(range(6), (150, 3000)):
-            choice = schur.choose(level, index, schur.BOUNDS, widest, room, ill, plenty, plenty)
+            choice = schur.choose(level, index, tuning.BOUNDS, widest, room, ill, plenty, plenty)
             assert choice.shared <= room, choice
             assert (choice.kernel[1] in tiles) == (choice.ptile > 0)
             assert index < 5 or choice.ptile
-            assert (choice.low, choice.high) == ((0, *schur.BOUNDS)[index], min(widest, (*schur.BOUNDS, widest)[index]))
+            assert (choice.low, choice.high) == (
+                (0, *tuning.BOUNDS)[index],
+                min(widest, (*tuning.BOUNDS, widest)[index]),
+            )
             if level == 2 and index < 3 + (kib >= 96) + (kib == 227):
                 assert not choice.ptile, "rows that fit do not need tiles"
 
@@ -139,7 +141,8 @@ def test_cutoffs_below_the_errors_of_single_precision(engine):
 @pytest.mark.parametrize("enough", [1.0, 1e9])
 def test_any_size_of_the_suffix(engine, monkeypatch, enough):
     """Two members, or as many as there may be; the levels count as long ones."""
-    monkeypatch.setattr(schur, "TUNING", dataclasses.replace(schur.TUNING, plenty=0.0, plenty_per_prefix=enough))
+    monkeypatch.setattr(tuning, "PLENTY_OF_SETS", 0.0)
+    monkeypatch.setattr(tuning, "PLENTY_PER_PREFIX", enough)
     monkeypatch.setattr(schur, "choose", schur.choose.__wrapped__)  # nothing of this is to be kept
     compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)
 
@@ -160,7 +163,7 @@ template <int T> void one_test(const double* C, float* out) {
         q.row[i] = i * (T + 2);
     }
     const int y = (T + 1) * (T + 2);
-    test_quickly(q, seen_of(make_double2(C[y + T], C[y + T + 1]), bits(1.0), 0.0, y), out[0], out[1]);
+    test_quickly(q, quick_target(make_double2(C[y + T], C[y + T + 1]), bits(1.0), 0.0, y), out[0], out[1]);
     out[2] = q.slack;
 }
 extern "C" void test_2(const double* C, float* out) { one_test<2>(C, out); }
@@ -169,15 +172,15 @@ extern "C" void test_4(const double* C, float* out) { one_test<4>(C, out); }
 
 TILES
 extern "C" void test_given_p(const double* C, float* out) {  // members p and k, in columns 0 and 1 of M
-    static Seen seen[SLICE + PADDING];
-    static Given given[SLICE];
+    static QuickTarget targets[SLICE + PADDING];
+    static GivenTarget given[SLICE];
     static Column columns[2] = {{C[0], C[8], -1}, {C[5], C[9], -1}};
     float high[2] = {__double2float_rz(C[12]), __double2float_rz(C[13])};
     Memory mem = {};
-    mem.ts.seen = seen;
+    mem.ts.quick = targets;
     mem.M.high = high;
     mem.columns = columns;
-    seen[0] = seen_of(make_double2(C[14], C[15]), bits(1.0), 0.0, 0);
+    targets[0] = quick_target(make_double2(C[14], C[15]), bits(1.0), 0.0, 0);
     Tile tile = {};
     tile.xx = C[10];
     tile.sound = true;

@@ -20,7 +20,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, discrete, levels, pruning, schur, screening, smallest
+from pycupc.engines.gpu import GpuEngine, pruning, screening, smallest, tuning
 from pycupc.independence.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -70,15 +70,16 @@ def compare(engines: tuple[str, ...], what: str) -> None:
 
 
 def discrete_runs() -> None:
-    tuned = discrete.TUNING
-    for change in ({}, {"configurations": 0}, {"cells": 300}, {"mask_words": 4352}, {"doubtful": 0}):
-        discrete.TUNING = dataclasses.replace(tuned, **change)
+    for change in ({}, {"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4352}, {"DOUBTFUL": 0}):
+        tuned = {name: getattr(tuning, name) for name in change}
+        vars(tuning).update(change)
         for seed in range(4):
             problem = random_problem(seed, small=True)
-            band = np.inf if "doubtful" in change else problem.data.band
-            compare_discrete(GpuEngine(), dataclasses.replace(problem, data=problem.data._replace(band=band)))
+            if "DOUBTFUL" in change:
+                problem.test.prepared = problem.test.prepared._replace(band=np.inf)
+            compare_discrete(GpuEngine(), problem)
         print(f"discrete data, {change}: right", flush=True)
-    discrete.TUNING = tuned
+        vars(tuning).update(tuned)
 
 
 def main() -> None:
@@ -97,11 +98,11 @@ def main() -> None:
     screening.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
     screening.TUNING = tuned
-    schur.BOUNDS = (3, 4, 5, 6, 7)
+    tuning.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", wide rows")
-    levels.ILL_SHARE = -1.0
+    tuning.ILL_SHARE = -1.0
     compare(("gpu",), ", wide rows, kernels for ill-conditioned data")
-    schur.BOUNDS = (8, 12, 16, 32, 64)
+    tuning.BOUNDS = (8, 12, 16, 32, 64)
     compare(("gpu",), ", kernels for ill-conditioned data")
 
 

@@ -18,15 +18,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same
+from conftest import assert_same, take
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
+from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import matrix
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, levels, schur
-from pycupc.independence.gaussian import fisher_z
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur, tuning
+from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.machine import gpu_works
 
 HERE = Path(__file__).resolve().parent
@@ -115,6 +118,10 @@ def test_near_copies(seed):
         assert_same_evidence(fit.pMax, cpu.pMax)
 
 
+def gaussian(problem: dict) -> GaussianTest:
+    return GaussianTest(pycupc.SuffStat(problem["suffStat"]["C"], problem["suffStat"]["n"]), 0.05)
+
+
 def dense() -> dict:
     return recorded(next(p for p in GOLDEN if p.stem == "dense_p150"))[0]
 
@@ -123,15 +130,15 @@ def dense() -> dict:
 def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
     problem = dense()
     expected = pycupc.pc(**problem, engine="cpu")
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     same(pycupc.pc(**problem, engine="gpu"), expected)
 
 
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
 def test_kernels_for_singular_data(monkeypatch, bounds):
     """Used on all data they give the same answer, sound tests or not, in all classes of rows."""
-    monkeypatch.setattr(levels, "ILL_SHARE", -1.0)
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
+    monkeypatch.setattr(tuning, "ILL_SHARE", -1.0)
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
 
@@ -168,18 +175,17 @@ def test_compiling_beforehand(monkeypatch, algorithm):
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algorithm, bounds):
-    monkeypatch.setattr(schur, "BOUNDS", bounds)
-    C, n = dense()["suffStat"]["C"], dense()["suffStat"]["n"]
+    monkeypatch.setattr(tuning, "BOUNDS", bounds)
     engine = GpuEngine(algorithm)
     monkeypatch.setattr(engine.device.kernels, "loaded", {})
     monkeypatch.setattr(engine.device, "_binom", None)
     monkeypatch.setattr(engine.device, "_tables", {})
-    engine.start(C, n)
+    take(engine, gaussian(dense()))
     more, level = True, 0
     while more:
-        engine.compile(level)
+        engine._compile(level)
         before = set(engine.device.kernels.loaded)
-        more = engine.run_level(level, fisher_z.cutoff(0.05, n, level)).more
+        more = engine._run(level).more
         assert set(engine.device.kernels.loaded) == before, level
         level += 1
     assert level > 3
@@ -188,7 +194,7 @@ def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algo
 
 def test_compiling_is_announced_once(monkeypatch, caplog):
     engine = GpuEngine()
-    monkeypatch.setattr(kernels, "NOTICE_AFTER", 0.0)
+    monkeypatch.setattr(tuning, "NOTICE_AFTER", 0.0)
     monkeypatch.setattr(engine.device.kernels, "loaded", {})
     with caplog.at_level(logging.INFO, logger="pycupc"):
         pycupc.pc(**dense(), engine=engine)
@@ -204,7 +210,7 @@ def test_progress_within_a_level(monkeypatch, engine):
     p, top = 300, 3 if engine == "gpu" else 2
     C = np.full((p, p), 0.5)  # no pair ever separates: every test of the upper bound is made
     np.fill_diagonal(C, 1.0)
-    monkeypatch.setattr(device, "TICK", 0.005)
+    monkeypatch.setattr(tuning, "TICK", 0.005)
     calls_of: dict[int, list[tuple[int, int]]] = {}
 
     def progress(level: int, done: int, at_most: int, edges: int) -> None:
@@ -226,27 +232,20 @@ def test_progress_within_a_level(monkeypatch, engine):
 def test_edges_after_each_level(algorithm, gaps):
     """Edges and their smallest |z| are those of the cpu engine, from before level 0 on."""
     problem = random_problem(7 if gaps else 3)
-    C, n = problem["suffStat"]["C"], problem["suffStat"]["n"]
-    masks = {"gaps": problem.get("fixedGaps"), "fixed": problem.get("fixedEdges")}
-    assert (masks["gaps"] is not None) == gaps
-    engines = [GpuEngine(algorithm), CpuEngine()]
-    for engine in engines:
-        engine.start(C, n, **masks)
-    first = ~np.eye(len(C), dtype=bool) if masks["gaps"] is None else ~(masks["gaps"] | np.eye(len(C), dtype=bool))
-    x, y, z = engines[0].edges()
-    np.testing.assert_array_equal(np.stack((x, y)), np.nonzero(np.triu(first)))
-    assert np.isinf(z).all()
-    for level in range(4):
-        results = [engine.run_level(level, fisher_z.cutoff(0.05, n, level)) for engine in engines]
-        engines[0].wait()
-        for name in ("x", "y", "S", "n_tests", "n_removed", "more"):
-            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
-        mine, theirs = (engine.edges() for engine in engines)
+    pairs = {"gaps": problem.get("fixedGaps"), "fixed": problem.get("fixedEdges")}
+    pairs = {name: None if matrix is None else Pairs.of_matrix(matrix) for name, matrix in pairs.items()}
+    assert (pairs["gaps"] is not None) == gaps
+    engines = [take(engine, gaussian(problem), **pairs) for engine in (GpuEngine(algorithm), CpuEngine())]
+    for level in range(-1, 4):
+        if level >= 0:
+            results = [engine.run_level(level) for engine in engines]
+        mine, theirs = (engine.state() for engine in engines)
         for i in (0, 1):
             np.testing.assert_array_equal(mine[i], theirs[i])
             assert mine[i].dtype == np.int32
-        np.testing.assert_allclose(mine[2], theirs[2], rtol=1e-6, atol=1e-12)
-        np.testing.assert_array_equal(*(engine.degrees() for engine in engines))
+        np.testing.assert_allclose(mine.z, theirs.z, rtol=1e-6, atol=1e-12)
+        for name in ("x", "y", "S", "n_tests", "n_removed", "more") if level >= 0 else ():
+            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
     engines[0].close()
 
 
@@ -335,8 +334,8 @@ def test_identical_columns_have_equal_correlations():
         np.testing.assert_array_equal(C, correlation(X[:, order]))
 
 
-def test_inspection_sees_what_the_cpu_engine_sees():
-    rng = np.random.default_rng(0)
+def test_inspection_finds_the_defects_that_the_cpu_engine_finds():
+    rng, dev = np.random.default_rng(0), GpuEngine().device
     for fault in range(6):
         C = np.corrcoef(rng.standard_normal((100, 70)), rowvar=False)
         C = (C + C.T) / 2
@@ -350,7 +349,10 @@ def test_inspection_sees_what_the_cpu_engine_sees():
             C[7, :] = C[:, 7] = np.nan
         if fault == 5:
             C[9, 60] = np.nan
-        mine, theirs = GpuEngine().inspect(C), CpuEngine().inspect(C)
+        with device.Session(dev, lambda: None):
+            found = inspection.launch_inspection(dev, dev.cp.asarray(C))
+            dev.wait()
+        (mine, _), theirs = inspection.inspected(found), matrix.inspect(C, 2)
         np.testing.assert_array_equal(mine.nan_count, theirs.nan_count)
         assert mine.bad_diagonal == theirs.bad_diagonal
         assert (mine.asymmetric is None) == (theirs.asymmetric is None)
@@ -365,7 +367,7 @@ def still_works() -> None:
 
 
 def test_too_large_is_refused_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(GpuEngine, "memory", lambda self, p: (10 << 30, 1 << 30))
+    monkeypatch.setattr(GpuEngine, "memory", lambda self, test: (10 << 30, 1 << 30))
     with pytest.raises(EngineError, match="free"):
         pycupc.pc(**dense(), engine="gpu")
     monkeypatch.undo()

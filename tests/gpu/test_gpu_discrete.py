@@ -10,10 +10,11 @@ import os
 
 import numpy as np
 import pytest
+from conftest import take
 from discrete_runs import compare, random_problem
 
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import GpuEngine, discrete
+from pycupc.engines.gpu import GpuEngine, tuning
 from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()
@@ -33,15 +34,16 @@ def test_random_problems(block):
 
 @pytest.mark.parametrize(
     "change",
-    [{"configurations": 0}, {"cells": 300}, {"mask_words": 4096 + 256, "first_sets": 1, "growth": 1}, {"doubtful": 0}],
+    [{"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4096 + 256, "FIRST_SETS": 1, "GROWTH": 1}, {"DOUBTFUL": 0}],
     ids=str,
 )
 def test_tuning_changes_nothing(monkeypatch, change):
-    monkeypatch.setattr(discrete, "TUNING", dataclasses.replace(discrete.TUNING, **change))
+    for name, value in change.items():
+        monkeypatch.setattr(tuning, name, value)
     for seed in range(3000, 3008):
-        problem = random_problem(seed, small="doubtful" in change)
-        if "doubtful" in change:
-            problem = dataclasses.replace(problem, data=problem.data._replace(band=np.inf))
+        problem = random_problem(seed, small="DOUBTFUL" in change)
+        if "DOUBTFUL" in change:
+            problem.test.prepared = problem.test.prepared._replace(band=np.inf)
         compare(GpuEngine(), problem)
 
 
@@ -54,4 +56,4 @@ def test_many_observations():
 @pytest.mark.parametrize("algorithm", ["cupc-e", "cupc-s"])
 def test_other_algorithms_have_no_such_tests(algorithm):
     with pytest.raises(EngineError, match="no tests of discrete data"):
-        GpuEngine(algorithm).start_discrete(random_problem(0).data)
+        take(GpuEngine(algorithm), random_problem(0).test)

@@ -12,7 +12,7 @@ import os
 
 import numpy as np
 import pytest
-from conftest import assert_same
+from conftest import assert_same, gaussian_test, take
 from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
@@ -88,14 +88,13 @@ def forced(request, monkeypatch):
 
 def levels(engine: GpuEngine, C: np.ndarray, n: int, cutoffs, at_most: int = 9):
     """The results of all levels, and the edges at the end."""
-    engine.start(C, float(n))
+    take(engine, gaussian_test(C, float(n), cutoffs), m_max=at_most)
     out = []
     for level in range(at_most + 1):
-        engine.compile(level)
-        out.append(engine.run_level(level, cutoffs(level)))
+        out.append(engine.run_level(level))
         if not out[-1].more:
             break
-    edges = engine.edges()
+    edges = engine.state()[:3]
     engine.close()
     return out, edges
 
@@ -151,10 +150,10 @@ def test_cutoffs_next_to_a_correlation(forced, seed):
     on, off = GpuEngine(), GpuEngine(pruning=False)
     level = 2 + seed % 3
     cutoffs = [cutoff(0.2, n, k) for k in range(10)]
-    off.start(C, float(n))
+    take(off, gaussian_test(C, float(n), cutoffs.__getitem__), m_max=level - 1)
     for k in range(level):
-        off.run_level(k, cutoffs[k])
-    x, y, _ = off.edges()
+        off.run_level(k)
+    x, y, *_ = off.state()
     near = np.zeros(C.shape, dtype=bool)
     near[x, y] = near[y, x] = True
     for e in rng.permutation(len(x))[:3]:
@@ -171,10 +170,10 @@ def test_cutoffs_next_to_a_correlation(forced, seed):
 def test_what_the_result_says(forced):
     C, n, alpha = problem(0)
     engine = GpuEngine()
-    engine.start(C, float(n))
+    take(engine, gaussian_test(C, float(n), lambda level: cutoff(alpha, n, level)))
     results = []
     while not results or results[-1].more:
-        results.append(engine.run_level(len(results), cutoff(alpha, n, len(results))))
+        results.append(engine.run_level(len(results)))
     for result in results[1:]:
         assert result.n_made >= 0
         assert (result.n_bounds > 0) >= (result.n_made < result.n_tests)

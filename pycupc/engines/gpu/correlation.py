@@ -1,4 +1,4 @@
-"""Correlations of data on the device. One look at a correlation matrix: NaN, asymmetry, values beyond +-1."""
+"""Correlations of data on the device; the inspection of a given matrix for NaN, asymmetry, values beyond +-1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats
+from pycupc.engines.base import Floats
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LAST_BITS
 from pycupc.engines.gpu.kernels import KernelName
@@ -63,14 +63,9 @@ def correlation(dev: Device, X: Floats) -> Any:
     Raises
     ------
     EngineError
-        If two copies of the data and the matrix do not fit the device.
+        If two copies of the data and the matrix do not fit the device; raised by the `Session`.
     """
     cp, (n, p) = dev.cp, X.shape
-    need = 8 * (2 * n * p + p * p)
-    free = dev.free_memory(need)
-    if need > free:
-        have = f"{free / 2**30:.2f} GiB are free"
-        raise EngineError(f"correlations of {n} x {p} data need {need / 2**30:.2f} GiB on {dev.name}, {have}")
     table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
     data = cp.empty(n * p, dtype=np.float64)
     dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
 from pycupc.system.message import Argument, Message, Setting
 
-#: Most bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.
-WORK_BYTES = 512 << 20
 #: Largest level. A pair that gets there has at least 64 candidates, hence C(64, 32) = 1.8e18 sets at level 32.
 MAX_LEVEL = 64
 #: Each level up to this one has a kernel of its own, with unrolled loops.
@@ -103,7 +102,7 @@ class CupcTests:
         resident = run.blocks_per_processor(threads, shared)
         if not self._per_edge and level.level > UNROLLED:
             resident = min(resident, 1)  # two rows with many sets would slow each other down on one multiprocessor
-        grid = max(1, min(dev.processors * resident, blocks, WORK_BYTES // bytes_per_block))
+        grid = max(1, min(dev.processors * resident, blocks, tuning.CUPC_WORK_BYTES // bytes_per_block))
         level.work = dev.scratch.take(grid * bytes_per_block)
         for side in (0, 1):
             shape = Shape(blocks, per_row, side, shared_row)

@@ -14,14 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
-
-#: Seconds between two calls of `tick` in `Device.wait`.
-TICK = 0.2
 
 
 class Device:
@@ -86,7 +84,7 @@ class Device:
         return int(self._answer.ptr)
 
     def wait(self, tick: Callable[[], None] | None = None) -> None:
-        """Wait for the main stream, and call `tick` every `TICK` seconds. Ctrl-C works: it stops running kernels."""
+        """Wait for the main stream, and call `tick` at times. Ctrl-C works: it stops running kernels."""
         done = self._done
         done.record(self.stream)
         began = ticked = time.perf_counter()
@@ -95,7 +93,7 @@ class Device:
                 now = time.perf_counter()
                 if now - began > 0.02:
                     time.sleep(0.0002)
-                if tick is not None and now - ticked > TICK:
+                if tick is not None and now - ticked > tuning.TICK:
                     ticked = now
                     tick()
         except BaseException:
@@ -183,7 +181,7 @@ def _kernels(index: int) -> Kernels:
     return Kernels(cp)
 
 
-class _Lent:
+class _OwnedDevice:
     """A device with one owner, a thread or a borrower. When the owner ends, the next owner gets it with its memory."""
 
     free: ClassVar[dict[int, list[Device]]] = {}
@@ -197,14 +195,7 @@ class _Lent:
             free[self.device.index].append(self.device)
 
 
-class _OfThread(threading.local):
-    """The devices of this thread, by number."""
-
-    def __init__(self) -> None:
-        self.devices: dict[int, _Lent] = {}
-
-
-_of_thread = _OfThread()
+_of_thread = threading.local()  # its `devices`, by number
 
 
 def open_device(index: int) -> Device:
@@ -215,23 +206,24 @@ def open_device(index: int) -> Device:
     EngineError
         If there is no such device or it does not work; the message says why.
     """
-    if index not in _of_thread.devices:
-        _of_thread.devices[index] = _lend(index)
-    return _of_thread.devices[index].device
+    devices: dict[int, _OwnedDevice] = vars(_of_thread).setdefault("devices", {})
+    if index not in devices:
+        devices[index] = _own(index)
+    return devices[index].device
 
 
 @contextlib.contextmanager
 def borrowed_device(index: int) -> Iterator[Device]:
     """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
-    yield _lend(index).device
+    yield _own(index).device
 
 
-def _lend(index: int) -> _Lent:
+def _own(index: int) -> _OwnedDevice:
     works, why = gpu_works(index)
     if not works:
         cpu = Setting("engine", "cpu")
         raise EngineError(Message("the GPU engine cannot run: {why}; or use {cpu}", why=why, cpu=cpu))
     try:
-        return _Lent(index)
+        return _OwnedDevice(index)
     except Exception as error:
         raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, LevelResult, Mask, Pairs
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
@@ -40,10 +41,6 @@ THREADS, MOST_OFFSETS = 256, 1536
 STATE_BYTES = 30 * THREADS + 256
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
-#: Most bytes for bit planes, and for tables that do not fit shared memory.
-PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
-#: Counts in the largest table on the device if the degrees of freedom are those observed; all of level 0 must fit.
-OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
 PACK = ("discrete/data", "pack_codes")
 PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
@@ -53,57 +50,21 @@ DOUBTFUL = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")
 KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
 
 
-@dataclasses.dataclass(frozen=True)
-class Tuning:
-    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on.
-
-    cells, mask_words : int
-        Counts, and 32-bit words of masks, in the shared memory of a block.
-    configurations : int
-        Configurations of x and S up to which bit planes are used; at most 16 for every 256 words of masks.
-    first_sets : int
-        Least number of sets per row in the first launch of a side.
-    growth : int
-        A launch tests this many times as many sets as all launches of the side before it.
-    sets_per_item : int
-        Most conditioning sets per work item.
-    doubtful : int
-        Entries of the first list of doubtful tests.
-    """
-
-    cells: int = 7168
-    mask_words: int = 8192
-    configurations: int = 256
-    first_sets: int = 4
-    growth: int = 4
-    sets_per_item: int = 8
-    doubtful: int = 4096
-
-
-TUNING = Tuning()
-
-
 def shared_bytes(level: int) -> int:
     """Dynamic shared memory per block, in bytes; as lay_out in kernels/discrete/block_state.cuh."""
-    words = TUNING.mask_words + TUNING.cells + MOST_OFFSETS
+    words = tuning.MASK_WORDS + tuning.CELLS + MOST_OFFSETS
     return STATE_BYTES + 4 * (words + 2 * level + 2)
 
 
 class DeviceCodes:
-    """The data of a run on the device: codes, bit planes, and the tables of a test.
-
-    Parameters
-    ----------
-    dev : Device
-    data : Data
-    """
+    """The data of a run on the device: codes, bit planes, and the tables of a test."""
 
     def __init__(self, dev: Device, data: Data) -> None:
         cp, (p, n) = dev.cp, data.codes.shape
         self.p, self.n, self.data = p, n, data
         pitch, words = -(-n // 16) * 16, -(-n // 512) * 16
         planes = 1 + int(data.levels.sum())
-        fits = 4 * planes * words <= PLANE_BYTES
+        fits = 4 * planes * words <= tuning.PLANE_BYTES
         #: Tensor cores count bits from compute capability 8.0 on.
         self.by_planes = fits and int(cp.cuda.Device(dev.index).compute_capability) >= 80
         first = 1 + np.cumsum(data.levels) - data.levels
@@ -138,7 +99,7 @@ class DeviceCodes:
     @staticmethod
     def memory(p: int, n: int, levels: int) -> int:
         """Bytes of the data, and of the p-values and states of all pairs; `levels` is summed over all variables."""
-        return 9 * p * p + 2 * p * (n + 16) + min(PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
+        return 9 * p * p + 2 * p * (n + 16) + min(tuning.PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
 
 
 class ContingencyTests:
@@ -146,28 +107,25 @@ class ContingencyTests:
 
     def __init__(self, codes: DeviceCodes) -> None:
         self._codes = codes
-        self._room_for_doubtful = TUNING.doubtful
+        self._room_for_doubtful = tuning.DOUBTFUL
         self._list: Doubtful | None = None
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [*SETS, *RECORDS]
-
-    def all_kernels(self) -> list[KernelName]:
-        return KERNELS
 
     def _space(self, dev: Device, kernel: KernelName, level: int) -> tuple[int, TableSpace]:
         """Number of blocks of a persistent grid, and where they count."""
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
         if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
-            cells = OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + OBSERVED_CELLS
+            cells = tuning.OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + tuning.OBSERVED_CELLS
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared_bytes(level))
-        large = cells > TUNING.cells
+        large = cells > tuning.CELLS
         if large:
-            grid = max(1, min(grid, LARGE_TABLE_BYTES // (4 * cells)))
+            grid = max(1, min(grid, tuning.LARGE_TABLE_BYTES // (4 * cells)))
         tables = dev.scratch.take(4 * cells * grid) if large else None
-        configurations = TUNING.configurations if self._codes.by_planes else 0
-        return grid, TableSpace(tables, cells, TUNING.cells, TUNING.mask_words, configurations)
+        configurations = tuning.CONFIGURATIONS if self._codes.by_planes else 0
+        return grid, TableSpace(tables, cells, tuning.CELLS, tuning.MASK_WORDS, configurations)
 
     def _new_list(self, dev: Device, level: int) -> Doubtful:
         take, room = dev.scratch.take, self._room_for_doubtful
@@ -196,15 +154,15 @@ class ContingencyTests:
         for side in (0, 1):
             args: tuple[Any, ...] = (graph, level, SetRange(opened, 0, 0, 1, side), i32(again))
             dev.launch(*SETS[0], (p,), (32,), args)
-            first, end = 0, max(TUNING.first_sets, 2 * grid // rows)
+            first, end = 0, max(tuning.FIRST_SETS, 2 * grid // rows)
             while first < most:
                 end = min(end, most)
-                chunk = max(1, min(TUNING.sets_per_item, rows * (end - first) // (8 * grid)))
+                chunk = max(1, min(tuning.DISCRETE_SETS_PER_ITEM, rows * (end - first) // (8 * grid)))
                 sets = SetRange(opened, first, end, chunk, side)
                 dev.launch(*SETS[1], (1,), (1024,), (graph, level, queue, sets))
                 args = (graph, level, self._codes.on_device, space, doubtful, queue, sets)
                 dev.launch(*SETS[2], (grid,), (THREADS,), args, shared_bytes(l))
-                first, end = end, (1 + TUNING.growth) * end
+                first, end = end, (1 + tuning.GROWTH) * end
 
     def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:
         """Launch the kernels that find the sets and p-values of the records, at most `most`."""
@@ -256,15 +214,7 @@ class ContingencyTests:
 
 
 class DiscreteGraph(DeviceGraph):
-    """The graph between levels of discrete data; `Graph.z` is minus the largest p-value of each pair.
-
-    Parameters
-    ----------
-    dev : Device
-    codes : DeviceCodes
-    gaps, fixed : Pairs or None
-        Pairs without an edge; edges that are never tested.
-    """
+    """The graph between levels of discrete data; `Graph.z` is minus the largest p-value of each pair."""
 
     tests: ContingencyTests
     needs_host = True
@@ -283,7 +233,7 @@ class DiscreteGraph(DeviceGraph):
         return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
-        """Make the tests of level 0, the doubtful ones on the host, and launch what follows; `cutoff` is not used."""
+        """Make the tests of level 0, the doubtful ones on the host, and launch the next steps; no `cutoff`."""
         self._dev.scratch.reset()
         return super().launch_level0(cutoff)
 

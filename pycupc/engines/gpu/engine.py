@@ -21,12 +21,11 @@ from pycupc.engines.base import (
     State,
 )
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, schur, smallest
+from pycupc.engines.gpu import discrete, schur, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.levels import LevelTests
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.structures import Filter, Graph, Level
 from pycupc.independence.base import IndependenceTest
@@ -37,13 +36,6 @@ from pycupc.system.machine import available_cores
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
-#: Most bytes of scratch memory that are kept from run to run.
-KEEP = 1 << 30
-#: Bytes of device memory whatever the number of variables: counters, tables, scratch.
-FIXED_BYTES = 32 << 20
-#: A level with at most this many tests, which takes a fraction of a second, is launched before it is asked for: Python
-#: works while the device does.
-AHEAD = 1e10
 
 
 class GpuEngine(Engine):
@@ -98,7 +90,7 @@ class GpuEngine(Engine):
         self.families = (GaussianTest, DiscreteTest) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         check = self._check if pruning == "checked" else None
-        self._gaussian: LevelTests = (
+        self._gaussian: schur.SchurTests | CupcTests = (
             schur.SchurTests(self.device.processors, self.device.shared_block, prune=bool(pruning), check=check)
             if schur_walk
             else CupcTests(algorithm, geometry)
@@ -117,18 +109,18 @@ class GpuEngine(Engine):
             with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
                 self._graph.wait()
         self._forget()
-        if self.device.scratch.size > KEEP:
+        if self.device.scratch.size > tuning.KEPT_SCRATCH:
             self.device.scratch.release()
 
     def _session(self) -> Session:
         return Session(self.device, self.close)
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        """Bytes that a run needs at its start: C twice and G, or the data and p-values; bytes free on the device."""
+        """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""
         if isinstance(test, DiscreteTest):
             need = discrete.DeviceCodes.memory(test.p, test.data.n, int(test.data.nlev.sum()))
-        else:
-            need = 11 * test.p**2 + 64 * test.p + FIXED_BYTES
+        else:  # C twice, the second time in two bytes, and G
+            need = 11 * test.p**2 + 64 * test.p + tuning.FIXED_BYTES
         return need, self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
@@ -256,7 +248,7 @@ class GpuEngine(Engine):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        if level > self._m_max or graph.needs_host or not outlook.pairs or outlook.tests_at_most > AHEAD:
+        if level > self._m_max or graph.needs_host or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
             return
         if not self.device.kernels.missing(self._kernels(level)):
             self._running = self._launch(level, _nothing)

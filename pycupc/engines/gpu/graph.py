@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Pairs
-from pycupc.engines.gpu import records, schur
+from pycupc.engines.gpu import records, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
@@ -19,10 +19,8 @@ from pycupc.engines.gpu.records import PendingLevel, Running, no_records, record
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
-#: Threads per block of settle; pairs per block from which on it gets another one.
-SETTLE_BLOCK, SETTLE_PAIRS = 512, 1024
-#: As SHORT in kernels/graph/removals.cu; most bytes of work space of finish.
-FINISH_SHORT, FINISH_BYTES = 3, 64 << 20
+#: Threads per block of settle, and SHORT, as in kernels/graph/removals.cu.
+SETTLE_BLOCK, FINISH_SHORT = 512, 3
 
 #: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh; of all of them.
 _LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
@@ -83,7 +81,7 @@ class DeviceGraph:
         self._graphs = [Graph(*of_graph, p) for of_graph in addresses]
         self._room: Any = None  # the memory of their lists, once level 0 has ended
         self._current = 0  # which set of lists describes the graph
-        self._classes = Classes((ctypes.c_int * 5)(*schur.BOUNDS))
+        self._classes = Classes((ctypes.c_int * 5)(*tuning.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
@@ -182,7 +180,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """Prepare a level; returns what its tests work on.
+        """Prepare a level; returns the structures on which its tests work.
 
         Raises
         ------
@@ -214,7 +212,7 @@ class DeviceGraph:
         records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
         kernel = dev.kernels.get(*SETTLE)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
-        blocks = max(1, min(resident, max(-(-pairs // SETTLE_PAIRS), -(-p // 32))))
+        blocks = max(1, min(resident, max(-(-pairs // tuning.SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
         args: tuple[Any, ...] = (graph, self._graphs[1 - self._current], level, rows, records, self._classes)
         args += (i64(pairs), *degrees)
@@ -226,7 +224,7 @@ class DeviceGraph:
         l = level.level
         per_block = 128 if l <= FINISH_SHORT else 4  # records at a time
         shared, work = 8 * per_block * (l + 2) ** 2, 8 * per_block * canonical_doubles(l)
-        blocks = max(1, min(2048, -(-most // per_block), FINISH_BYTES // work))
+        blocks = max(1, min(2048, -(-most // per_block), tuning.FINISH_BYTES // work))
         fits = l > FINISH_SHORT and shared <= 48 << 10
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
@@ -276,7 +274,7 @@ class DeviceGraph:
 
     @property
     def pending(self) -> list[PendingLevel]:
-        """Levels at which a filter decided pairs; `edges` gives the smallest |z| of the tests that were made."""
+        """Levels at which pruning decided pairs; `edges` gives the smallest |z| of the tests that were made."""
         out = []
         for level, cutoff, start, column in self._pending:
             pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import tuning
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 #: In a wheel the kernels lie inside the package, in a checkout beside it.
@@ -20,9 +21,6 @@ KERNEL_DIR = next((d for d in (_PACKAGE / "kernels", _PACKAGE.parent / "kernels"
 
 #: A kernel: its file below `KERNEL_DIR`, without ".cu", and its name with template arguments.
 KernelName = tuple[str, str]
-
-#: Kernels that take more seconds than this to load are being compiled: from CuPy's cache they take milliseconds.
-NOTICE_AFTER = 0.5
 
 logger = logging.getLogger("pycupc")
 
@@ -140,7 +138,7 @@ class Kernels:
 @contextmanager
 def _notice(message: str) -> Iterator[None]:
     """Log `message` if the block takes so long that it must be compiling."""
-    timer = threading.Timer(NOTICE_AFTER, logger.info, args=(message,))
+    timer = threading.Timer(tuning.NOTICE_AFTER, logger.info, args=(message,))
     timer.daemon = True
     timer.start()
     try:

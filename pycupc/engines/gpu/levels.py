@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.independence.gaussian.limits import CUTOFF_BAND
 
-#: If a larger share of a level's tests is doubtful, the next level runs in kernels made for ill-conditioned data.
-ILL_SHARE = 0.05
 #: Tests of a level that cannot be counted: binomial coefficients saturate here (BINOM_MAX of
 #: kernels/common/subsets.cuh).
 MOST_TESTS = 2.0**62
@@ -33,7 +32,7 @@ class Outlook(NamedTuple):
     sets, tests_at_most : float
         Conditioning sets over all rows; number of tests if none of them separates an edge.
     ill_conditioned : bool
-        Whether many tests of the level before were doubtful (`ILL_SHARE`).
+        Whether many tests of the level before were doubtful (`tuning.ILL_SHARE`).
     adjacent : device array uint32 (p, ceil(p/32)) or None
         Before level 1, the graph as bits.
     rough : device array uint16 (p, p) or None
@@ -61,7 +60,7 @@ class Outlook(NamedTuple):
     @classmethod
     def after(cls, c: Counters) -> Outlook:
         """From the counters of the level before."""
-        ill = c.doubtful > ILL_SHARE * c.tests
+        ill = c.doubtful > tuning.ILL_SHARE * c.tests
         busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
@@ -78,9 +77,6 @@ class LevelTests(Protocol):
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         """Kernels that the level needs."""
-
-    def all_kernels(self) -> list[KernelName]:
-        """Kernels that a run may need."""
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
         """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters."""

@@ -14,7 +14,7 @@ from pycupc.engines.gpu.device import Device
 
 @dataclass(frozen=True)
 class PendingLevel:
-    """A level at which a filter decided pairs without all their tests.
+    """A level at which pruning decided pairs without all their tests.
 
     Attributes
     ----------

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-from pycupc.engines.gpu import pruning, screening
+from pycupc.engines.gpu import pruning, screening, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64, ptr
 
-#: Largest degrees of the first five classes of rows; the sixth class, of all wider rows, goes through tiles.
-BOUNDS = (24, 32, 64, 96, 160)
-#: Threads per block of each class: one warp where a prefix has few suffixes, more where M is large.
-THREADS = (32, 32, 128, 256, 512, 256)
 #: The kernel of level 1; the kernels that plan levels above; schur_sets by suffix size and by whether it is made for
 #: ill-conditioned data; schur_tiles by the latter.
 LEVEL1: KernelName = ("schur/level1", "level1")
@@ -40,26 +36,6 @@ TILE, SLICE = 32, 128
 PADDING = 3
 #: From this cutoff on, the last bits of C matter for close tests only (`mirrored` in kernels/schur/level1.cu).
 LEAST_CUTOFF = 1e-4
-#: Bytes of work space of the canonical formula for all warps of a class; on deep levels fewer lanes share it at a time.
-WORK_BYTES = 128 << 20
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
-
-    sets_per_prefix: float = 40.0  # conditioning sets per prefix that pay for conditioning on it
-    plenty_per_prefix: float = 55.0  # likewise for each warp, where a level has plenty of sets
-    many: float = 64e3  # conditioning sets per multiprocessor that are many, and plenty
-    plenty: float = 160e3
-    sets_per_item: float = 512.0  # conditioning sets per work item, for blocks of one warp
-    wide_item: float = 4096.0  # likewise for larger blocks
-    ptile: tuple[int, int] = (16, 32)  # columns per tile of the last but one member: at level 2, at levels above
-    ill_ptile: int = 8  # likewise on ill-conditioned data
-    ill_part: float = 1 / 8  # factor of the sets per item on ill-conditioned data
-
-
-TUNING = Tuning()
 
 
 def w_pitch(q: int) -> int:
@@ -91,7 +67,7 @@ def sets_shared(level: int, suffix: int, width: int) -> int:
 def tiles_shared(level: int, ptile: int) -> int:
     """Dynamic shared memory per block of schur_tiles, in bytes; as lay_out in kernels/schur/tiles.cu."""
     doubles = SLICE * (2 + 2 + 1) + 2 * PADDING + SLICE * (ptile + TILE + 1)
-    doubles += THREADS[-1] // 32 * SLICE * 2 + 3 * (ptile + TILE)
+    doubles += tuning.THREADS[-1] // 32 * SLICE * 2 + 3 * (ptile + TILE)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
 
@@ -124,24 +100,26 @@ def choose(
     where it has fewer, that would leave some blocks with much more work than others.
     """
     low, high = bounds[index - 1] if index else 0, min(widest, [*bounds, widest][index])
-    block = THREADS[index]
+    block = tuning.THREADS[index]
     most = 2 if ill and not many else 3 if ill or high > TABLE_COLUMNS[4] else 4
-    enough = TUNING.plenty_per_prefix * (block // 32) if plenty and not ill else TUNING.sets_per_prefix
+    enough = tuning.PLENTY_PER_PREFIX * (block // 32) if plenty and not ill else tuning.SETS_PER_PREFIX
     suffix = suffix_size(level, high, most, enough)
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
     if index == len(bounds) or shared > room:
         return _in_tiles(level, index, (low, high), room, ill)
-    sets_per_item = (TUNING.sets_per_item if block == 32 else TUNING.wide_item) * (TUNING.ill_part if ill else 1.0)
+    sets_per_item = (tuning.SETS_PER_ITEM if block == 32 else tuning.SETS_PER_LARGE_ITEM) * (
+        tuning.ILL_ITEM if ill else 1.0
+    )
     return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
 
 
 def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: bool) -> Choice:
     """The choice for rows whose covariances do not fit shared memory."""
-    ptile = TUNING.ill_ptile if ill else TUNING.ptile[level > 2]
+    ptile = tuning.ILL_TILE_COLUMNS if ill else tuning.TILE_COLUMNS[level > 2]
     while tiles_shared(level, ptile) > room and ptile > 1:
         ptile //= 2
     items = comb(degrees[1] - 2, level - 2) * -(-degrees[1] // ptile)
-    return Choice(index, TILES[ill], THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)
+    return Choice(index, TILES[ill], tuning.THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)
 
 
 #: Called with the outcome of pruning for a number of pairs of a level.
@@ -163,15 +141,15 @@ class SchurTests:
     def _decide(self, level: int, outlook: Outlook) -> tuple[Any, list[Choice]]:
         """The code for a level >= 2: the module of pruning, which runs first if it pays, and `choices`."""
         if self._decided[0] != level or self._decided[1] is not outlook:
-            filters = (screening, pruning) if self._prune else ()
-            found = next((f for f in filters if f.worthwhile(level, outlook)), None)
+            ways = (screening, pruning) if self._prune else ()
+            found = next((way for way in ways if way.worthwhile(level, outlook)), None)
             self._decided = level, outlook, found, self.choices(level, outlook)
         return self._decided[2:]
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """The launches of the tests of a level >= 2: one for each class that has rows."""
-        many, plenty = (outlook.sets > n * self._processors for n in (TUNING.many, TUNING.plenty))
-        common = BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
+        many, plenty = (outlook.sets > n * self._processors for n in (tuning.MANY_SETS, tuning.PLENTY_OF_SETS))
+        common = tuning.BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
         return [choose(level, i, *common) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
@@ -203,7 +181,7 @@ class SchurTests:
             pruning.lift(dev, graph, level, found, outlook.pairs)
 
     def launch_walk(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, open_pairs: int | None) -> None:
-        """Launch the tests of a level >= 2 that no filter has answered; `open_pairs`: see RowClass.open, or None.
+        """Launch the tests of a level >= 2 that pruning has not answered; `open_pairs`: see RowClass.open, or None.
 
         Classes of rows run side by side, each on a stream of its own, the widest rows first: they take longest.
         """
@@ -238,7 +216,7 @@ def _launch_class(
     rows = RowClass(open_pairs, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
     own = Level.from_buffer_copy(level)
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)
-    own.slots = max(1, min(32, WORK_BYTES // bytes_per_slot))
+    own.slots = max(1, min(32, tuning.SCHUR_WORK_BYTES // bytes_per_slot))
     own.work = take(own.slots * bytes_per_slot)
     args: tuple[Any, ...]
     if choice.ptile:

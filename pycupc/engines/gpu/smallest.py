@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, pruning, schur
+from pycupc.engines.gpu import correlation, pruning, schur, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
@@ -225,7 +225,7 @@ class Search:
 def _outlook(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
     """The tests of `targets` pairs in each row."""
     rows = (targets > 0) & (degrees > level)
-    classes = np.bincount(np.searchsorted(schur.BOUNDS, degrees[rows]), minlength=6)
+    classes = np.bincount(np.searchsorted(tuning.BOUNDS, degrees[rows]), minlength=6)
     sets, tests = comb(degrees, level)[rows].sum(), (targets * comb(degrees - 1, level))[rows].sum()
     widest = int(degrees.max(initial=0))
     return Outlook(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)

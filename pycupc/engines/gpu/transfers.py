@@ -6,7 +6,6 @@ import ctypes
 import functools
 import itertools
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,14 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time.
-STAGING, PIECE = 64 << 20, 1 << 20
-#: Up to this many bytes CUDA's own staging is as fast (docs/KERNELS_LOG.md).
-DIRECT = 4 << 20
-#: Most threads that copy, including the calling one; bytes for which one more of them pays.
-THREADS, PER_THREAD = max(1, min(4, os.cpu_count() or 1)), 4 << 20
-#: Results of more bytes than this go to ordinary memory, not to page-locked memory.
-MOST_LOCKED = 2 << 30
+from pycupc.engines.gpu import tuning
 
 #: Device memory to copy to the host: address, dtype, shape.
 Piece = tuple[int, DTypeLike, tuple[int, ...]]
@@ -53,16 +45,16 @@ class Transfers:
         them and sends the array to the device. Arrays uploaded within the block are copied without staging memory.
         """
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
-        if total <= DIRECT or self._filling:
+        if total <= tuning.DIRECT or self._filling:
             self._copy(target, source, total, 1, self._stream.ptr)
             yield
             return
         if self._staging is None:
-            self._staging = self._cp.cuda.alloc_pinned_memory(STAGING)
+            self._staging = self._cp.cuda.alloc_pinned_memory(tuning.STAGING)
         staging, through = int(self._staging.ptr), self._stream.ptr
-        for start in range(0, total, STAGING):
+        for start in range(0, total, tuning.STAGING):
             self._stream.synchronize()  # an earlier copy may still read the staging memory
-            staged = _StagedCopy(source + start, staging, min(STAGING, total - start))
+            staged = _StagedCopy(source + start, staging, min(tuning.STAGING, total - start))
             self._filling = True
             try:
                 if start == 0:
@@ -104,10 +96,10 @@ class Transfers:
     def _host_memory(self, nbytes: int) -> tuple[Any, int]:
         """Memory for a download, and its address.
 
-        Up to `MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last array
-        in it is gone.
+        Up to `tuning.MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last
+        array in it is gone.
         """
-        if nbytes > MOST_LOCKED:
+        if nbytes > tuning.MOST_LOCKED:
             memory = np.empty(nbytes, dtype=np.uint8)
             return memory, memory.ctypes.data
         locked = self._cp.cuda.alloc_pinned_memory(max(nbytes, 64))
@@ -122,9 +114,9 @@ class _StagedCopy:
 
     def __init__(self, source: int, staging: int, total: int) -> None:
         self._source, self._staging, self._total = source, staging, total
-        self._next = itertools.count(0, PIECE).__next__  # where the next piece that nobody has taken begins
-        self._filled = bytearray(-(-total // PIECE))
-        self._helpers = min(THREADS - 1, total // PER_THREAD)
+        self._next = itertools.count(0, tuning.PIECE).__next__  # where the next piece that nobody has taken begins
+        self._filled = bytearray(-(-total // tuning.PIECE))
+        self._helpers = min(tuning.COPY_THREADS - 1, total // tuning.BYTES_PER_THREAD)
         self._ended: SimpleQueue[None] = SimpleQueue()
         for _ in range(self._helpers):
             jobs().put(self._help)
@@ -134,8 +126,10 @@ class _StagedCopy:
         at = self._next()
         if at >= self._total:
             return False
-        ctypes.memmove(self._staging + at, self._source + at, min(PIECE, self._total - at))  # without Python's lock
-        self._filled[at // PIECE] = True
+        ctypes.memmove(
+            self._staging + at, self._source + at, min(tuning.PIECE, self._total - at)
+        )  # without Python's lock
+        self._filled[at // tuning.PIECE] = True
         return True
 
     def _help(self) -> None:
@@ -149,8 +143,8 @@ class _StagedCopy:
         while sent < self._total:
             if not self._fill():
                 time.sleep(0)  # lets the others finish their last pieces
-            missing = self._filled.find(0, sent // PIECE)
-            end = self._total if missing < 0 else missing * PIECE
+            missing = self._filled.find(0, sent // tuning.PIECE)
+            end = self._total if missing < 0 else missing * tuning.PIECE
             if end > sent:
                 yield sent, end - sent
                 sent = end
@@ -172,7 +166,7 @@ def jobs() -> SimpleQueue[Callable[[], None]]:
         while True:
             queue.get()()
 
-    for _ in range(THREADS - 1):
+    for _ in range(tuning.COPY_THREADS - 1):
         threading.Thread(target=work, name="pycupc-copy", daemon=True).start()
     return queue
 

@@ -1,0 +1,97 @@
+"""The chosen numbers of the GPU engine: their unit, their meaning, and how each was found. None changes an answer.
+
+"Log" stands for docs/KERNELS_LOG.md, whose measurements are from an H200; "judged" means that no other value was
+measured. Sizes that a kernel fixes stand beside the code that shares them with it, and the numbers of pruning in
+`pruning` and `screening`.
+"""
+
+from __future__ import annotations
+
+import os
+
+# -- a run ----------------------------------------------------------------------------------------------------------
+
+#: Bytes of scratch memory that a process keeps from run to run, at most. Judged.
+KEPT_SCRATCH = 1 << 30
+#: Bytes of device memory whatever the number of variables: counters, tables, scratch. Judged.
+FIXED_BYTES = 32 << 20
+#: Tests of a level, at most, that is launched before it is asked for, so that Python works while the device does: such
+#: a level takes a fraction of a second. Log, "The whole call": taken instead of 1e9, not measured by itself.
+AHEAD = 1e10
+#: Share of a level's tests: if more are doubtful, the next level runs in kernels made for ill-conditioned data. Log,
+#: "What was tried": these are 3 % to 15 % slower on dense sound data, and twice as fast on ill-conditioned data.
+ILL_SHARE = 0.05
+#: Seconds between two calls of the progress hook. Judged: a bar moves smoothly.
+TICK = 0.2
+#: Seconds after which kernels that load are announced: from CuPy's cache they take milliseconds. Judged.
+NOTICE_AFTER = 0.5
+
+# -- the graph between levels ---------------------------------------------------------------------------------------
+
+#: Ordered pairs for each block of `settle`. Judged: two pairs per thread.
+SETTLE_PAIRS = 1024
+#: Bytes of work space of `finish`, at most. Judged.
+FINISH_BYTES = 64 << 20
+
+# -- the Schur walk -------------------------------------------------------------------------------------------------
+
+#: Largest degrees of the first five classes of rows; the sixth class, of all larger rows, goes through tiles. Log:
+#: with rows of up to 160 neighbours in shared memory, level 4 of stock returns from 26 to 19 ms.
+BOUNDS = (24, 32, 64, 96, 160)
+#: Threads per block of each class: one warp where a prefix has few suffixes, more where it has many. Log: as above.
+THREADS = (32, 32, 128, 256, 512, 256)
+#: Conditioning sets per prefix that pay for conditioning on it; likewise for each warp of the block, where a level has
+#: plenty of sets. Log, "Single precision": level 4 of stock returns from 13.0 to 7.7 ms.
+SETS_PER_PREFIX, PLENTY_PER_PREFIX = 40.0, 55.0
+#: Conditioning sets of a level per multiprocessor that are many, so that full warps matter more than an even load, and
+#: plenty. Log: on ill-conditioned data two-member suffixes lose from 1e7 sets on; other levels gain from 160,000 on.
+MANY_SETS, PLENTY_OF_SETS = 64e3, 160e3
+#: Conditioning sets per work item: for blocks of one warp, and for larger ones. Log, "Single precision": work items two
+#: and four times as large are within 2 %.
+SETS_PER_ITEM, SETS_PER_LARGE_ITEM = 512.0, 4096.0
+#: Columns per tile of the last but one member: at level 2, and above. Log: 8 everywhere lose 25 % at levels 3 and 4.
+TILE_COLUMNS = (16, 32)
+#: The same on ill-conditioned data, and the factor of the sets per item there. Log: level 3 from 58 to 8 ms.
+ILL_TILE_COLUMNS, ILL_ITEM = 8, 1 / 8
+#: Bytes of work space of the canonical formula for all warps of a class; at deep levels fewer lanes share it. Judged.
+SCHUR_WORK_BYTES = 128 << 20
+
+# -- cuPC-E and cuPC-S ----------------------------------------------------------------------------------------------
+
+#: Bytes of work space of the canonical formula for all threads; fewer blocks run at once where a level needs more.
+#: Judged.
+CUPC_WORK_BYTES = 512 << 20
+
+# -- discrete data --------------------------------------------------------------------------------------------------
+
+#: Counts, and 32-bit words of masks, in the shared memory of a block, so that three blocks fit a multiprocessor. Log,
+#: "Discrete data": four or more blocks gain nothing.
+CELLS, MASK_WORDS = 7168, 8192
+#: Configurations of x and S up to which bit planes are used; at most 16 for every 256 words of masks. Log, "Discrete
+#: data".
+CONFIGURATIONS = 256
+#: Least number of sets per row in the first launch of a side; a later one tests this many times as many sets as all
+#: before it. Log, "Discrete data": 2 and 15 times are as fast.
+FIRST_SETS, GROWTH = 4, 4
+#: Conditioning sets per work item, at most. Log, "Discrete data": munin3 from 53 to 47 ms (64 before); 4 and 16 are as
+#: fast.
+DISCRETE_SETS_PER_ITEM = 8
+#: Entries of the first list of doubtful tests. Judged: most runs have none, and a list that is too short is enlarged.
+DOUBTFUL = 4096
+#: Most bytes of bit planes, and of tables that do not fit shared memory. Judged.
+PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
+#: Counts in the largest table on the device if the degrees of freedom are the observed ones, for each observation and
+#: besides; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
+OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
+
+# -- copies ---------------------------------------------------------------------------------------------------------
+
+#: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time. Log,
+#: "The whole call": larger pieces gain nothing.
+STAGING, PIECE = 64 << 20, 1 << 20
+#: Bytes up to which CUDA's own staging is as fast. Log, "The whole call".
+DIRECT = 4 << 20
+#: Most threads that copy, the calling one included; bytes for which one more of them pays. Log, "The whole call".
+COPY_THREADS, BYTES_PER_THREAD = max(1, min(4, os.cpu_count() or 1)), 4 << 20
+#: Bytes of a result, at most, that go to page-locked memory, not to ordinary memory. Judged.
+MOST_LOCKED = 2 << 30

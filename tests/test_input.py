@@ -25,7 +25,7 @@ from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.independence.gaussian.table_checks import scaled
+from pycupc.independence.gaussian.correlation import scaled
 
 NAMES = list("abcde")
 
@@ -279,7 +279,7 @@ def test_correlation_matrix_with_numbers_as_names(here):
     np.savetxt("bare.csv", np.eye(5), delimiter=",", fmt="%g")
     with pytest.warns(UserWarning, match="read as names"):
         read = read_correlation("named.csv")
-    np.testing.assert_array_equal(read.X, C)
+    np.testing.assert_array_equal(read.values, C)
     assert read.labels == list("01234")
     assert read_correlation("bare.csv").labels == ["V1", "V2", "V3", "V4", "V5"]
     assert read_correlation("named.csv", ReadOptions(header="yes")).labels == list("01234")

@@ -16,6 +16,7 @@ from pycupc.data.table import Table
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
 from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 
 
@@ -141,6 +142,30 @@ def test_an_engine_with_a_device_gets_the_data_alone():
     assert data.has_C
     data.C[0, 1] = data.C[1, 0] = 0.0
     assert pycupc.skeleton(data, engine="cpu").skeleton[0, 1] == 0
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_parts_are_those_of_the_matrix(known, monkeypatch):
+    X = table(40, 300)
+    X[:, 7] = X[:, 260]
+    X[:, 8] = 3.0
+    C = correlation(X)
+    monkeypatch.setattr(module, "INLINE_WORK", 0)
+    parts = Correlations(C) if known else Correlations(data=np.asfortranarray(X))
+    i, j = np.array([299, 7, 8, 0, 7]), np.arange(260, 100, -1)
+    np.testing.assert_array_equal(parts.block(i, j), C[np.ix_(i, j)])
+    np.testing.assert_array_equal(parts.rows([260, 3]), C[[260, 3]])
+    np.testing.assert_allclose(parts.pairs(i[:3], j[:3]), C[i[:3], j[:3]], rtol=0, atol=40 * 2.0**-52)
+    assert parts.has_dense == known
+    np.testing.assert_array_equal(parts.dense(), C)
+    assert (parts.p, parts.dense() is parts.dense()) == (300, True)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_rows_stay_only_where_they_are_wanted(keep):
+    parts = Correlations(data=table(10, 4), keep=keep)
+    parts.dense()
+    assert (parts.data is not None) == keep
 
 
 def test_progress_computes_at_once():

@@ -24,6 +24,7 @@ import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
+from pycupc.data.table import Table
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import scaled
 
@@ -502,6 +503,18 @@ def test_whole_numbers_that_float64_rounds_are_named(here):
     SuffStat.from_data(big.to_numpy() // 2)
     big.astype({"id": float}).to_csv("d.csv", index=False)
     SuffStat.from_data("d.csv")
+
+
+def test_kinds_and_missing_values_are_carried():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [2, 2, 2]})
+    numbers = Table.of(frame)
+    assert (numbers.labels, numbers.kinds, numbers.constant.tolist()) == (("a", "b"), ("numeric",) * 2, [1])
+    np.testing.assert_array_equal(numbers.missing, np.isnan(frame.to_numpy()))
+    sizes = pd.Categorical(["S", "L", "S"], categories=["S", "L"], ordered=True)
+    codes = Table.of(pd.DataFrame({"size": sizes, "who": ["x", "y", "y"]}), categories=True)
+    assert codes.kinds == ("ordered", "categorical")
+    assert codes.categories == (("L", "S"), ("x", "y"))
+    assert codes.values.tolist() == [[1, 0], [0, 1], [1, 1]]
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------

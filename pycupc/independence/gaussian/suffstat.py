@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,50 +182,24 @@ class SuffStat:
         """Raise errors and issue warnings for the findings of an engine in C; once per object."""
         if self._checked:
             return
+
+        def refuse(text: str, i: int, j: int) -> NoReturn:
+            there = {"ij": Cell(i, j), "value": Value(float(self.C[i, j])), "x": names[i], "y": names[j]}
+            raise ValueError(Message(text, **there, ji=Cell(j, i), mirrored=Value(float(self.C[j, i]))))
+
         if facts.asymmetric is not None and not np.isinf(self.C[facts.asymmetric]):
-            i, j = facts.asymmetric
-            raise ValueError(
-                Message(
-                    "C must be symmetric, but C{ij} = {above} and C{ji} = {below} ({x}, {y})",
-                    ij=Cell(i, j),
-                    above=self._entry(i, j),
-                    ji=Cell(j, i),
-                    below=self._entry(j, i),
-                    x=names[i],
-                    y=names[j],
-                )
-            )
-        if facts.bad_diagonal is not None:
-            i = facts.bad_diagonal
-            raise ValueError(
-                Message(
-                    "C must have a diagonal of 1, but C{ii} = {value} ({x}); a covariance matrix must be turned into "
-                    "correlations first",
-                    ii=Cell(i, i),
-                    value=self._entry(i, i),
-                    x=names[i],
-                )
-            )
+            refuse("C must be symmetric, but C{ij} = {value} and C{ji} = {mirrored} ({x}, {y})", *facts.asymmetric)
+        if (i := facts.bad_diagonal) is not None:
+            text = "C must have a diagonal of 1, but C{ij} = {value} ({x}); a covariance matrix must be turned into "
+            refuse(text + "correlations first", i, i)
         if (wrong := facts.out_of_range or facts.asymmetric) is not None:
-            i, j = wrong
-            raise ValueError(
-                Message(
-                    "C must hold correlations in [-1, 1], but C{ij} = {value} ({x}, {y})",
-                    ij=Cell(i, j),
-                    value=self._entry(i, j),
-                    x=names[i],
-                    y=names[j],
-                )
-            )
+            refuse("C must hold correlations in [-1, 1], but C{ij} = {value} ({x}, {y})", *wrong)
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = listed([names[j] for j in bad.tolist()])
             warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
         self._checked = True
-
-    def _entry(self, i: int, j: int) -> Value:
-        return Value(float(self.C[i, j]))
 
 
 def check_n(n: Any) -> float:

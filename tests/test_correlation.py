@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import pycupc
+from pycupc.data.findings import groups_of_copies
+from pycupc.data.table import Table
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
-from pycupc.independence.gaussian.correlation import constant_columns, correlation, groups_of_identical_columns
+from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 
 
@@ -106,11 +109,11 @@ def test_correlations_are_computed_when_asked_for():
     X = table(30, 12)
     data = pycupc.SuffStat.from_data(X)
     want, X[:] = correlation(X), 0.0  # the table is the caller's
-    assert data.data is not None
+    assert not data.has_C
     copy = pickle.loads(pickle.dumps(data))
     np.testing.assert_array_equal(data.C, want)
     assert data.C is data.C
-    assert data.data is None
+    assert data.has_C
     np.testing.assert_array_equal(copy.C, want)
     assert (data.n, data.p, pycupc.SuffStat(want, 30).p) == (30, 12, 12)
 
@@ -120,34 +123,58 @@ def test_an_engine_with_a_device_gets_the_data_alone():
 
     class Device(CpuEngine):
         def _take(self, test, *rest):
-            assert test.data.data is not None
-            super()._take(GaussianTest(pycupc.SuffStat(correlation(test.data.data), test.n), test.alpha), *rest)
+            assert not test.data.has_C
+            super()._take(GaussianTest(pycupc.SuffStat(correlation(test.data.rows), test.n), test.alpha), *rest)
 
     X = table(200, 12)
     for j in range(1, 12):
         X[:, j] += 0.7 * X[:, j - 1]
     data = pycupc.SuffStat.from_data(X)
     fit = pycupc.pc(data, engine=Device())
-    assert data.data is not None
+    assert not data.has_C
     cpu = pycupc.pc({"C": correlation(X), "n": 200}, engine="cpu")
     np.testing.assert_array_equal(fit.graph, cpu.graph)
     x, y = int(fit.removals.x[0]), int(fit.removals.y[0])
     assert str(fit.why(x, y)) == str(cpu.why(x, y))
-    assert data.data is not None
+    assert not data.has_C
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fit)).pMax, cpu.pMax)
     np.testing.assert_array_equal(fit.pMax, cpu.pMax)
-    assert data.data is None
+    assert data.has_C
     data.C[0, 1] = data.C[1, 0] = 0.0
     assert pycupc.skeleton(data, engine="cpu").skeleton[0, 1] == 0
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_parts_are_those_of_the_matrix(known, monkeypatch):
+    X = table(40, 300)
+    X[:, 7] = X[:, 260]
+    X[:, 8] = 3.0
+    C = correlation(X)
+    monkeypatch.setattr(module, "INLINE_WORK", 0)
+    parts = Correlations(C) if known else Correlations(data=np.asfortranarray(X))
+    i, j = np.array([299, 7, 8, 0, 7]), np.arange(260, 100, -1)
+    np.testing.assert_array_equal(parts.block(i, j), C[np.ix_(i, j)])
+    np.testing.assert_array_equal(parts.rows([260, 3]), C[[260, 3]])
+    np.testing.assert_allclose(parts.pairs(i[:3], j[:3]), C[i[:3], j[:3]], rtol=0, atol=40 * 2.0**-52)
+    assert parts.has_dense == known
+    np.testing.assert_array_equal(parts.dense(), C)
+    assert (parts.p, parts.dense() is parts.dense()) == (300, True)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_rows_stay_only_where_they_are_wanted(keep):
+    parts = Correlations(data=table(10, 4), keep=keep)
+    parts.dense()
+    assert (parts.data is not None) == keep
 
 
 def test_progress_computes_at_once():
     seen = []
     data = pycupc.SuffStat.from_data(table(30, 12), progress=lambda done, total: seen.append((done, total)))
-    assert data.data is None
+    assert data.has_C
     assert seen == []  # one tile, which is done before the first call
     big = pycupc.SuffStat.from_data(table(30, 300), progress=lambda done, total: seen.append((done, total)))
-    assert big.data is None
+    assert big.has_C
     assert seen
 
 
@@ -155,7 +182,8 @@ def test_constant_columns():
     X = table(30, 40)
     X[:, [3, 39]] = 0.1
     X[:20, 5] = X[0, 5]
-    assert constant_columns(X) == constant_columns(np.asfortranarray(X)) == [3, 39]
+    for values in (X, np.asfortranarray(X)):
+        assert Table.of(values).constant.tolist() == [3, 39]
     with pytest.warns(UserWarning, match="constant columns have no correlations, hence no edges: column 3, column 39"):
         data = pycupc.SuffStat.from_data(X)
     with warnings.catch_warnings():
@@ -170,18 +198,18 @@ def test_copies_are_found_among_columns_that_agree_in_most_rows(n):
     want = {}
     for j, column in enumerate(X.T.tolist()):
         want.setdefault(tuple(column), []).append(j)
-    assert groups_of_identical_columns(X) == sorted(group for group in want.values() if len(group) > 1)
+    assert groups_of_copies(X) == sorted(group for group in want.values() if len(group) > 1)
 
 
-def test_groups_of_identical_columns():
+def test_groups_of_copies():
     X = table(10, 12)
-    assert groups_of_identical_columns(X) == []
+    assert groups_of_copies(X) == []
     X[:, [11, 4, 9]] = X[:, [2]]
     X[:, 1] = X[:, 0]
     X[3, [5, 6]] = X[3, [6, 5]]
-    assert groups_of_identical_columns(X) == [[0, 1], [2, 4, 9, 11]]
-    assert groups_of_identical_columns(np.asfortranarray(X)) == [[0, 1], [2, 4, 9, 11]]
-    assert groups_of_identical_columns(np.array([[0.0, -0.0, 1.0], [2.0, 2.0, 3.0]])) == [[0, 1]]
+    assert groups_of_copies(X) == [[0, 1], [2, 4, 9, 11]]
+    assert groups_of_copies(np.asfortranarray(X)) == [[0, 1], [2, 4, 9, 11]]
+    assert groups_of_copies(np.array([[0.0, -0.0, 1.0], [2.0, 2.0, 3.0]])) == [[0, 1]]
 
 
 @pytest.mark.parametrize("seed", range(4))

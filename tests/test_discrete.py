@@ -369,8 +369,8 @@ def test_bad_data(data, error, words):
 
 
 def test_bad_tables():
-    with pytest.raises(ValueError, match="missing values in"):
-        DiscreteSuffStat.from_data(np.array([["a", None], ["b", "x"], ["a", "y"]], dtype=object))
+    with pytest.raises(ValueError, match="complete; 1 missing values in column 1, 2 missing values in column 2$"):
+        DiscreteSuffStat.from_data(np.array([["a", None, None], ["b", "x", None], ["a", "y", "z"]], dtype=object))
     with pytest.raises(ValueError, match="Gaussian test"):
         DiscreteSuffStat.from_data(np.random.default_rng(0).standard_normal((20, 3)))
     with pytest.raises(ValueError, match="whole: w, h; these are categories: sex. No test takes both"):

@@ -121,7 +121,7 @@ def test_tables(tmp_path, text, options, labels, cells):
         "missing" in options
     )
     assert table.labels == labels
-    assert table.cells.tolist() == cells
+    assert table.values.tolist() == cells
 
 
 @pytest.mark.parametrize(

@@ -174,11 +174,11 @@ def test_correlations_of_a_large_table_need_no_matrix():
     with pytest.warns(UserWarning, match="constant"):
         suff_stat = pycupc.SuffStat.from_data(data)
     pairs = np.array([3, 5, 90, 7]), np.array([4, 80, 2, 1])
-    some = suff_stat.correlations(*pairs)
-    assert suff_stat.data is not None
+    some = suff_stat.correlations.pairs(*pairs)
+    assert not suff_stat.has_C
     assert np.allclose(some, suff_stat.C[pairs], atol=1e-12, equal_nan=True)
     assert np.isnan(some).tolist() == [False, False, True, False]
-    assert np.array_equal(suff_stat.correlations(*pairs), suff_stat.C[pairs], equal_nan=True)
+    assert np.array_equal(suff_stat.correlations.pairs(*pairs), suff_stat.C[pairs], equal_nan=True)
 
 
 def test_stability_frequencies(fit):

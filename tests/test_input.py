@@ -24,8 +24,9 @@ import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
 from pycupc.data.readers import ReadOptions, read_correlation
+from pycupc.data.table import Table
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.independence.gaussian.table_checks import scaled
+from pycupc.independence.gaussian.correlation import scaled
 
 NAMES = list("abcde")
 
@@ -279,7 +280,7 @@ def test_correlation_matrix_with_numbers_as_names(here):
     np.savetxt("bare.csv", np.eye(5), delimiter=",", fmt="%g")
     with pytest.warns(UserWarning, match="read as names"):
         read = read_correlation("named.csv")
-    np.testing.assert_array_equal(read.X, C)
+    np.testing.assert_array_equal(read.values, C)
     assert read.labels == list("01234")
     assert read_correlation("bare.csv").labels == ["V1", "V2", "V3", "V4", "V5"]
     assert read_correlation("named.csv", ReadOptions(header="yes")).labels == list("01234")
@@ -502,6 +503,18 @@ def test_whole_numbers_that_float64_rounds_are_named(here):
     SuffStat.from_data(big.to_numpy() // 2)
     big.astype({"id": float}).to_csv("d.csv", index=False)
     SuffStat.from_data("d.csv")
+
+
+def test_kinds_and_missing_values_are_carried():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [2, 2, 2]})
+    numbers = Table.of(frame)
+    assert (numbers.labels, numbers.kinds, numbers.constant.tolist()) == (("a", "b"), ("numeric",) * 2, [1])
+    np.testing.assert_array_equal(numbers.missing, np.isnan(frame.to_numpy()))
+    sizes = pd.Categorical(["S", "L", "S"], categories=["S", "L"], ordered=True)
+    codes = Table.of(pd.DataFrame({"size": sizes, "who": ["x", "y", "y"]}), categories=True)
+    assert codes.kinds == ("ordered", "categorical")
+    assert codes.categories == (("L", "S"), ("x", "y"))
+    assert codes.values.tolist() == [[1, 0], [0, 1], [1, 1]]
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def check_csv(path, number_of_files, seed):
             continue  # no name is left whole: what was taken for the header, and what for the delimiter, is open
         names, body = what_it_says(content, delimiter)
         assert got.labels == names, content
-        np.testing.assert_array_equal(got.X, body, err_msg=repr(content))
+        np.testing.assert_array_equal(got.values, body, err_msg=repr(content))
     return accepted
 
 
@@ -145,7 +145,7 @@ def check_gzip(path, number_of_files, seed):
         got = read(path)
         if got is not None:
             assert got.labels == NAMES
-            np.testing.assert_array_equal(got.X, X)
+            np.testing.assert_array_equal(got.values, X)
 
 
 def check_parquet(path, number_of_files, seed):
@@ -164,8 +164,8 @@ def check_parquet(path, number_of_files, seed):
         got = read(path)
         if got is not None:
             accepted += 1
-            assert got.X.shape[1] >= 2
-            for name, column in zip(got.labels, got.X.T, strict=True):
+            assert got.values.shape[1] >= 2
+            for name, column in zip(got.labels, got.values.T, strict=True):
                 if name in NAMES:
                     np.testing.assert_array_equal(column, X[:, NAMES.index(name)])
     return accepted

@@ -398,7 +398,7 @@ def test_right_in_files(kind, tmp_path):
     else:
         with pytest.warns(UserWarning, match=warning):
             table = read_table(path, ReadOptions(**options))
-    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.values, X)
     assert table.labels == labels
     if not options and warning is None:
         fit = pc(path, alpha=0.1)

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
-from pycupc.data.categories import CategoryTable, read_categories
 from pycupc.data.names import default_labels, listed
 from pycupc.data.pairs import read_pairs
-from pycupc.data.readers import FileTable, ReadOptions, read_correlation, read_table
-from pycupc.data.remedies import on_the_command_line
+from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.table import Table
 from pycupc.data.text_layout import is_formula
 from pycupc.engines.select import NAMES, make_engine
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
@@ -24,6 +23,7 @@ from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import U2pd
 from pycupc.system.machine import begin_context
+from pycupc.system.message import on_the_command_line
 from pycupc.system.progress import LevelBar
 
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
@@ -176,65 +176,62 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
     `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
-    options = ReadOptions(**{field.name: getattr(args, field.name) for field in fields(ReadOptions)})
+    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
     with on_the_command_line():
-        kind, suff_stat, table = _read(args, path, options, bar)
+        try:
+            kind, suff_stat, table = _read(args, path, options, bar)
+        except DataError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{path}: {error}") from error
     formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
-    return suff_stat, {
-        "kind": kind,
-        **table.facts,
-        "layout": table.layout,
-        "variables": suff_stat.p,
-        "observations": suff_stat.n,
-    }
+    of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
+    return suff_stat, {"kind": kind, **table.facts, **of_table}
 
 
 def _read(
-    args: argparse.Namespace, path: Path, options: ReadOptions, bar: LevelBar | None
-) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | CategoryTable]:
+    args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None
+) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | Table]:
     """The kind of input, and the input."""
     if args.correlation is not None:
-        table = read_correlation(path, options)
-        return "correlation matrix", SuffStat(table.X, args.correlation, table.labels), table
-    if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
-        categories = read_categories(path, options)
-        return "categories", _coded(args, categories), categories
+        matrix = read_correlation(path, ReadOptions(**options))
+        return "correlation matrix", SuffStat(matrix.values, args.correlation, matrix.labels), matrix
+    discrete = args.test == "discrete" or (args.test == "auto" and args.example == "discrete")
     try:
-        table = read_table(path, options)
+        table = Table.of(path, categories=discrete, **options)
     except DataError:
-        only_numbers = args.test == "gaussian" or args.drop_non_numeric
-        categories_or_none = None if only_numbers else _try_categories(path, options)
-        if categories_or_none is None:
+        categories = None if discrete else _try_categories(args, path, options)
+        if categories is None:
             raise
+        table = categories
         warnings.warn(
             f"{path}: holds categories, so that the G^2 test of discrete data runs (--test discrete); with "
             "--test gaussian only numbers are accepted",
             stacklevel=3,
         )
-        return "categories", _coded(args, categories_or_none), categories_or_none
-    return "data", _correlated(args, table, bar), table
+    if table.categories is not None:
+        return "categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table
+    engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
+    try:
+        device = engine if engine.correlates_on_device else None
+        progress = None if bar is None else bar.correlations
+        return "data", SuffStat.from_data(table, engine=device, progress=progress), table
+    finally:
+        engine.close()
 
 
-def _try_categories(path: Path, options: ReadOptions) -> CategoryTable | None:
+def _try_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Table | None:
     """The table if it can be read as a table of categories and looks like one."""
-    if str(path) == "-":  # can be read only once
+    if args.test == "gaussian" or args.drop_non_numeric or str(path) == "-":  # which can be read only once
         return None
     try:
-        table = read_categories(path, options)
+        table = Table.of(path, categories=True, **options)
     except DataError:
         return None
     return table if table.looks_categorical() else None
-
-
-def _coded(args: argparse.Namespace, table: CategoryTable) -> DiscreteSuffStat:
-    table.warn_of_measurements()
-    try:
-        return DiscreteSuffStat.from_data(table.cells, table.labels, adaptDF=args.adapt_df, df=args.df)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{table.facts['path']}: {error}") from error
 
 
 def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
@@ -244,19 +241,6 @@ def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) ->
     if args.adapt_df or args.quirks or args.df != "pcalg":
         raise DataError("--df, --adapt-df and --quirks go with --test discrete; the data are numbers")
     return {}
-
-
-def _correlated(args: argparse.Namespace, table: FileTable, bar: LevelBar | None) -> SuffStat:
-    """The correlations of a table, computed where the tests will run."""
-    engine, _ = make_engine(args.engine, len(table.labels), numCores=args.threads)
-    device = engine if engine.correlates_on_device else None
-    progress = None if bar is None else bar.correlations
-    try:
-        return SuffStat.from_data(table.X, table.labels, engine=device, progress=progress)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{table.facts['path']}: {error}") from error
-    finally:
-        engine.close()
 
 
 def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:

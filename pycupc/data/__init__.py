@@ -52,4 +52,4 @@ def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.D
     import pandas as pd
 
     table = read_categories(EXAMPLES[kind])
-    return pd.DataFrame(table.cells, columns=table.labels)
+    return pd.DataFrame(table.values, columns=table.labels)

@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.findings import Ends, rounded
 from pycupc.data.names import DataError, listed
-from pycupc.data.remedies import option
 from pycupc.data.source import Source
+from pycupc.data.text_layout import option
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
 
 _WIDE = re.compile(r"u?int64", re.IGNORECASE)
-#: From here on, float64 does not hold every whole number.
-EXACT = 2.0**53
 
 _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
@@ -60,22 +59,15 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
     X = np.empty((table.num_rows, table.num_columns), order="F")
     for k, column in enumerate(table.columns):
         X[:, k] = column.cast("float64", safe=False).to_numpy()
-    warn_of_rounding(X, table.schema.types, [str(name) for name in table.column_names])
     return X
 
 
-def warn_of_rounding(X: NDArray[np.float64], types: Iterable[Any], names: Sequence[str]) -> None:
+def warn_of_rounding(X: NDArray[np.float64], ends: Ends, types: Iterable[str], names: Sequence[str]) -> None:
     """Warn about columns of 64-bit integers, among the `types`, beyond what float64 holds exactly."""
-    wide = np.flatnonzero([_WIDE.match(str(kind)) is not None for kind in types])
-    if not len(wide) or not len(X):
-        return
-    values = X if len(wide) == X.shape[1] else X[:, wide]
-    if not (values.max() < EXACT and values.min() > -EXACT):  # as it is with NaN, too
-        largest = np.fmax(np.fmax.reduce(values, axis=0), -np.fmin.reduce(values, axis=0))
-        rounded = [names[k] for k in wide[largest >= EXACT].tolist()]
-        if rounded:
-            text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
-            warnings.warn(f"{text}: {listed(rounded)}; leave out identifiers", stacklevel=6)
+    wide = [_WIDE.match(kind) is not None for kind in types]
+    if any(wide) and (columns := [names[k] for k in rounded(X, ends).tolist() if wide[k]]):
+        text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
+        warnings.warn(f"{text}: {listed(columns)}; leave out identifiers", stacklevel=5)
 
 
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:

@@ -2,76 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.names import DataError, check_names, kept_names, listed
-from pycupc.data.readers import check_size, complete_rows, facts_of
-from pycupc.data.remedies import option
+from pycupc.data.names import DataError, check_names, kept_names
+from pycupc.data.readers import FileTable, check_size, complete_rows, facts_of
 from pycupc.data.source import Source, open_text, read_source
-from pycupc.data.text_layout import ReadOptions, find_delimiter, is_number, like_a_number, rows
+from pycupc.data.text_layout import ReadOptions, find_delimiter, option, rows
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 
-#: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
-MOST_LEVELS = 255
-#: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
-MOST_CODES = 20
 
-
-@dataclass(frozen=True)
-class CategoryTable:
-    """A table of categories as it was read from a file.
-
-    Attributes
-    ----------
-    cells : object (n, p)
-        Texts; rows are observations, columns variables.
-    labels : list of p str
-    layout : str
-        How the file was read, in words.
-    facts : dict
-        Path, sha256 and number of bytes.
-    """
-
-    cells: NDArray[np.object_]
-    labels: list[str]
-    layout: str
-    facts: dict[str, Any]
-
-    def looks_categorical(self) -> bool:
-        """Whether half of the columns hold nothing like a number, none measurements or too many different values."""
-        different = [set(column) for column in self.cells.T.tolist()]
-        words = sum(not any(map(like_a_number, values)) for values in different)
-        return (
-            2 * words >= len(different)
-            and max(map(len, different)) <= MOST_LEVELS
-            and not any(map(_measured, different))
-        )
-
-    def warn_of_measurements(self) -> None:
-        """Warn of columns with numbers that are not whole, or with too many whole ones for codes."""
-        different = zip(self.labels, map(set, self.cells.T.tolist()), strict=True)
-        if found := [f"{label} ({len(values)})" for label, values in different if _measured(values)]:
-            text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
-            warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
-
-
-def _measured(values: set[str]) -> bool:
-    """Whether some of the values are numbers that are not whole, or too many whole ones for codes."""
-    numbers = {cell for cell in values if like_a_number(cell)}
-    return len(numbers) > MOST_CODES or not all(is_number(cell) and float(cell).is_integer() for cell in numbers)
-
-
-def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> CategoryTable:
-    """Read a table of categories: rows are observations, columns are variables.
+def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
+    """Read a table of categories, as texts: rows are observations, columns are variables.
 
     Parameters
     ----------
@@ -98,8 +44,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
-    complete, dropped = complete_rows(source.name, cells, holes, labels, options.missing)
-    return CategoryTable(complete, labels, layout, facts_of(source) | dropped)
+    return complete_rows(source.name, FileTable(cells, labels, layout, facts_of(source)), holes, options.missing)
 
 
 def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:

@@ -1,4 +1,4 @@
-"""Tables of numbers of many kinds, in one form: values float64 (n, p), and the names of the columns or None.
+"""Tables of numbers in memory, of many kinds, as values float64 (n, p), and the names of the columns or None.
 
 Four protocols cover most libraries: columns, dtypes and to_numpy (pandas, polars and their relatives), the Arrow stream
 (PyArrow, DuckDB, ...), DLPack (CuPy, PyTorch, JAX) and NumPy's ``__array__``. xarray, AnnData and sparse matrices need
@@ -7,145 +7,35 @@ a conversion first. A library is imported only if the object comes from it.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.binary import NUMERIC, arrow_values, warn_of_rounding
+from pycupc.data.binary import NUMERIC, arrow_values
 from pycupc.data.names import check_names, kept_names, listed
-from pycupc.data.readers import ReadOptions, read_table
-from pycupc.system.message import Argument, Message
+from pycupc.data.text_layout import ReadOptions
 
 Floats = NDArray[np.float64]
 
 
-@runtime_checkable
-class _ToNumpy(Protocol):
-    """Checked first, since the columns of a lazy table cost time (and a warning from polars)."""
+class Converted(NamedTuple):
+    """An array float64 in any number of dimensions, the names of its columns if it has any, and their types."""
 
-    def to_numpy(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
-        """The values."""
-
-
-@runtime_checkable
-class Table(Protocol):
-    """A table with named columns: a pandas or polars DataFrame."""
-
-    @property
-    def columns(self) -> Iterable[Any]:
-        """Names of the columns."""
-
-    @property
-    def dtypes(self) -> Iterable[Any]:
-        """Types of the columns."""
-
-    def to_numpy(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
-        """The values, (n, p)."""
+    values: Floats
+    names: list[str] | None
+    types: list[str]
 
 
-@runtime_checkable
-class _RowLabels(Protocol):
-    """A table with row names: a pandas DataFrame."""
-
-    @property
-    def index(self) -> Iterable[Any]:
-        """Names of the rows."""
+def _has(data: Any, *attributes: str) -> bool:
+    return all(hasattr(data, name) for name in attributes)
 
 
-@runtime_checkable
-class ArrowStream(Protocol):
-    """An object that offers its columns as an Arrow stream."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A capsule with the stream."""
-
-
-@runtime_checkable
-class DLPack(Protocol):
-    """An array, possibly on another device."""
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        """A capsule with the array."""
-
-
-@runtime_checkable
-class LabelledArray(Protocol):
-    """An array whose axes have names and may have labels: xarray.DataArray."""
-
-    @property
-    def dims(self) -> tuple[Any, ...]:
-        """Names of the axes."""
-
-    @property
-    def coords(self) -> Any:
-        """Labels along the axes, by the name of the axis."""
-
-
-@runtime_checkable
-class AnnotatedMatrix(Protocol):
-    """A matrix ``X``, perhaps sparse, of observations and variables with names: AnnData."""
-
-    @property
-    def var_names(self) -> Iterable[Any]:
-        """Names of the variables."""
-
-    @property
-    def obs_names(self) -> Iterable[Any]:
-        """Names of the observations."""
-
-
-@runtime_checkable
-class SparseMatrix(Protocol):
-    """A matrix that stores only its nonzero elements: SciPy's."""
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored values."""
-
-    def toarray(self) -> NDArray[Any]:
-        """All values."""
-
-
-def observations(data: Any, **options: Any) -> tuple[Floats, list[str] | None]:
-    """Convert data to a table of observations: rows are observations, columns are variables.
-
-    Parameters
-    ----------
-    data : table, array_like of shape (n, p), or path of a file
-        See `pycupc.SuffStat.from_data`.
-    **options
-        The attributes of `ReadOptions`; for a table in memory `only`, `drop` and `drop_non_numeric`.
-
-    Returns
-    -------
-    X : float64 (n, p) with n, p >= 2
-        NaN where a value is missing: masked, null, NA. Not copied if `data` is such an array already.
-    labels : list of str or None
-        The names of the columns, if they have any.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `data` is of another kind; the message says how to convert it.
-    """
-    labels: list[str] | None = None
-    if isinstance(data, (str, os.PathLike)):
-        table = read_table(os.fsdecode(data), ReadOptions(**options))
-        data, labels = table.X, table.labels
-    elif options:
-        data = chosen_columns(data, **options)
-    X, names = matrix(data, "data")
-    if X.ndim != 2:
-        raise ValueError(f"data must be a table of shape (n, p), got shape {X.shape}")
-    for axis, parts in ((1, "columns (variables)"), (0, "rows (observations)")):
-        if X.shape[axis] < 2:
-            text = "{data} must have at least 2 {parts}, got {n}"
-            raise ValueError(Message(text, data=Argument("data"), parts=parts, n=X.shape[axis]))
-    return X, names or labels
+def is_frame(data: Any) -> bool:
+    """Whether this is a DataFrame of pandas, polars, ...; lazy tables, whose columns cost time, have no to_numpy."""
+    return _has(data, "to_numpy", "columns", "dtypes")
 
 
 def chosen_columns(data: Any, **options: Any) -> Any:
@@ -161,26 +51,28 @@ def chosen_columns(data: Any, **options: Any) -> Any:
     UserWarning
         Names the columns that `drop_non_numeric` leaves out.
     """
-    choice, table = ReadOptions(**options), data
+    choice = ReadOptions(**options)
     if of_files := [name for name in options if name not in ("only", "drop", "drop_non_numeric")]:
         raise TypeError(f"{of_files[0]!r} is an option of reading files, got {_type(data)}")
-    if not (isinstance(data, _ToNumpy) and isinstance(data, Table)):
+    if not is_frame(data):
         raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
     names = [str(column) for column in data.columns]
     check_names("data", names)
-    columns = dict(zip(names, data.columns, strict=True))
     kept = kept_names("data", names, choice.only, choice.drop)
     if choice.drop_non_numeric:
-        types = dict(zip(columns, data.dtypes, strict=True))
+        types = dict(zip(names, data.dtypes, strict=True))
         text = [name for name in kept if not NUMERIC.match(str(types[name]))]
         kept = [name for name in kept if name not in text]
         if text:
             warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
-    return table[[columns[name] for name in kept]]
+    columns = dict(zip(names, data.columns, strict=True))
+    return data[[columns[name] for name in kept]]
 
 
-def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
-    """An array of float64, in any number of dimensions, and the names of its columns; `what` is named in messages.
+def converted(data: Any, what: str) -> Converted:
+    """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
+
+    They are not copied if `data` is an array of float64.
 
     Raises
     ------
@@ -188,50 +80,50 @@ def matrix(data: Any, what: str) -> tuple[Floats, list[str] | None]:
         `data` is not numeric or of another kind; the message says how to convert it.
     """
     if type(data) is np.ndarray:  # the other kinds take a while to rule out
-        return _from_array(data, what), None
-    if isinstance(data, _ToNumpy) and isinstance(data, Table):
-        return _from_table(data, what)
+        return _from_array(data, what)
+    if is_frame(data):
+        return _from_frame(data, what)
     if isinstance(data, Mapping):
         raise _no_table(data, what)
-    labels = None
-    if isinstance(data, AnnotatedMatrix):
-        data, labels = getattr(data, "X", None), [str(name) for name in data.var_names]
-    if isinstance(data, SparseMatrix):
+    names = None
+    if _has(data, "var_names", "obs_names"):  # AnnData
+        data, names = getattr(data, "X", None), [str(name) for name in data.var_names]
+    if _has(data, "nnz", "toarray"):
         data = data.toarray()
-    elif isinstance(data, LabelledArray):  # whose Arrow stream would be in long form
+    elif _has(data, "dims", "coords"):  # xarray, whose Arrow stream would be in long form
         if data.dims and data.dims[-1] in data.coords:
-            labels = [str(label) for label in np.asarray(data.coords[data.dims[-1]])]
+            names = [str(label) for label in np.asarray(data.coords[data.dims[-1]])]
         data = np.asarray(data)
-    elif isinstance(data, ArrowStream):
+    elif _has(data, "__arrow_c_stream__"):
         return _from_arrow_stream(data, what)
-    return _from_array(data, what), labels
+    return _from_array(data, what)._replace(names=names)
 
 
 def column_names(data: Any) -> list[str] | None:
     """The names of the columns of a table in memory, None if it has none; the values are not read."""
-    if isinstance(data, _ToNumpy) and isinstance(data, Table):
+    if is_frame(data):
         return [str(name) for name in data.columns]
-    return [str(name) for name in data.var_names] if isinstance(data, AnnotatedMatrix) else None
+    return [str(name) for name in data.var_names] if _has(data, "var_names", "obs_names") else None
 
 
 def row_names(data: Any) -> list[str] | None:
-    """The names of the rows of a table in memory, None if they are only numbered or it has none."""
-    if not isinstance(data, _RowLabels):
+    """The names of the rows of a DataFrame, None if they are only numbered or it has none."""
+    if not hasattr(data, "index"):
         return None
     names = [str(name) for name in data.index]
     return None if names == [str(k) for k in range(len(names))] else names
 
 
-def _from_table(data: Table, what: str) -> tuple[Floats, list[str]]:
-    names = [str(name) for name in data.columns]
-    _check_numeric(names, data.dtypes, what)
+def _from_frame(data: Any, what: str) -> Converted:
+    names, types = [str(name) for name in data.columns], [str(kind) for kind in data.dtypes]
+    _check_numeric(names, types, what)
     X = data.to_numpy()
     if X.dtype == object:  # numeric columns of several kinds, or with missing values
         try:
             X = X.astype(np.float64)  # None becomes NaN
         except TypeError:  # pandas.NA
             X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _from_array(X, what, names, list(data.dtypes)), names
+    return Converted(_from_array(X, what).values, names, types)
 
 
 def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
@@ -255,7 +147,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     )
 
 
-def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] | None]:
+def _from_arrow_stream(data: Any, what: str) -> Converted:
     try:
         import pyarrow
     except ImportError as error:
@@ -263,17 +155,16 @@ def _from_arrow_stream(data: ArrowStream, what: str) -> tuple[Floats, list[str] 
     try:
         table = pyarrow.table(data)
     except (pyarrow.ArrowException, TypeError, ValueError):  # a single column, for example
-        return _from_array(data, what), None
+        return _from_array(data, what)
     names = [str(name) for name in table.column_names]
     _check_numeric(names, table.schema.types, what)
-    return arrow_values(table), names
+    return Converted(arrow_values(table), names, [str(kind) for kind in table.schema.types])
 
 
-def _from_array(data: Any, what: str, names: list[str] | None = None, types: list[Any] | None = None) -> Floats:
-    """The values as float64; `names` and `types` of the columns are those of the table that they come from."""
+def _from_array(data: Any, what: str) -> Converted:
     if isinstance(data, np.ma.MaskedArray):
         if data.dtype.kind in "fiub":
-            return np.ma.filled(data.astype(np.float64), np.nan)
+            return Converted(np.ma.filled(data.astype(np.float64), np.nan), None, [])
         data = data.data
     X = data if isinstance(data, np.ndarray) else _as_numpy(data, what)
     if X.dtype.names is not None:
@@ -284,10 +175,8 @@ def _from_array(data: Any, what: str, names: list[str] | None = None, types: lis
     if X.dtype.kind not in "fiub":
         advice = "; if it holds numbers, convert it: array.astype(float)" if X.dtype.kind in "OUSTV" else ""
         raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{advice}")
-    out = np.asarray(X.astype(np.float64, copy=False))
-    if out.ndim == 2 and (types or X.dtype.kind in "iu"):
-        warn_of_rounding(out, types or [X.dtype] * out.shape[1], names or [f"column {k}" for k in range(out.shape[1])])
-    return out
+    types = [str(X.dtype)] * X.shape[-1] if X.ndim and X.dtype.kind in "iu" else []
+    return Converted(np.asarray(X.astype(np.float64, copy=False)), None, types)
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:
@@ -295,9 +184,7 @@ def _as_numpy(data: Any, what: str) -> NDArray[Any]:
     if data is None or isinstance(data, (bytes, set, frozenset, int, float)):
         raise _no_table(data, what)
     try:
-        if isinstance(data, DLPack):
-            return _from_dlpack(data)
-        X = np.asarray(data)
+        X = _from_dlpack(data) if hasattr(data, "__dlpack__") else np.asarray(data)
     except ValueError as error:
         raise ValueError(
             f"{what} must be a table whose rows have the same length, got {_type(data)}: {error}"

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
+from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
 from pycupc.data.names import DataError, check_names, kept_names, listed
-from pycupc.data.remedies import option
 from pycupc.data.source import Source, open_text, read_source
-from pycupc.data.text_layout import HEAD, Layout, ReadOptions, find_delimiter, find_layout, rows
+from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,28 +30,28 @@ Floats = NDArray[np.float64]
 COUNTING_ROWS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileTable:
     """A table as it was read from a file.
 
     Attributes
     ----------
-    X : float64 (n, p)
-        Rows are observations, columns variables.
+    values : (n, p)
+        Rows are observations, columns variables: float64, NaN where a value is missing, or texts of categories, object.
     labels : list of p str
-    row_names : list of n str, or None
-        The column of row names, which is not part of `X`; kept for correlation matrices only.
     layout : str
         How the file was read, in words.
     facts : dict
         Path, sha256 and number of bytes.
+    ends : Ends, optional
+        Of numbers.
     """
 
-    X: Floats
+    values: NDArray[Any]
     labels: list[str]
-    row_names: list[str] | None
     layout: str
     facts: dict[str, Any]
+    ends: Ends | None = None
 
 
 def read_table(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -65,12 +65,13 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
     """
     options = options or ReadOptions()
     source = read_source(path)
-    table = _without_counter(source.name, _read(source, options), options)
-    check_size(source.name, *table.X.shape)
-    if options.missing == "keep":
+    table, _ = _read(source, options)
+    table = _without_counter(source.name, table, options)
+    check_size(source.name, *table.values.shape)
+    assert table.ends is not None
+    if options.missing == "keep" or not len(table.ends.incomplete()):
         return table
-    X, dropped = complete_rows(source.name, table.X, np.isnan(table.X), table.labels, options.missing)
-    return replace(table, X=X, facts=table.facts | dropped)
+    return complete_rows(source.name, table, missing_in(table.values, table.ends), options.missing)
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
@@ -100,7 +101,7 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     import pandas as pd
 
     table = read_table(path, ReadOptions(**options))
-    return pd.DataFrame(table.X, columns=table.labels, copy=False)
+    return pd.DataFrame(table.values, columns=table.labels, copy=False)
 
 
 def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -109,7 +110,7 @@ def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -
     Returns
     -------
     FileTable
-        `X` float64 (p, p) as in the file; `SuffStat` checks the values.
+        Its values, float64 (p, p), are those in the file; `SuffStat` checks them.
 
     Raises
     ------
@@ -117,22 +118,22 @@ def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -
         If the file cannot be read, the table is not square, or its row names differ from its column names.
     """
     source = read_source(path)
-    table = _read(source, options or ReadOptions(), matrix=True)
-    n, p = table.X.shape
+    table, row_names = _read(source, options or ReadOptions(), matrix=True)
+    n, p = table.values.shape
     if n != p:
         raise DataError(f"{source.name}: a correlation matrix must be square, this has {n} rows and {p} columns")
-    for k, (name, label) in enumerate(zip(table.row_names or table.labels, table.labels, strict=True)):
+    for k, (name, label) in enumerate(zip(row_names or table.labels, table.labels, strict=True)):
         if name != label:
             raise DataError(f"{source.name}: row {k + 1} is named {name!r} but column {k + 1} is named {label!r}")
     return table
 
 
-def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> FileTable:
-    """The table in a file; each cell is a finite number or NaN."""
+def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> tuple[FileTable, list[str] | None]:
+    """The table in a file, and of a matrix the names of its rows; each cell is a finite number or NaN."""
     if options.sheet is not None and source.kind != "excel":
         raise DataError(f"{source.name}: is not an Excel file and has no sheet {options.sheet!r}")
     if source.kind in ("parquet", "feather"):
-        return _from_arrow(source, options)
+        return _from_arrow(source, options), None
     if source.kind == "excel":
         grid = binary.read_sheet(source, options.sheet)
         return _from_cells(source, lambda: iter(grid), options, matrix)
@@ -146,47 +147,40 @@ def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> File
         delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
         if options.decimal == delimiter:
             raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
-        return _from_cells(
-            source, lambda: rows(source.name, text, delimiter, options.comment), options, matrix, (text, delimiter)
-        )
+        all_rows = lambda: rows(source.name, text, delimiter, options.comment)  # noqa: E731
+        return _from_cells(source, all_rows, options, matrix, delimiter)
 
 
 def _from_cells(
-    source: Source, all_rows: cells.Rows, options: ReadOptions, matrix: bool, text: tuple[Any, str] | None = None
-) -> FileTable:
-    """A table of cells; `text` and delimiter where the cells are those of a text."""
+    source: Source, all_rows: cells.Rows, options: ReadOptions, matrix: bool, delimiter: str | None = None
+) -> tuple[FileTable, list[str] | None]:
+    """As `_read`, from the cells of a table; `delimiter` where they are those of a text."""
     head = [row for _, row in islice(all_rows(), HEAD)]
     if not head:
         raise DataError(f"{source.name}: the file is empty")
     layout = find_layout(source.name, head, options, matrix=matrix)
-    if options.drop_non_numeric:
-        body = islice(all_rows(), int(layout.has_header), None)
-        if of_text := cells.columns_of_text(body, layout, options):
-            _warn_left_out(source.name, [f"{layout.names[k]}{kind}" for k, kind in of_text.items()])
-            layout = replace(layout, text_columns=layout.text_columns.union(of_text))
-    if text is None:
+    begin = int(layout.has_header)
+    body = islice(all_rows(), begin, None)
+    if options.drop_non_numeric and (of_text := cells.columns_of_text(body, layout, options)):
+        _warn_left_out(source.name, [f"{layout.names[k]}{kind}" for k, kind in of_text.items()])
+        layout = replace(layout, text_columns=layout.text_columns.union(of_text))
+    if delimiter is None:
         X = cells.careful(source.name, all_rows, layout, options)
     else:
-        X = cells.parse(source.name, *text, all_rows, layout, options)
+        X = cells.parse(source.content, source.name, delimiter, all_rows, layout, options)
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
-    labels = [layout.names[k] for k in layout.columns]
-    _warn_of_rounding(X, labels, layout, all_rows)
+    labels, ends = [layout.names[k] for k in layout.columns], ends_of(X)
+    if len(X) and len(rounded(X, ends)):
+        texts = [row for _, row in islice(all_rows(), begin, None)]
+        types = ["int64" if all(row[k].strip().isdecimal() for row in texts) else "float64" for k in layout.columns]
+        binary.warn_of_rounding(X, ends, types, labels)
     row_names = None
     if matrix and layout.has_row_names:
-        row_names = [row[0].strip() for _, row in islice(all_rows(), 1 if layout.has_header else 0, None)]
+        row_names = [row[0].strip() for _, row in islice(all_rows(), begin, None)]
     words = ["line 1 holds the names" if layout.has_header else "no names; the variables are V1, V2, ..."]
     words += ["column 1 holds row names"] if layout.has_row_names else []
-    return FileTable(X, labels, row_names, "; ".join(words), facts_of(source))
-
-
-def _warn_of_rounding(X: Floats, labels: Sequence[str], layout: Layout, all_rows: cells.Rows) -> None:
-    """Warn about columns of whole numbers, written as such, that float64 does not hold exactly."""
-    if not X.size or np.fmax.reduce(np.fmax.reduce(X), initial=-np.inf) < binary.EXACT:  # identifiers are positive
-        return
-    body = [row for _, row in islice(all_rows(), int(layout.has_header), None)]
-    types = ["int64" if all(row[k].strip().isdecimal() for row in body) else "float64" for k in layout.columns]
-    binary.warn_of_rounding(X, types, labels)
+    return FileTable(X, labels, "; ".join(words), facts_of(source), ends), row_names
 
 
 def _warn_left_out(name: str, columns: Sequence[str]) -> None:
@@ -214,34 +208,33 @@ def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
         raise DataError(f"{source.name}: column {first!r} is not numeric{place}.{cells.mixed(text, numbers)}")
     table = table.select(kept)
     X = binary.arrow_values(table)
-    infinite = np.argwhere(np.isinf(X))
-    if len(infinite):
-        row, k = infinite[0].tolist()
+    ends = ends_of(X)
+    binary.warn_of_rounding(X, ends, map(str, table.schema.types), kept)
+    if has_infinite(X, ends):
+        row, k = np.argwhere(np.isinf(X))[0].tolist()
         raise DataError(f"{source.name}: row {row + 1}, column {kept[k]!r}: infinite value")
-    return FileTable(X, kept, None, f"the names of {source.kind}", facts_of(source))
+    return FileTable(X, kept, f"the names of {source.kind}", facts_of(source), ends)
 
 
 def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:
     """A table without header whose first column counts 0, 1, ..., as the index of pandas does: without that column."""
-    X = table.X
+    X = table.values
     if options.index != "auto" or not table.layout.startswith("no names") or "row names" in table.layout:
         return table
-    if len(X) < COUNTING_ROWS or X.shape[1] < 3 or not np.array_equal(X[:, 0], np.arange(len(X)) + (start := X[0, 0])):
+    if X.shape[1] < 3 or (start := counts_rows(X[:, 0], COUNTING_ROWS)) is None:
         return table
     if start == 1:
         raise DataError(
             f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows "
             f"({option('index', 'yes')}) or is a variable ({option('index', 'no')})"
         )
-    if start != 0:
-        return table
     warnings.warn(
         f"{name}: column 1 counts 0, 1, 2, ... and was left out as the number of the row; if it is a variable: "
         f"{option('index', 'no')}",
         stacklevel=4,
     )
     words = f"{table.layout}; column 1 holds row names"
-    return replace(table, X=X[:, 1:], labels=table.labels[:-1], layout=words)
+    return replace(table, values=X[:, 1:], labels=table.labels[:-1], layout=words, ends=ends_of(X[:, 1:]))
 
 
 def check_size(name: str, n: int, p: int) -> None:
@@ -252,10 +245,8 @@ def check_size(name: str, n: int, p: int) -> None:
         raise DataError(f"{name}: needs at least 2 columns (variables), has {p}; is the delimiter right?")
 
 
-def complete_rows(
-    name: str, table: NDArray[Any], holes: NDArray[np.bool_], labels: Sequence[str], missing: str
-) -> tuple[NDArray[Any], dict[str, str]]:
-    """The rows of a table (n, p) without missing values, which are where `holes` is True, and a fact about the others.
+def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing: str) -> FileTable:
+    """The rows without missing values, which are where `holes`, bool (n, p), is True, and a fact about the others.
 
     Raises
     ------
@@ -263,20 +254,20 @@ def complete_rows(
         A value is missing and `missing` is not "drop-rows", or no row is complete.
     """
     if not holes.any():
-        return table, {}
-    incomplete = holes.any(axis=1)
+        return table
+    incomplete, by_column, labels = holes.any(axis=1), holes.sum(axis=0), table.labels
     if missing == "drop-rows":
         if incomplete.all():
             raise DataError(f"{name}: every row has a missing value, so that no row is left")
-        by_column = holes.sum(axis=0)
         because = [
             f"{by_column[k]:,} because of {labels[k]}" for k in np.argsort(-by_column, kind="stable") if by_column[k]
         ]
-        text = f"{incomplete.sum():,} of {len(table):,} rows dropped, {listed(because, most=3)}"
+        text = f"{incomplete.sum():,} of {len(holes):,} rows dropped, {listed(because, most=3)}"
         warnings.warn(f"{name}: {text}", stacklevel=4)
-        return table[~incomplete], {"rows_dropped": text}
+        values, facts = table.values[~incomplete], table.facts | {"rows_dropped": text}
+        return replace(table, values=values, facts=facts, ends=ends_of(values) if table.ends else None)
     row, column = np.argwhere(holes)[0].tolist()
-    columns = [labels[k] for k in np.flatnonzero(holes.any(axis=0)).tolist()]
+    columns = [labels[k] for k in np.flatnonzero(by_column).tolist()]
     raise DataError(
         f"{name}: missing values: {int(holes.sum())}, rows with any: {int(incomplete.sum())}, columns with any: "
         f"{len(columns)} ({listed(columns, most=5)}); the first in row {row + 1}, column {labels[column]!r}. "

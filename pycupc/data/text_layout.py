@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from pycupc.data.names import DataError, check_names, kept_names, listed
-from pycupc.data.remedies import option
+from pycupc.system.message import Words
 
 Choice = Literal["auto", "yes", "no"]
 
@@ -103,6 +104,16 @@ class ReadOptions:
     def missing_numbers(self) -> list[float]:
         """The numbers that mean "no value"."""
         return [float(cell) for cell in self.na if NUMBER.fullmatch(cell.strip())]
+
+
+def option(name: str, value: str | Sequence[str] | bool, python: str | None = None) -> str:
+    """An option in a message: ``read_data(path, drop=['id'])``, on the command line ``--drop id``.
+
+    `python`: what to recommend in Python instead, where the table may come from no file.
+    """
+    words = [] if isinstance(value, bool) else [value] if isinstance(value, str) else value
+    flags = " ".join([f"--{name.replace('_', '-')}", *map(shlex.quote, words)])
+    return str(Words(python or f"read_data(path, {name}={value!r})", in_shell=flags))
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def _stated(fact: Any, labels: Sequence[str]) -> Any:
         case Value():
             return ", ".join(map(_literal, fact.values))
         case Words():
-            return fact.in_r
+            return fact.in_python if fact.in_r is None else fact.in_r
         case Message() | BaseException():
             return in_r(fact, labels)
     return fact

@@ -42,6 +42,7 @@ from pycupc.data.names import check_labels
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
@@ -278,7 +279,9 @@ def p_values_from_arrays(
         return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
     C = full_matrix(arrays["C"], p) if "C" in arrays else C
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
-    return GaussianPValues(graph, removals, gaps, edges, np.nan if n is None else n, C)
+    return GaussianPValues(
+        graph, removals, gaps, edges, np.nan if n is None else n, None if C is None else Correlations(C)
+    )
 
 
 def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[int]:

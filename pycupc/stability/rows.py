@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_real, is_whole
-from pycupc.data.observations import observations
+from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.discrete.suffstat import as_discrete_suff_stat
-from pycupc.independence.gaussian.correlation import constant_columns, groups_of_identical_columns
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.message import Argument, Message, Setting, Value
@@ -145,15 +144,12 @@ class GaussianRows:
 
     def whole(self) -> SuffStat:
         """All rows, as `pycupc.pc` takes them."""
-        return SuffStat.from_checked(self.X, self.labels)
+        return SuffStat.from_table(Table.of_values(self.X, self.labels))
 
     def take(self, rows: Ints) -> Resample:
         """As ``SuffStat.from_data(X[rows])``, without its warnings."""
-        X = self.X[rows]
-        constant = constant_columns(X)
-        known = set(constant)
-        copies = sum(len(group) for group in groups_of_identical_columns(X) if group[0] not in known)
-        return Resample(SuffStat.from_checked(X, self.labels), np.array(constant, dtype=np.int64), copies)
+        table = Table.of_values(self.X[rows], self.labels)
+        return Resample(SuffStat.from_table(table), table.constant, sum(map(len, table.copies)))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""
@@ -207,12 +203,12 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return GaussianRows(data.rows, data.labels)
+        return GaussianRows(np.ascontiguousarray(data.rows), data.labels)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
-    X, columns = observations(data)
-    checked = SuffStat.from_data(X, columns if labels is None else labels)
-    return GaussianRows(np.array(X, order="C"), checked.labels)  # the caller may change the table
+    table = Table.of(data, labels)
+    table.check()
+    return GaussianRows(np.ascontiguousarray(table.values), table.labels)
 
 
 def _sha256(*arrays: NDArray[Any]) -> str:

@@ -6,7 +6,9 @@ a text. `pycupc.r.messages` states the facts as R users know them; no text is ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,12 +119,27 @@ class Value:
         return ", ".join(map(repr, self.values))
 
 
+_ON_THE_COMMAND_LINE = ContextVar("_ON_THE_COMMAND_LINE", default=False)
+
+
+@contextmanager
+def on_the_command_line() -> Iterator[None]:
+    """Inside, texts are in the words of the command line."""
+    token = _ON_THE_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _ON_THE_COMMAND_LINE.reset(token)
+
+
 @dataclass(frozen=True)
 class Words:
-    """Words that differ between the languages."""
+    """Words that differ between Python, R and the command line; by default the last two are those of Python."""
 
     in_python: str
-    in_r: str
+    in_r: str | None = None
+    in_shell: str | None = None
 
     def __str__(self) -> str:
-        return self.in_python
+        in_shell = self.in_shell if _ON_THE_COMMAND_LINE.get() else None
+        return self.in_python if in_shell is None else in_shell

@@ -185,14 +185,15 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
-        if data.data is None:
+        if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)
             with dev.transfers.uploading(host, C):
                 graph = self._graph = DeviceGraph(dev, C, data.n, gaps, fixed, self._gaussian)
             found = of_data.launch_inspection(dev, C)
         else:
-            C = of_data.correlation(dev, data.data)
+            assert data.rows is not None
+            C = of_data.correlation(dev, data.rows)
             graph = self._graph = DeviceGraph(dev, C, data.n, gaps, fixed, self._gaussian)
         if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
             self._running = graph.launch_level0(test.cutoff(0))

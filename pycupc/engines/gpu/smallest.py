@@ -138,10 +138,11 @@ class Search:
 
     def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints) -> None:
         self._dev, self._n, self._x, self._y = dev, data.n, x, y
-        if data.data is not None:
-            self._C = correlation.correlation(dev, data.data)
-        else:
+        if data.has_C:
             self._C = self._upload(np.ascontiguousarray(data.C, dtype=np.float64))
+        else:
+            assert data.rows is not None
+            self._C = correlation.correlation(dev, data.rows)
         self._G = dev.cp.empty(self._C.shape, dtype=np.uint8)
         self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
@@ -10,11 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS, read_categories
+from pycupc.data.coding import MOST_LEVELS, values_of
 from pycupc.data.names import check_labels, listed
-from pycupc.data.observations import chosen_columns
-from pycupc.data.text_layout import ReadOptions
-from pycupc.independence.discrete.coding import code_table, values_of
+from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
 _CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")
@@ -137,16 +134,11 @@ class DiscreteSuffStat(Mapping[str, Any]):
             Columns of a file that seem to hold measurements; and constant columns, which get two levels: every test of
             them has the p-value 1, so that they have no edges.
         """
-        if isinstance(data, (str, os.PathLike)):
-            table = read_categories(os.fsdecode(data), ReadOptions(**options))
-            table.warn_of_measurements()
-            data, labels = table.cells, table.labels if labels is None else labels
-        elif options:
-            data = chosen_columns(data, **options)
-        codes, categories, labels = code_table(data, labels)
-        levels = _two_for_constants(np.array([len(c) for c in categories]), _names(labels, len(categories)))
-        out = cls(codes, levels, adaptDF=adaptDF, df=df, labels=labels)
-        out.categories = categories
+        table = data if isinstance(data, Table) else Table.of(data, labels, categories=True, **options)
+        table.warn_of_measurements()
+        levels = _two_for_constants(table.ends.high.astype(np.int64) + 1, table.names)
+        out = cls(table.values, levels, adaptDF=adaptDF, df=df, labels=table.labels)
+        out.categories = table.categories
         return out
 
     def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:

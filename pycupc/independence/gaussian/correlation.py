@@ -16,37 +16,30 @@ matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies d
 stand.
 
 `correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. So it does
-not matter where a matrix is computed, or whether it is computed twice.
+not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`cross_correlation`).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.findings import Ends, ends_of
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-#: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
-WIDTH = 128
+#: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
+#: from the limits of floating point.
+EXPONENTS = 256
 #: Below this number of multiplications, starting threads takes longer than the work.
 INLINE_WORK = 1 << 24
-#: Rows whose values distinguish most columns from each other.
-FEW = 8
 #: Calls per thread, so that all end at about the same time.
 CALLS_PER_THREAD = 16
-
-
-class CorrelationEngine(Protocol):
-    """An engine that computes correlations on its own device."""
-
-    def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation`."""
 
 
 def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
@@ -68,62 +61,80 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     -----
     Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
     """
-    from pycupc.independence.gaussian.pairwise import Blocks
-    from pycupc.system.compiled import announced  # Numba, which takes a while to import
+    from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
 
-    n, p = X.shape
-    n_blocks = -(-p // WIDTH)
-    width = -(-p // (8 * n_blocks)) * 8
-    threads = 1 if p * p * n < INLINE_WORK else available_cores()
-    table = Blocks(np.zeros((n_blocks, n, width)), np.zeros((n_blocks, width)), np.empty((p, p)))
-    tiles = [(i, j) for i in range(n_blocks) for j in range(i + 1, n_blocks)]
-    step = max(1, len(tiles) // (threads * CALLS_PER_THREAD))
-    parts = [tiles[k : k + step] for k in range(0, len(tiles), step)]
-    done, total = n_blocks, n_blocks + len(tiles)
+    (n, p), table = X.shape, Blocks.of_shape(*X.shape)
+    C, threads = np.empty((p, p)), _threads(p * p * n)
+
+    def centre(b: int) -> None:
+        C[table.place(b), table.place(b)] = table.centre(b, X)
+
+    def correlate(i: int, j: int) -> None:
+        tile, rows, columns = table.correlate(i, table, j), table.place(i), table.place(j)
+        C[rows, columns], C[columns, rows] = tile, tile.T
+
+    tiles = [(i, j) for i in range(len(table)) for j in range(i + 1, len(table))]
+    _in_parts(centre, [(b,) for b in range(len(table))], threads)
+    _in_parts(correlate, tiles, threads, progress, len(table))
+    return C
+
+
+def cross_correlation(X: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+    """Correlations of the columns `i` of a table with its columns `j`, float64 (len(i), len(j)).
+
+    They are the same bits as in its matrix. Of X, only these columns are read, and two copies of them are held.
+    """
+    from pycupc.independence.gaussian.pairwise import Blocks
+
+    n, C = len(X), np.empty((len(i), len(j)))
+    rows, columns = (Blocks.of_shape(n, len(k)) for k in (i, j))
+    threads = _threads(C.size * n)
+
+    def correlate(a: int, b: int) -> None:
+        C[rows.place(a), columns.place(b)] = rows.correlate(a, columns, b)
+
+    for table, chosen in ((rows, i), (columns, j)):
+        of_side = X[:, chosen]
+        _in_parts(table.centre, [(b, of_side) for b in range(len(table))], threads)
+    _in_parts(correlate, [(a, b) for a in range(len(rows)) for b in range(len(columns))], threads)
+    return C
+
+
+def _threads(multiplications: int) -> int:
+    return 1 if multiplications < INLINE_WORK else available_cores()
+
+
+def _in_parts(
+    function: Callable[..., Any], calls: list[Any], threads: int, progress: CountHook | None = None, before: int = 0
+) -> None:
+    """Call the function with each of the tuples, in threads; progress begins with the number of calls `before`."""
+    from pycupc.system.compiled import announced
+
+    step = max(1, len(calls) // (threads * CALLS_PER_THREAD))
+    parts = [calls[k : k + step] for k in range(0, len(calls), step)]
+    done, total = before, before + len(calls)
+
+    def run(part: Iterable[Any]) -> None:
+        for arguments in part:
+            function(*arguments)
+
     with announced("compiling for correlations, once per machine"):
-        for _ in in_threads(lambda b: table.centre(b, X), range(n_blocks), threads):
-            pass
-        for part, _ in zip(parts, in_threads(table.correlate, parts, threads), strict=True):
+        for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
             done += len(part)
             if progress is not None:
                 progress(done, total)
-    return table.C
 
 
-def groups_of_identical_columns(X: Floats) -> list[list[int]]:
-    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members."""
-    groups = []
-    few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
-    for some in _of_equal_keys(few, np.arange(X.shape[1])):
-        for columns in _of_equal_keys(X[:, some], some) if len(few) < len(X) else [some]:
-            while len(columns) > 1:  # equal keys are only a hint
-                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
-                if equal.sum() > 1:
-                    groups.append(columns[equal].tolist())
-                columns = columns[~equal & (np.arange(len(columns)) > 0)]
-    return sorted(groups)
+def scaled(X: Floats, ends: Ends | None = None) -> Floats:
+    """`X`, finite, with columns of very large or very small numbers multiplied by powers of two.
 
-
-def constant_columns(X: Floats) -> list[int]:
-    """Columns of a table (n, p) with one value in all rows, ascending."""
-    likely = np.flatnonzero((X[: FEW + 1] == X[0]).all(axis=0))
-    return [int(j) for j in likely[(X[:, likely] == X[0, likely]).all(axis=0)]]
-
-
-def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
-    """The columns of X (their numbers are `columns`) that have the same key as another column, by key."""
-    n, p = X.shape
-    keys = np.zeros(p, dtype=np.uint64)
-    weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
-    rows = max(1, (1 << 20) // p)
-    for k in range(0, n, rows):
-        bits = (X[k : k + rows] + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0, which it is equal to
-        bits ^= bits >> 32
-        bits *= weights[k : k + rows]
-        keys += bits.sum(axis=0, dtype=np.uint64)
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    sizes = np.diff(starts, append=p)
-    shared = sizes > 1
-    pairs = zip(starts[shared].tolist(), sizes[shared].tolist(), strict=True)
-    return [columns[order[start : start + size]] for start, size in pairs]
+    That changes no correlation. If no column needs it, `X` itself is returned. `ends`: those of X, if known.
+    """
+    low, high = ends or ends_of(X)
+    exponents = np.frexp(np.maximum(high, -low))[1]
+    extreme = np.flatnonzero(np.abs(exponents) > EXPONENTS)
+    if not len(extreme):
+        return X
+    out = X.copy()
+    out[:, extreme] = np.ldexp(X[:, extreme], -exponents[extreme])
+    return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,9 +44,8 @@ class GaussianTest(IndependenceTest):
         return gaussCItest(x, y, S, self.data)
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
-        C = partial(getattr, self.data, "C")  # computed only if a p-value is requested that needs it
         largest = LargestP(state.z, state.unfinished)
-        return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, C, self.data.correlations)
+        return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
 
 
 @dataclass(frozen=True)

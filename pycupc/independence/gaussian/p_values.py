@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pycupc.graph.removals import WITH_DATA
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z, p_matrix
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.p_values import ComputedPValues, Filling, Floats, set_both
 
 
@@ -42,22 +42,19 @@ class GaussianPValues(ComputedPValues):
         The largest p-value of each edge; -inf if never tested. A `DeferredP` is called on first access.
     n : float
         Number of observations.
-    matrix : float64 (p, p), or function that returns it, optional
-        The correlations, which decided the pairs removed at level 0. Without them, only the p-values of the edges and
-        of pairs removed at later levels are known. A function is called on first access.
-    pairs : function of two int64 (k,), optional
-        Computes the correlations of given pairs without the matrix.
+    known : Correlations, optional
+        They decided the pairs removed at level 0. Without them, only the p-values of the edges and of pairs removed at
+        later levels are known.
     """
 
     edge_p: Floats | DeferredP
     n: float
-    matrix: Floats | Callable[[], Floats] | None = None
-    pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats] | None = None
+    known: Correlations | None = None
 
-    @cached_property
+    @property
     def C(self) -> Floats | None:
-        """The correlations, float64 (p, p), where they are known."""
-        return self.matrix() if callable(self.matrix) else self.matrix
+        """The correlations, float64 (p, p), where they are known; computed on first access."""
+        return None if self.known is None else self.known.dense()
 
     @cached_property
     def edges(self) -> Floats:
@@ -66,7 +63,7 @@ class GaussianPValues(ComputedPValues):
 
     @property
     def complete(self) -> bool:
-        return self.matrix is not None and self.removals.r_known
+        return self.known is not None and self.removals.r_known
 
     @property
     def deferred(self) -> bool:
@@ -103,7 +100,4 @@ class GaussianPValues(ComputedPValues):
         return math.nan if self.C is None else float(fisher_z.p_value(self.C[x, y], self.n, 0))
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
-        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
-        if self.pairs is not None:
-            return self.pairs(x, y)
-        return None if self.C is None else np.asarray(self.C[x, y], dtype=np.float64)
+        return None if self.known is None else self.known.pairs(np.asarray(x), np.asarray(y))

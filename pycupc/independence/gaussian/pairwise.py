@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,8 @@ from pycupc.system.compiled import compiled
 
 Floats = NDArray[np.float64]
 
+#: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
+WIDTH = 128
 #: Distance from 1 to the next number.
 EPS = float(np.finfo(np.float64).eps)
 #: Observations taken at a time, so that their values in two blocks of columns stay in the core's first-level cache.
@@ -24,30 +25,46 @@ DEPTH = 64
 
 @dataclass(frozen=True)
 class Blocks:
-    """A table cut into blocks of columns, and the matrix that is made of it.
+    """The columns of a table, cut into blocks.
 
     Attributes
     ----------
-    blocks : float64 (number of blocks, n, width)
+    centred : float64 (number of blocks, n, width)
         The columns, centred; zeros where the last block has fewer than `width`.
     squares : float64 (number of blocks, width)
         S_ii of each column.
-    C : float64 (p, p)
+    p : int
+        Number of columns.
     """
 
-    blocks: Floats
+    centred: Floats
     squares: Floats
-    C: Floats
+    p: int
 
-    def centre(self, b: int, X: Floats) -> None:
+    @classmethod
+    def of_shape(cls, n: int, p: int) -> Blocks:
+        """Empty blocks of a table (n, p), of equal width."""
+        number = -(-p // WIDTH)
+        width = -(-p // (8 * number)) * 8
+        return cls(np.zeros((number, n, width)), np.zeros((number, width)), p)
+
+    def __len__(self) -> int:
+        return len(self.centred)
+
+    def place(self, b: int) -> slice:
+        """The columns of block `b`."""
+        width = self.centred.shape[2]
+        return slice(b * width, min((b + 1) * width, self.p))
+
+    def centre(self, b: int, X: Floats) -> Floats:
         """Fill block `b` with its columns of X, and correlate them with each other."""
-        block, columns = self.blocks[b], X[:, self._place(b)]
+        block, columns = self.centred[b], X[:, self.place(b)]
         n, m = columns.shape
         block[:, :m] = columns
         with np.errstate(over="ignore", invalid="ignore"):
             means = block.mean(axis=0)
             block -= means
-            S = self._products(b, b)
+            S = _products(block, block)
             rounding = n * (n * EPS * means) ** 2  # a bound on S_ii where a column is constant
             squares = S.diagonal()
             doubtful = np.flatnonzero(~((squares > np.maximum(rounding, 1e-60)) & (squares < 1e60))[:m])
@@ -57,29 +74,23 @@ class Blocks:
             block[:, doubtful] = columns[:, doubtful] * np.ldexp(1.0, np.minimum(-exponent, 1000))
             block[:, doubtful] -= block.mean(axis=0)[doubtful]
             block[:, doubtful[low == high]] = np.nan
-            S = self._products(b, b)
+            S = _products(block, block)
         self.squares[b] = S.diagonal()
         _normalise(S, self.squares[b], self.squares[b])
-        self.C[self._place(b), self._place(b)] = S[:m, :m]
+        return S[:m, :m]
 
-    def correlate(self, tiles: Iterable[tuple[int, int]]) -> None:
-        """Fill tiles of C, given as pairs of different blocks, and their mirror images."""
-        for i, j in tiles:
-            S = self._products(i, j)
-            _normalise(S, self.squares[i], self.squares[j])
-            rows, columns = self._place(i), self._place(j)
-            tile = S[: rows.stop - rows.start, : columns.stop - columns.start]
-            self.C[rows, columns], self.C[columns, rows] = tile, tile.T
+    def correlate(self, i: int, other: Blocks, j: int) -> Floats:
+        """Correlations of the columns of block `i` with those of block `j` of `other`."""
+        S = _products(self.centred[i], other.centred[j])
+        _normalise(S, self.squares[i], other.squares[j])
+        rows, columns = self.place(i), other.place(j)
+        return S[: rows.stop - rows.start, : columns.stop - columns.start]
 
-    def _products(self, i: int, j: int) -> Floats:
-        width = self.blocks.shape[2]
-        S = np.zeros((width, width))
-        _add_products(self.blocks[i], self.blocks[j], S)
-        return S
 
-    def _place(self, b: int) -> slice:
-        width = self.blocks.shape[2]
-        return slice(b * width, min((b + 1) * width, len(self.C)))
+def _products(A: Floats, B: Floats) -> Floats:
+    S = np.zeros((A.shape[1], B.shape[1]))
+    _add_products(A, B, S)
+    return S
 
 
 def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
@@ -94,7 +105,7 @@ _fma: Any = intrinsic(_fma_code)
 @compiled
 def _add_products(A: Floats, B: Floats, S: Floats) -> None:
     """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time."""
-    n, width = A.shape
+    (n, width), columns = A.shape, B.shape[1]
     for begin in range(0, n, DEPTH):
         end = begin + DEPTH if begin + DEPTH < n else n
         rest = end - (end - begin) % 4
@@ -104,7 +115,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
                 a10, a11, a12, a13 = A[k, i + 1], A[k + 1, i + 1], A[k + 2, i + 1], A[k + 3, i + 1]
                 a20, a21, a22, a23 = A[k, i + 2], A[k + 1, i + 2], A[k + 2, i + 2], A[k + 3, i + 2]
                 a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
-                for j in range(width):
+                for j in range(columns):
                     b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
                     S[i, j] = _fma(a03, b3, _fma(a02, b2, _fma(a01, b1, _fma(a00, b0, S[i, j]))))
                     S[i + 1, j] = _fma(a13, b3, _fma(a12, b2, _fma(a11, b1, _fma(a10, b0, S[i + 1, j]))))
@@ -113,7 +124,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
         for k in range(rest, end):
             for i in range(width):
                 a = A[k, i]
-                for j in range(width):
+                for j in range(columns):
                     S[i, j] = _fma(a, B[k, j], S[i, j])
 
 

@@ -6,28 +6,16 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, check_real, listed
-from pycupc.data.observations import matrix, observations
-from pycupc.independence.gaussian.correlation import (
-    CorrelationEngine,
-    Floats,
-    constant_columns,
-    correlation,
-    groups_of_identical_columns,
-)
-from pycupc.independence.gaussian.table_checks import (
-    extremes,
-    refuse_incomplete,
-    refuse_matrix,
-    scaled,
-    warn_of_counter,
-    warn_of_sentinels,
-)
+from pycupc.data.observations import converted
+from pycupc.data.table import Table
+from pycupc.independence.gaussian.correlation import Floats, scaled
+from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
 from pycupc.system.message import Cell, Message, Value
 from pycupc.system.progress import CountHook
 
@@ -70,13 +58,13 @@ class SuffStat:
     C : float64 (p, p)
         The correlations. After `from_data` they are computed on first access; from then on every engine uses this
         array. Before that, an engine computes the same numbers itself, on its own device.
+    correlations : Correlations
+        The same, also in parts, which are computed without the matrix.
     n : float
     p : int
     labels : tuple of str, or None
-    data : float64 (n, p), or None
-        The observations, until `C` is accessed for the first time; None from then on, or if `C` was given.
     rows : float64 (n, p), or None
-        The observations as long as the object lives, for `pycupc.stability`: after `from_data`, else None.
+        The observations after `from_data`, else None.
 
     Raises
     ------
@@ -86,59 +74,36 @@ class SuffStat:
     """
 
     def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
-        values, names = matrix(C, "C")
-        self._C: Floats | None = np.ascontiguousarray(values)
-        if self._C.ndim != 2 or self._C.shape[0] != self._C.shape[1]:
-            raise ValueError(f"C must be square, got shape {self._C.shape}")
-        if self._C.shape[0] < 2:
-            raise ValueError(f"C must describe at least 2 variables, got {self._C.shape[0]}")
-        self.p = len(self._C)
-        self.n = check_n(n)
-        self.data: Floats | None = None
-        self.rows: Floats | None = None
-        self._engine: CorrelationEngine | None = None
-        self._progress: CountHook | None = None
+        values, names, _ = converted(C, "C")
+        if values.ndim != 2 or values.shape[0] != values.shape[1]:
+            raise ValueError(f"C must be square, got shape {values.shape}")
+        if len(values) < 2:
+            raise ValueError(f"C must describe at least 2 variables, got {len(values)}")
         labels = names if labels is None else labels
-        self.labels = None if labels is None else check_labels(labels, self.p)
+        self.labels = None if labels is None else check_labels(labels, len(values))
+        self.n = check_n(n)
+        self.correlations = Correlations(np.ascontiguousarray(values))
         self._checked = self._constant_named = False
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return self.correlations.p
+
+    @property
+    def rows(self) -> Floats | None:
+        """The observations, if they are known."""
+        return self.correlations.data
 
     @property
     def has_C(self) -> bool:
         """Whether `C` has been given or computed, so that it takes no more memory."""
-        return self._C is not None
+        return self.correlations.has_dense
 
     @property
     def C(self) -> Floats:
         """The correlations, float64 (p, p)."""
-        if self._C is None:
-            assert self.data is not None
-            if self._engine is None:
-                self._take(correlation(self.data, progress=self._progress))
-            else:
-                self._take(self._engine.correlation(self.data))
-        assert self._C is not None
-        return self._C
-
-    def correlations(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-        """Correlations of pairs, float64 (k,).
-
-        For few pairs of data, `C` is not computed; the correlations then equal those in `C` up to rounding.
-        """
-        data = self.data
-        if data is None or 8 * len(x) > self.p**2:
-            return self.C[x, y]
-        out = np.empty(len(x))
-        step = max(1, 2**21 // len(data))
-        for k in range(0, len(x), step):
-            a, b = (data[:, v[k : k + step]] for v in (x, y))
-            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-            with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation: NaN
-                out[k : k + step] = (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
-        return out
-
-    def _take(self, C: Floats) -> None:
-        """Store the correlations of the data, which no engine needs from then on."""
-        self._C, self.data, self._engine, self._progress = C, None, None, None
+        return self.correlations.dense()
 
     def __repr__(self) -> str:
         return f"SuffStat(p={self.p}, n={self.n})"
@@ -194,97 +159,47 @@ class SuffStat:
             far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
             leaves out.
         """
-        X, columns = observations(data, **options)
-        refuse_matrix(X)
-        labels = columns if labels is None else labels
-        labels = None if labels is None else check_labels(labels, X.shape[1])
-        names: Sequence[str] = labels or [f"column {j}" for j in range(X.shape[1])]
-        X = np.array(X, order="K")  # the caller may change the table before the correlations are computed
-        refuse_incomplete(X, names)
-        warn_of_counter(X, names)
-        ends = extremes(X)
-        warn_of_sentinels(X, names, ends)
-        _warn_of_columns(names, constant_columns(X), groups_of_identical_columns(X))
-        out = cls.from_checked(X, labels, ends)
-        out._engine, out.rows = engine, out.data
+        table = data if isinstance(data, Table) else Table.of(data, labels, **options)
+        table.check()
+        out = cls.from_table(table, engine=engine, progress=progress)
         if progress is not None and engine is None:
-            assert out.data is not None
-            out._take(correlation(out.data, progress=progress))
+            out.correlations.dense()
         return out
 
     @classmethod
-    def from_checked(
-        cls, X: Floats, labels: tuple[str, ...] | None, ends: tuple[Floats, Floats] | None = None
-    ) -> SuffStat:
-        """As `from_data`, but without checks and warnings, for rows of a table that `from_data` has accepted.
+    def from_table(cls, table: Table, **how: Any) -> SuffStat:
+        """As `from_data`, but without checks and warnings; `how`: further arguments of `Correlations`.
 
-        X must not be changed before the correlations are computed. `ends`: its smallest and largest values, if known.
+        The values must not be changed.
         """
         out = cls.__new__(cls)
-        out._C, out.data, out.rows, out._engine, out._progress = None, scaled(X, ends), None, None, None
+        out.correlations = Correlations(data=scaled(table.values, table.ends), **how)
+        out.n, out.labels = len(table.values), table.labels
         out._checked, out._constant_named = False, True
-        (out.n, out.p), out.labels = X.shape, labels
         return out
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
         """Raise errors and issue warnings for the findings of an engine in C; once per object."""
         if self._checked:
             return
+
+        def refuse(text: str, i: int, j: int) -> NoReturn:
+            there = {"ij": Cell(i, j), "value": Value(float(self.C[i, j])), "x": names[i], "y": names[j]}
+            raise ValueError(Message(text, **there, ji=Cell(j, i), mirrored=Value(float(self.C[j, i]))))
+
         if facts.asymmetric is not None and not np.isinf(self.C[facts.asymmetric]):
-            i, j = facts.asymmetric
-            raise ValueError(
-                Message(
-                    "C must be symmetric, but C{ij} = {above} and C{ji} = {below} ({x}, {y})",
-                    ij=Cell(i, j),
-                    above=self._entry(i, j),
-                    ji=Cell(j, i),
-                    below=self._entry(j, i),
-                    x=names[i],
-                    y=names[j],
-                )
-            )
-        if facts.bad_diagonal is not None:
-            i = facts.bad_diagonal
-            raise ValueError(
-                Message(
-                    "C must have a diagonal of 1, but C{ii} = {value} ({x}); a covariance matrix must be turned into "
-                    "correlations first",
-                    ii=Cell(i, i),
-                    value=self._entry(i, i),
-                    x=names[i],
-                )
-            )
+            refuse("C must be symmetric, but C{ij} = {value} and C{ji} = {mirrored} ({x}, {y})", *facts.asymmetric)
+        if (i := facts.bad_diagonal) is not None:
+            text = "C must have a diagonal of 1, but C{ij} = {value} ({x}); a covariance matrix must be turned into "
+            refuse(text + "correlations first", i, i)
         if (wrong := facts.out_of_range or facts.asymmetric) is not None:
-            i, j = wrong
-            raise ValueError(
-                Message(
-                    "C must hold correlations in [-1, 1], but C{ij} = {value} ({x}, {y})",
-                    ij=Cell(i, j),
-                    value=self._entry(i, j),
-                    x=names[i],
-                    y=names[j],
-                )
-            )
+            refuse("C must hold correlations in [-1, 1], but C{ij} = {value} ({x}, {y})", *wrong)
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
             variables = listed([names[j] for j in bad.tolist()])
             warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
         self._checked = True
-
-    def _entry(self, i: int, j: int) -> Value:
-        return Value(float(self.C[i, j]))
-
-
-def _warn_of_columns(names: Sequence[str], constant: Sequence[int], copies: Sequence[Sequence[int]]) -> None:
-    if constant:
-        columns = listed([names[j] for j in constant])
-        warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=3)
-    skipped = set(constant)
-    groups = [" = ".join(names[j] for j in group) for group in copies if group[0] not in skipped]
-    if groups:
-        text = f"identical columns cannot be told from each other; consider keeping one of each: {listed(groups, '; ')}"
-        warnings.warn(text, stacklevel=3)
 
 
 def check_n(n: Any) -> float:
@@ -310,6 +225,7 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
                 "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
             )
         return SuffStat(suffStat["C"], suffStat["n"])
-    out = SuffStat.from_data(suffStat)
-    out._progress, out.rows = progress, None  # nobody else sees this object, so its rows may go with the need for them
-    return out
+    table = Table.of(suffStat)
+    table.check()
+    # nobody else sees this object, so its rows may go with the need for them
+    return SuffStat.from_table(table, progress=progress, keep=False)

@@ -1,0 +1,160 @@
+"""Findings in a table of numbers: its ends, copies of columns, row numbers, values that may mean "missing"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: From here on, float64 does not hold every whole number.
+EXACT = 2.0**53
+#: Numbers that are read at a time, so that they are still in the cache when they are read again.
+BLOCK = 1 << 15
+#: Rows whose values distinguish most columns from each other.
+FEW = 8
+#: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
+#: are rounded.
+SYMMETRIC = 1e-6
+#: Rows from which a column that counts them is taken for their number: more than in a file (data/readers.py), where the
+#: column has no name, because small arrays made by hand often begin with 1, 2, 3.
+COUNTING_ROWS = 5
+#: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
+SENTINEL = 9
+#: Rows that show for most columns that no such number stands alone.
+SENTINEL_HEAD = 64
+
+
+class Ends(NamedTuple):
+    """The smallest and the largest value of each column, float64 (p,); both NaN where a value is missing."""
+
+    low: Floats
+    high: Floats
+
+    def incomplete(self) -> Ints:
+        """The columns with missing or infinite values, ascending."""
+        return np.flatnonzero(~(np.isfinite(self.low) & np.isfinite(self.high)))
+
+
+def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
+    """The ends of a table (n, p), in one pass, in which it is also written to `copy`, of its shape and layout."""
+    n, p = X.shape
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
+    step = max(1, BLOCK // max(1, p if by_rows else n))
+    for k in range(0, n if by_rows else p, step):
+        place = (slice(k, k + step), slice(None)) if by_rows else (slice(None), slice(k, k + step))
+        block = X[place]
+        if copy is not None:
+            copy[place] = block
+            block = copy[place]
+        if len(block):
+            of_low, of_high = low[place[1]], high[place[1]]
+            np.minimum(of_low, block.min(axis=0), out=of_low)
+            np.maximum(of_high, block.max(axis=0), out=of_high)
+    return Ends(low, high)
+
+
+def missing_in(X: Floats, ends: Ends) -> NDArray[np.bool_]:
+    """Where values are missing, bool (n, p); only incomplete columns are read."""
+    out, columns = np.zeros(X.shape, dtype=np.bool_), ends.incomplete()
+    out[:, columns] = np.isnan(X[:, columns])
+    return out
+
+
+def has_infinite(X: Floats, ends: Ends) -> bool:
+    """Whether a value is infinite."""
+    return bool(np.isinf(X[:, ends.incomplete()]).any())
+
+
+def rounded(X: Floats, ends: Ends) -> Ints:
+    """The columns with numbers beyond 2^53, of which float64 does not hold every whole one; NaN are ignored."""
+    low, high = ends
+    if gaps := np.flatnonzero(np.isnan(low)).tolist():
+        low, high = low.copy(), high.copy()
+        low[gaps], high[gaps] = np.fmin.reduce(X[:, gaps]), np.fmax.reduce(X[:, gaps])
+    return np.flatnonzero(np.maximum(-low, high) >= EXACT)
+
+
+def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:
+    """The kind of matrix that a square, symmetric table of observations is, if it is one."""
+    n, p = X.shape
+    if n != p or not _close(X[0], X[:, 0]) or np.isinf(X).any():
+        return None
+    diagonal = X.diagonal()
+    present = ~np.isnan(diagonal)  # a constant variable has NaN
+    if not present.any() or not (diagonal[present] > 0).all() or not _close(X, X.T):
+        return None
+    scale = np.sqrt(diagonal)
+    if (np.abs(X) > np.outer(scale, scale) * (1 + SYMMETRIC)).any():
+        return None
+    return "correlation" if np.abs(diagonal[present] - 1).max() <= SYMMETRIC else "covariance"
+
+
+def _close(A: Floats, B: Floats) -> bool:
+    largest = np.abs(A).max(initial=0.0, where=np.isfinite(A))
+    return bool(np.allclose(A, B, rtol=0, atol=SYMMETRIC * float(largest), equal_nan=True))
+
+
+def counts_rows(column: Floats, least: int) -> int | None:
+    """0 or 1 if a column of at least `least` rows counts 0, 1, 2, ... or 1, 2, 3, ..., else None."""
+    start = column[0] if len(column) >= least else np.nan
+    counting = start in (0.0, 1.0) and np.array_equal(column, np.arange(len(column)) + start)
+    return int(start) if counting else None
+
+
+def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
+    """Columns where a whole number repeats at an end, farther from all others than these are from each other.
+
+    Yields the column, the number, in how many rows it stands, and the other values.
+    """
+    low, high = ends
+    middle = low / 2 + high / 2
+    head = X[:SENTINEL_HEAD]
+    for end, inside in ((low, (head > low) & (head < middle)), (high, (head < high) & (head > middle))):
+        likely = (np.abs(end) >= SENTINEL) & (end == np.floor(end)) & (low < high) & ~inside.any(axis=0)
+        for j in np.flatnonzero(likely).tolist():
+            number = f"{end[j]:.0f}"  # 7, 8 and 9 are usual; a negative number, whatever its digits
+            if "-" not in number and set(number) not in ({"7"}, {"8"}, {"9"}):
+                continue
+            rest = X[X[:, j] != end[j], j]
+            count, beyond = len(X) - len(rest), np.abs(rest - end[j]).min() > abs(middle[j] - end[j])
+            if count > 1 and beyond and rest.min() < rest.max():
+                yield j, number, count, rest
+
+
+def groups_of_copies(X: Floats) -> list[list[int]]:
+    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members."""
+    groups = []
+    few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
+    for some in _of_equal_keys(few, np.arange(X.shape[1])):
+        for columns in _of_equal_keys(X[:, some], some) if len(few) < len(X) else [some]:
+            while len(columns) > 1:  # equal keys are only a hint
+                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
+                if equal.sum() > 1:
+                    groups.append(columns[equal].tolist())
+                columns = columns[~equal & (np.arange(len(columns)) > 0)]
+    return sorted(groups)
+
+
+def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
+    """The columns of X (their numbers are `columns`) that have the same key as another column, by key."""
+    n, p = X.shape
+    keys = np.zeros(p, dtype=np.uint64)
+    weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
+    rows = max(1, (1 << 20) // p)
+    for k in range(0, n, rows):
+        bits = (X[k : k + rows] + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0, which it is equal to
+        bits ^= bits >> 32
+        bits *= weights[k : k + rows]
+        keys += bits.sum(axis=0, dtype=np.uint64)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+    sizes = np.diff(starts, append=p)
+    shared = sizes > 1
+    pairs = zip(starts[shared].tolist(), sizes[shared].tolist(), strict=True)
+    return [columns[order[start : start + size]] for start, size in pairs]

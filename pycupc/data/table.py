@@ -1,0 +1,241 @@
+"""The one door for data: `Table.of` takes a table in memory or in a file, with the findings of one pass over it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.binary import warn_of_rounding
+from pycupc.data.categories import read_categories
+from pycupc.data.coding import code_table, is_measured, look_categorical, values_of
+from pycupc.data.findings import (
+    COUNTING_ROWS,
+    Ends,
+    Floats,
+    Ints,
+    counts_rows,
+    ends_of,
+    groups_of_copies,
+    kind_of_matrix,
+    missing_in,
+    sentinels,
+)
+from pycupc.data.names import check_labels, listed
+from pycupc.data.observations import chosen_columns, converted
+from pycupc.data.readers import FileTable, read_table
+from pycupc.data.text_layout import ReadOptions, option
+from pycupc.system.message import Argument, Message, Words
+
+Kind = Literal["numeric", "ordered", "categorical"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of observations: rows are observations, columns are variables.
+
+    Attributes
+    ----------
+    values : (n, p)
+        Numbers, float64, NaN where one is missing; or the codes of categories, int64, from 0 on, none missing.
+    labels : tuple of p str, or None
+        Names of the variables.
+    ends : Ends
+        The smallest and the largest value of each column.
+    kinds : tuple of p {"numeric", "ordered", "categorical"}
+    categories : tuple of p tuples, or None
+        What each code stands for.
+    layout : str
+        How a file was read, in words.
+    facts : dict
+        Of a file: path, sha256, number of bytes, rows dropped.
+    """
+
+    values: NDArray[Any]
+    labels: tuple[str, ...] | None
+    ends: Ends
+    kinds: tuple[Kind, ...]
+    categories: tuple[tuple[Any, ...], ...] | None = None
+    layout: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any, labels: Sequence[str] | None = None, *, categories: bool = False, **options: Any) -> Table:
+        """Make a table of data in memory, which are copied, or in a file.
+
+        Parameters
+        ----------
+        data : table, array_like of shape (n, p), or path of a file
+            See `pycupc.SuffStat.from_data`; of `categories`, see `pycupc.discrete.DiscreteSuffStat.from_data`.
+        labels : sequence of str, optional
+            Names of the variables, instead of the names of the columns.
+        categories : bool
+            Whether to code the values as categories.
+        **options
+            The attributes of `ReadOptions`; for a table in memory `only`, `drop` and `drop_non_numeric`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `data` is of another kind (the message says how to convert it), has fewer than 2 rows or columns, or
+            `labels` do not fit.
+
+        Warns
+        -----
+        UserWarning
+            Columns or rows that were left out, guesses about the layout of a file, whole numbers beyond 2^53.
+        """
+        file: FileTable | None = None
+        if isinstance(data, (str, os.PathLike)):
+            read = read_categories if categories else read_table
+            file = read(os.fsdecode(data), ReadOptions(**options))
+        elif options:
+            data = chosen_columns(data, **options)
+        if categories:
+            table = cls._of_categories(data, labels, file)
+        elif file is not None:
+            _check_shape(file.values)
+            names = _checked(file.labels if labels is None else labels, file.values)
+            table = cls(file.values, names, file.ends or ends_of(file.values), _numeric(file.values))
+        else:
+            table = cls._of_numbers(data, labels)
+        return table if file is None else replace(table, layout=file.layout, facts=file.facts)
+
+    @classmethod
+    def of_values(cls, values: Floats, labels: tuple[str, ...] | None) -> Table:
+        """The table of finite numbers and names that have been checked; it is not copied."""
+        return cls(values, labels, ends_of(values), _numeric(values))
+
+    @classmethod
+    def _of_numbers(cls, data: Any, labels: Sequence[str] | None) -> Table:
+        values, names, types = converted(data, "data")
+        _check_shape(values)
+        checked = _checked(names if labels is None else labels, values)
+        own = np.empty_like(values)  # the caller may change the table before its correlations are computed
+        table = cls(own, checked, ends_of(values, own), _numeric(values))
+        warn_of_rounding(own, table.ends, types, names or table.names)
+        return table
+
+    @classmethod
+    def _of_categories(cls, data: Any, labels: Sequence[str] | None, file: FileTable | None) -> Table:
+        values, names = values_of(data, "data") if file is None else (file.values, file.labels)
+        checked = _checked(names if labels is None else labels, values)
+        p = values.shape[1]
+        codes, categories = code_table(values, checked or _numbered(p))
+        types = getattr(data, "dtypes", [None] * p)
+        kinds: list[Kind] = ["ordered" if getattr(kind, "ordered", False) else "categorical" for kind in types]
+        ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
+        return cls(codes, checked, ends, tuple(kinds), categories)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The labels, or names for messages."""
+        return self.labels or _numbered(self.values.shape[1])
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where values are missing, bool (n, p)."""
+        return missing_in(self.values, self.ends)
+
+    @cached_property
+    def constant(self) -> Ints:
+        """The columns with one value in all rows, ascending."""
+        return np.flatnonzero(self.ends.low == self.ends.high)
+
+    @cached_property
+    def copies(self) -> list[list[int]]:
+        """Groups of equal columns, without constant ones: ascending, and sorted by their first members."""
+        constant = set(self.constant.tolist())
+        return [group for group in groups_of_copies(self.values) if group[0] not in constant]
+
+    def check(self) -> None:
+        """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`."""
+        _refuse_matrix(self.values)
+        if len(incomplete := self.ends.incomplete()):
+            text = "{data} must be complete and finite; missing or infinite values in {columns}"
+            columns = listed([self.names[j] for j in incomplete.tolist()])
+            raise ValueError(Message(text, data=Argument("data"), columns=columns))
+        for remark in self._remarks():
+            warnings.warn(remark, stacklevel=3)
+
+    def _remarks(self) -> Iterator[str]:
+        """Warnings about the columns of a complete table of numbers."""
+        names = self.names
+        if (start := counts_rows(self.values[:, 0], COUNTING_ROWS)) is not None:
+            yield (
+                f"{names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number of "
+                "the row and no variable, leave it out"
+            )
+        for j, number, count, rest in sentinels(self.values, self.ends):
+            yield (
+                f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "
+                f"{rest.max():g}; if that means a missing value: "
+                + option("na", [number], python="leave out these rows, or impute the values")
+            )
+        if len(self.constant):
+            columns = listed([names[j] for j in self.constant.tolist()])
+            yield f"constant columns have no correlations, hence no edges: {columns}"
+        if self.copies:
+            groups = listed([" = ".join(names[j] for j in group) for group in self.copies], "; ")
+            yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
+
+    def looks_categorical(self) -> bool:
+        """Whether categories from a file are words rather than numbers with damaged cells, or measurements."""
+        return look_categorical(self.categories or ())
+
+    def warn_of_measurements(self) -> None:
+        """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""
+        different = zip(self.names, self.categories or (), strict=True)
+        if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
+            text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
+            warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
+
+
+def _numeric(values: Floats) -> tuple[Kind, ...]:
+    return tuple(["numeric"] * values.shape[1])
+
+
+def _numbered(p: int) -> list[str]:
+    return [f"column {j}" for j in range(p)]
+
+
+def _checked(labels: Sequence[str] | None, values: NDArray[Any]) -> tuple[str, ...] | None:
+    return None if labels is None else check_labels(labels, values.shape[1])
+
+
+def _check_shape(values: Floats) -> None:
+    if values.ndim != 2:
+        raise ValueError(f"data must be a table of shape (n, p), got shape {values.shape}")
+    for axis, parts in ((1, "columns (variables)"), (0, "rows (observations)")):
+        if values.shape[axis] < 2:
+            text = "{data} must have at least 2 {parts}, got {n}"
+            raise ValueError(Message(text, data=Argument("data"), parts=parts, n=values.shape[axis]))
+
+
+def _refuse_matrix(X: Floats) -> None:
+    """Raise `ValueError` if a table of observations is a correlation or covariance matrix."""
+    if (kind := kind_of_matrix(X)) is None:
+        return
+    n, unit = len(X), kind == "correlation"
+    C = "C" if unit else "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))"
+    with_C = f'pc({{"C": {C}, "n": n}}), on the command line --correlation N{"" if unit else " after that division"}'
+    with_C_in_r = f"cu_pc(list(C = {'C' if unit else 'cov2cor(C)'}, n = n), ...)"
+    with_data = f'pc({{"C": numpy.corrcoef(data, rowvar=False), "n": {n}}})'
+    raise ValueError(
+        Message(
+            "{data} of shape ({n}, {n}) are symmetric with {values} on the diagonal. If this is a {kind} matrix C of n "
+            "observations: {with_C}. If it is a table of {n} observations after all: {with_data}",
+            data=Argument("data"),
+            n=n,
+            values="1" if unit else "positive values",
+            kind=kind,
+            with_C=Words(with_C, with_C_in_r),
+            with_data=Words(with_data, f"cu_pc(list(C = cor(x), n = {n}), ...)"),
+        )
+    )

@@ -1,0 +1,110 @@
+"""The correlations of a set of variables, whether they come as a matrix or as data."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.independence.gaussian.correlation import Floats, correlation, cross_correlation
+from pycupc.system.progress import CountHook
+
+#: `Correlations.pairs` computes the whole matrix if this many pairs per cell of it are asked for: then that is as fast.
+PAIRS_PER_CELL = 1 / 8
+#: Numbers of a block of columns in `Correlations.pairs`.
+BLOCK = 2**21
+
+
+class CorrelationEngine(Protocol):
+    """An engine that computes correlations on its own device."""
+
+    def correlation(self, X: Floats) -> Floats:
+        """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation.correlation`."""
+
+
+class Correlations:
+    """Correlations of p variables: a matrix, or observations from which they are computed when somebody asks.
+
+    `dense` defines the numbers; `rows` and `block` return the same bits, without the matrix.
+
+    Parameters
+    ----------
+    matrix : float64 (p, p), optional
+    data : float64 (n, p), optional
+        Finite observations, scaled (`correlation.scaled`), instead of the matrix. They must not be changed.
+    engine : CorrelationEngine, optional
+        Computes the matrix on its device; by default the CPU does, to the same bits.
+    progress : callable ``(done, total)``, optional
+        Called while the CPU computes the matrix.
+    keep : bool
+        Whether `data` stay when the matrix has been computed: 8 n p bytes.
+
+    Attributes
+    ----------
+    p : int
+    data : float64 (n, p), or None
+    """
+
+    def __init__(
+        self,
+        matrix: Floats | None = None,
+        data: Floats | None = None,
+        *,
+        engine: CorrelationEngine | None = None,
+        progress: CountHook | None = None,
+        keep: bool = True,
+    ) -> None:
+        known = matrix if data is None else data
+        assert known is not None
+        self.p: int = known.shape[1]
+        self.data, self._matrix, self._engine, self._progress, self._keep = data, matrix, engine, progress, keep
+
+    @property
+    def has_dense(self) -> bool:
+        """Whether the matrix has been given or computed, so that it takes no more memory."""
+        return self._matrix is not None
+
+    def dense(self) -> Floats:
+        """The matrix, float64 (p, p): always the same array, so that changes to it count."""
+        if self._matrix is None:
+            assert self.data is not None
+            if self._engine is None:
+                self._matrix = correlation(self.data, progress=self._progress)
+            else:
+                self._matrix = self._engine.correlation(self.data)
+            self._engine = self._progress = None
+            self.data = self.data if self._keep else None
+        return self._matrix
+
+    def rows(self, x: ArrayLike) -> Floats:
+        """The rows of k variables, float64 (k, p)."""
+        return self.block(x, np.arange(self.p))
+
+    def block(self, i: ArrayLike, j: ArrayLike) -> Floats:
+        """The correlations of the variables `i` with the variables `j`, float64 (len(i), len(j))."""
+        i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
+        if self._matrix is not None:
+            tile: Floats = self._matrix[i[:, None], j]
+            return tile
+        assert self.data is not None
+        return cross_correlation(self.data, i, j)
+
+    def pairs(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+        """The correlations of k pairs, float64 (k,).
+
+        For few pairs of data, the matrix is not computed; then they equal its entries up to rounding: each sum is one
+        of n products in another order, so that they differ by at most some n units in the last place of 1.
+        """
+        data = self.data
+        if self._matrix is not None or data is None or len(x) > PAIRS_PER_CELL * self.p**2:
+            some: Floats = self.dense()[x, y]
+            return some
+        out = np.empty(len(x))
+        step = max(1, BLOCK // len(data))
+        for k in range(0, len(x), step):
+            a, b = (data[:, v[k : k + step]] for v in (x, y))
+            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation: NaN
+                out[k : k + step] = (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+        return out

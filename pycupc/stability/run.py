@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
@@ -54,8 +55,9 @@ class Gathered:
         study, p = self._study, len(self._labels)
         order = sorted(self._numbers)
         tests, constant, copies = zip(*(self._numbers[i] for i in order), strict=True)
-        masks = (study.arguments[name] for name in ("fixedGaps", "fixedEdges"))
-        gaps, fixed = (np.zeros((1, 1), dtype=np.bool_) if mask is None else mask for mask in masks)
+        gaps, fixed = (
+            study.arguments[name] or Pairs.of_names([], self._labels) for name in ("fixedGaps", "fixedEdges")
+        )
         return Stability(
             labels=self._labels,
             alphas=study.alphas,
@@ -66,8 +68,8 @@ class Gathered:
             n_constant=np.array(constant, dtype=np.int64),
             n_copies=np.array(copies, dtype=np.int64),
             constant=self._constant,
-            n_pairs=p * (p - 1) // 2 - int(np.count_nonzero(gaps | fixed)) // 2,
-            n_fixed=int(np.count_nonzero(fixed & ~gaps)) // 2,
+            n_pairs=p * (p - 1) // 2 - len(gaps | fixed),
+            n_fixed=len(fixed - gaps),
             arguments=study.identity,
             notes={"quirks": self._note} if self._note else {},
         )

@@ -154,7 +154,7 @@ def check_arguments(
     test.p = len(labels)
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
-    name = engine if isinstance(engine, str) else engine.name
+    name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)
     wanted: str | Engine = "reference" if custom else engine
     chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)

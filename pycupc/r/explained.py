@@ -130,7 +130,8 @@ def _orientations(fit: PcAlgo, data: Mapping[str, Any] | None) -> Iterator[Orien
     if data and fit.alpha is not None:
         test = GaussianTest(SuffStat(data["C"], data["n"]), fit.alpha)
         engine, _ = make_engine("cpu", fit.p)
-        with warnings.catch_warnings(action="ignore"):  # the run that made the result has warned of its data
+        with warnings.catch_warnings():  # the run that made the result has warned of its data
+            warnings.simplefilter("ignore")
             engine.take(test, fit.labels)
         for maj_rule in (False, True):
             check = check_triples(skeleton, fit.sepset, test, engine.count_separating, maj_rule=maj_rule)

@@ -8,7 +8,10 @@ skip_if_no_python <- function() {
   if (!is.null(reason)) skip(paste("no Python side:", reason))
 }
 
-skip_if_no_pcalg <- function() skip_if_not_installed("pcalg", "2.7")
+skip_if_no_pcalg <- function() {
+  skip_if_not_installed("pcalg", "2.7")
+  skip_if_no_python()
+}
 
 golden_folder <- function() {
   folder <- Sys.getenv("PYCUPC_GOLDEN", testthat::test_path("..", "..", "..", "tests", "golden"))

@@ -6,7 +6,7 @@ lopsided <- m
 lopsided[1, 2] <- TRUE
 
 test_that("the arguments are pcalg's, in its order and with its defaults, then ours", {
-  skip_if_no_pcalg()
+  skip_if_not_installed("pcalg", "2.7")
   for (pair in list(list(cu_pc, pcalg::pc), list(cu_skeleton, pcalg::skeleton))) {
     theirs <- formals(pair[[2]])
     expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
@@ -16,7 +16,7 @@ test_that("the arguments are pcalg's, in its order and with its defaults, then o
 })
 
 test_that("errors have pcalg's text", {
-  skip_if_no_pcalg()
+  skip_if_not_installed("pcalg", "2.7")
   gauss <- pcalg::gaussCItest
   bad <- list(
     list(S, gauss, 0.05),
@@ -55,7 +55,7 @@ test_that("errors have pcalg's text", {
 })
 
 test_that("fixed pairs of a type that is neither logical nor numeric are pcalg's error", {
-  skip_if_no_pcalg()
+  skip_if_not_installed("pcalg", "2.7")
   for (name in c("fixedGaps", "fixedEdges")) {
     for (value in c("TRUE", "0", "a")) {
       args <- list(S, pcalg::gaussCItest, 0.05, p = 8)
@@ -73,7 +73,6 @@ test_that("giving both labels and p prints a message, as in pcalg", {
 
 test_that("u2pd and skel.method may be abbreviated, as match.arg allows", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   fit <- cu_pc(small_problem(), pcalg::gaussCItest, 0.05, p = 8, u2pd = "relax", skel.method = "stable.f")
   expect_s4_class(fit, "pcAlgo")
 })
@@ -161,7 +160,6 @@ test_that("a table of observations gives the answer of its correlations, with th
 
 test_that("a call of pcalg without its arguments is an error, as in pcalg", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   expect_error(cu_pc(small_problem(), alpha = 0.05, p = 8), "\"indepTest\" is missing")
   expect_error(cu_pc(small_problem(), pcalg::gaussCItest, p = 8), "\"alpha\" is missing")
 })

@@ -2,7 +2,6 @@
 
 test_that("a result equals itself, and pcalg's", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem()
   for (args in list(list(), list(conservative = TRUE), list(m.max = 1))) {
     found <- do.call(cu_compare, c(list("pycupc", "pcalg-stable", S, 0.05, p = 8), args))
@@ -16,7 +15,6 @@ test_that("a result equals itself, and pcalg's", {
 
 test_that("a skeleton is compared with a method's skeleton", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem()
   fits <- lapply(list(cu_skeleton, pcalg::skeleton), function(f) f(S, pcalg::gaussCItest, 0.05, p = 8))
   for (fit in fits) {
@@ -32,7 +30,6 @@ test_that("a skeleton is compared with a method's skeleton", {
 
 test_that("a difference under the conservative or majority rule is explained by the sets that the tests found", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem(p = 12, n = 100, seed = 3)
   labels <- paste0("v", 1:12)
   gauss <- pcalg::gaussCItest
@@ -72,7 +69,6 @@ test_that("a difference under the conservative or majority rule is explained by 
 
 test_that("the methods are given another indepTest", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   set.seed(1)
   dag <- pcalg::randomDAG(6, 0.5)
   S <- list(dm = (pcalg::rmvDAG(500, dag) > 0) + 0L, adaptDF = FALSE)
@@ -88,7 +84,6 @@ test_that("the methods are given another indepTest", {
 
 test_that("columns that are nearly the same are not called exactly collinear", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem()
   S$C[2, ] <- S$C[, 2] <- S$C[, 1]
   S$C[1, 2] <- S$C[2, 1] <- 0.999999999999997
@@ -100,7 +95,6 @@ test_that("columns that are nearly the same are not called exactly collinear", {
 
 test_that("stable.fast keeps other separating sets and counts", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   found <- cu_compare("pycupc", "pcalg-stable.fast", small_problem(), 0.05, p = 8, skeleton = TRUE)
   expect_false(found$equal)
   expect_true(found$parts[["skeleton"]])
@@ -110,7 +104,6 @@ test_that("stable.fast keeps other separating sets and counts", {
 
 test_that("with identical columns stable and stable.fast differ, and the columns are named", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   set.seed(2)
   X <- matrix(rnorm(200 * 6), 200)
   X[, 2] <- X[, 1] + X[, 2]
@@ -128,7 +121,6 @@ test_that("with identical columns stable and stable.fast differ, and the columns
 
 test_that("what cannot be compared is an R error", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem()
   fit <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 8)
   expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo object or one of")

@@ -18,7 +18,6 @@ same_slots <- function(ours, theirs) {
 }
 
 test_that("disCItest and binCItest give pcalg's object", {
-  skip_if_no_python()
   skip_if_no_pcalg()
   set.seed(1)
   for (case in 1:6) {

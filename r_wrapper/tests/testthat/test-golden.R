@@ -26,7 +26,6 @@ test_that("the CPDAG of every recorded variant is pcalg's", {
 })
 
 test_that("the S4 object of a recorded case holds the recorded answer in pcalg's types", {
-  skip_if_no_python()
   skip_if_no_pcalg()
   for (case in golden_cases()) {
     fit <- suppressMessages(do.call(cu_pc, case_arguments(case)))

@@ -21,7 +21,6 @@ same_object <- function(ours, theirs) {
 
 test_that("cu_skeleton() gives the object of pcalg::skeleton()", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   for (d in problems()) {
     for (extra in list(list(), list(m.max = 1), list(NAdelete = FALSE))) {
       args <- c(list(d$suffStat, pcalg::gaussCItest, 0.05, labels = d$labels), extra)
@@ -32,7 +31,6 @@ test_that("cu_skeleton() gives the object of pcalg::skeleton()", {
 
 test_that("cu_pc() gives the object of pcalg::pc() in every variant", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   for (d in problems()) {
     for (variant in variants) {
       args <- c(list(d$suffStat, pcalg::gaussCItest, 0.05, labels = d$labels), variant)
@@ -46,7 +44,6 @@ test_that("cu_pc() gives the object of pcalg::pc() in every variant", {
 
 test_that("gaps and fixed edges, an empty graph, a complete graph", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   d <- simulated(8, 200, 4, 1)
   fixed <- matrix(FALSE, 8, 8)
   fixed[1, 2] <- fixed[2, 1] <- fixed[4, 7] <- fixed[7, 4] <- TRUE
@@ -67,7 +64,6 @@ test_that("gaps and fixed edges, an empty graph, a complete graph", {
 
 test_that("constant columns and single missing correlations give pcalg's object, with warn = 2 as well", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   old <- options(warn = 2)
   on.exit(options(old))
   d <- simulated(8, 200, 4, 1)
@@ -85,7 +81,6 @@ test_that("constant columns and single missing correlations give pcalg's object,
 
 test_that("an effective sample size and correlations that rounding put beyond 1 give pcalg's object", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   d <- simulated(10, 60, 4, 5)
   for (n in c(1.5, 3.25, 5.5, 20.3, 59.999)) {
     args <- list(list(C = d$suffStat$C, n = n), pcalg::gaussCItest, 0.05, p = 10)
@@ -109,7 +104,6 @@ test_that("an effective sample size and correlations that rounding put beyond 1 
 
 test_that("the call is the user's", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem()
   fit <- cu_pc(S, pcalg::gaussCItest, p = 8, alpha = 0.05)
   expect_identical(fit@call, quote(cu_pc(suffStat = S, indepTest = pcalg::gaussCItest, alpha = 0.05, p = 8)))
@@ -117,7 +111,6 @@ test_that("the call is the user's", {
 
 test_that("u2pd = \"rand\" draws from R's generator: set.seed() gives pcalg's graph", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   differ <- 0
   for (seed in 1:12) {
     set.seed(seed)
@@ -139,7 +132,6 @@ test_that("u2pd = \"rand\" draws from R's generator: set.seed() gives pcalg's gr
 
 test_that("another indepTest is called back and gives pcalg's object", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   set.seed(1)
   dag <- pcalg::randomDAG(6, 0.5)
   X <- (pcalg::rmvDAG(500, dag) > 0) + 0L
@@ -163,7 +155,6 @@ test_that("another indepTest is called back and gives pcalg's object", {
 
 test_that("u2pd = \"retry\" leaves R's generator as pcalg leaves it", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   ends <- character(0)
   for (seed in c(2, 10, 16, 51, 101)) {
     set.seed(seed)
@@ -182,54 +173,47 @@ test_that("u2pd = \"retry\" leaves R's generator as pcalg leaves it", {
   expect_setequal(ends, paste("retry:", c("extendable", "reoriented", "forced", "random"))) # else too little was tried
 })
 
-# A test that writes down how it is called.
-logged <- function(test) {
-  calls <- character(0)
-  f <- function(x, y, S, suffStat) {
-    p <- test(x, y, S, suffStat)
-    calls <<- c(calls, paste(x, y, "given", paste(S, collapse = " "), "is", format(p, digits = 15)))
-    p
-  }
-  list(test = f, calls = function() calls)
-}
-
-test_that("a test that is not symmetric, or random, is called as in pcalg and gives pcalg's object", {
+test_that("a user's test is called as in pcalg, also one that is not symmetric, or random, or gives NA", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   d <- simulated(8, 100, 4, 3)
   gauss <- pcalg::gaussCItest
   tests <- list(
     symmetric = function(x, y, S, suffStat) gauss(x, y, S, suffStat),
     upper = function(x, y, S, suffStat) if (x > y) 0 else gauss(x, y, S, suffStat),
     lower = function(x, y, S, suffStat) if (x < y) 0 else gauss(x, y, S, suffStat),
-    random = function(x, y, S, suffStat) stats::runif(1)^3
+    random = function(x, y, S, suffStat) stats::runif(1)^3,
+    missing = function(x, y, S, suffStat) if ((x + 2 * y) %% 7 == 0) NA else gauss(x, y, S, suffStat)
   )
-  orientations <- list(list(), list(conservative = TRUE), list(maj.rule = TRUE), list(u2pd = "retry"))
+  gap <- edge <- matrix(FALSE, 8, 8)
+  gap[2, 5] <- gap[5, 2] <- edge[1, 7] <- edge[7, 1] <- TRUE
+  skeleton <- list(list(), list(fixedGaps = gap, fixedEdges = edge, NAdelete = FALSE), list(fixedGaps = gap, m.max = 2))
+  pc <- list(list(conservative = TRUE), list(maj.rule = TRUE), list(u2pd = "retry"))
   for (test in tests) {
-    for (extra in orientations) {
+    same <- function(ours, theirs, extra) {
       run <- function(f) {
-        record <- logged(test)
+        calls <- character(0)
+        logged <- function(x, y, S, suffStat) {
+          p <- test(x, y, S, suffStat)
+          calls <<- c(calls, paste(x, y, "given", paste(S, collapse = " "), "is", format(p, digits = 15)))
+          p
+        }
         set.seed(11)
-        fit <- suppressWarnings(f(d$suffStat, record$test, 0.05, p = 8))
-        list(fit = fit, calls = record$calls(), seed = .Random.seed)
+        fit <- suppressWarnings(do.call(f, c(list(d$suffStat, logged, 0.05, p = 8), extra)))
+        list(fit = fit, calls = calls, seed = .Random.seed)
       }
-      pair <- if (length(extra)) {
-        list(function(...) do.call(cu_pc, c(list(...), extra)), function(...) do.call(pcalg::pc, c(list(...), extra)))
-      } else {
-        list(cu_skeleton, pcalg::skeleton)
-      }
-      ours <- run(pair[[1]])
-      theirs <- run(pair[[2]])
+      ours <- run(ours)
+      theirs <- run(theirs)
       expect_identical(ours$calls, theirs$calls)
       expect_identical(ours$seed, theirs$seed)
       same_object(ours$fit, theirs$fit)
     }
+    for (extra in skeleton) same(cu_skeleton, pcalg::skeleton, extra)
+    for (extra in if (!identical(test, tests$missing)) pc) same(cu_pc, pcalg::pc, extra) # no rule knows NA
   }
 })
 
 test_that("an error in the indepTest is the R error that the user sees", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   expect_error(cu_pc(list(), function(x, y, S, suffStat) stop("my own trouble"), 0.05, p = 4), "my own trouble")
   condition <- structure(class = c("mine", "error", "condition"), list(message = "m", call = NULL))
   expect_error(cu_pc(list(), function(x, y, S, suffStat) stop(condition), 0.05, p = 4), class = "mine")
@@ -244,7 +228,6 @@ test_that("an error in the indepTest is the R error that the user sees", {
 
 test_that("pcalg's functions give on our object what they give on pcalg's", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   refused <- 0
   for (seed in c(2, 5, 7, 1)) { # the last graph is no valid CPDAG: then the functions must stop with the same message
     set.seed(seed)
@@ -296,7 +279,6 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
 
 test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   for (seed in 1:3) {
     set.seed(seed)
     X <- pcalg::rmvDAG(2000, pcalg::randomDAG(12, 0.3))[, -1] # the first variable is hidden
@@ -311,29 +293,5 @@ test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
     expect_equal(onward(ours), onward(theirs))
     sparse <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11, sepset = "sparse")
     expect_equal(onward(cu_expand(sparse)), onward(theirs))
-  }
-})
-
-test_that("a user's test sees the calls of pcalg, in the same order and none besides", {
-  skip_if_no_python()
-  skip_if_no_pcalg()
-  S <- small_problem(p = 14, n = 60)
-  gap <- edge <- matrix(FALSE, 14, 14)
-  gap[2, 5] <- gap[5, 2] <- edge[1, 9] <- edge[9, 1] <- TRUE
-  logged <- function(f, ...) {
-    calls <- list()
-    test <- function(x, y, S, suffStat) {
-      calls[[length(calls) + 1L]] <<- as.integer(c(x, y, S))
-      if ((x + 2 * y) %% 7 == 0) NA else pcalg::gaussCItest(x, y, S, suffStat) # not symmetric, either
-    }
-    fit <- f(S, test, 0.05, p = 14, fixedGaps = gap, fixedEdges = edge, ...)
-    list(calls, fit@graph, fit@sepset, fit@pMax, fit@n.edgetests)
-  }
-  for (NAdelete in c(TRUE, FALSE)) {
-    for (m.max in c(2, Inf)) {
-      ours <- logged(cu_skeleton, NAdelete = NAdelete, m.max = m.max)
-      expect_identical(ours, logged(pcalg::skeleton, NAdelete = NAdelete, m.max = m.max))
-      expect_gt(max(lengths(ours[[1]])), 3)
-    }
   }
 })

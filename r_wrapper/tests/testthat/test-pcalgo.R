@@ -18,7 +18,6 @@ test_that("sets of all sizes are laid out in their cells", {
 
 test_that("the sparse object answers as the full one", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem(p = 12, n = 100)
   full <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 12)
   sparse <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 12, sepset = "sparse")
@@ -32,7 +31,6 @@ test_that("the sparse object answers as the full one", {
 
 test_that("an expanded fit is the full one, and pcalg's functions take it", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem(p = 12, n = 100)
   gaps <- abs(outer(1:12, 1:12, "-")) == 3
   for (how in list(list(), list(fixedGaps = gaps), list(m.max = 0))) {
@@ -73,7 +71,6 @@ test_that("that the sparse form was chosen is said once", {
 
 test_that("an object is taken apart into what it was built from", {
   skip_if_no_pcalg()
-  skip_if_no_python()
   S <- small_problem(p = 12, n = 100)
   gaps <- abs(outer(1:12, 1:12, "-")) == 3
   plain <- cu_plain("pc", S, alpha = 0.05, p = 12, fixedGaps = gaps)
@@ -91,7 +88,7 @@ test_that("an object is taken apart into what it was built from", {
 })
 
 test_that("an object for p = 2,810 is built in under 3 seconds", {
-  skip_if_no_pcalg()
+  skip_if_not_installed("pcalg", "2.7")
   p <- 2810L
   set.seed(1)
   n_sets <- 400000L

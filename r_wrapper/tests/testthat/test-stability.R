@@ -55,7 +55,6 @@ test_that("the frequencies are those of a loop over the resamples, for every sch
 })
 
 test_that("the frequencies are those of a loop of cu_pc(), and of pcalg's pc()", {
-  skip_if_no_python()
   skip_if_no_pcalg()
   X <- observations(p = 6)
   found <- cu_stability(X, alpha = 0.05, n_resamples = 6, scheme = "subsample", fraction = 0.7, seed = 4)

@@ -5,10 +5,6 @@ import itertools
 
 import numpy as np
 
-import pycupc
-from pycupc.algorithm.estimate import run_stages
-from pycupc.engines.select import make_engine
-
 from .. import generators, runs, workloads
 
 GENERATORS = ("paper", "standardised")
@@ -23,14 +19,10 @@ GIVE_UP = 4
 
 
 def scaling_large(args):
-    """The engine gpu up to p = 20,000 (degree 10, n = 200, alpha 0.01): time, memory, predicted memory."""
+    """The engine gpu up to p = 20,000 (degree 10, n = 200, alpha 0.01): time and memory."""
     engine = (args.engines or ["gpu"])[0]
     for p in args.variables or LARGE:
         w, row = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu"), {}
-        if engine != "cpu":
-            e = run_stages(pycupc.SuffStat(w.C, w.n), w.alpha, make_engine(engine, p)[0])
-            row["memory_bytes_estimate"] = max(e.memory_needed, *(s.memory for s in e.stages[1:]))
-            _pool().free_all_blocks()
         out, fit, _ = runs.repeat(w, engine, runs.Check(w), budget=20.0, limit=60.0)
         if engine != "cpu":
             row["memory_bytes"] = int(_pool().total_bytes())

@@ -3,7 +3,7 @@
 
 Linters, formatters, type checker, layers, then the tests, and beside them lintr and `R CMD check` of the R package.
 Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
-as root, it installs R and a browser as well, and says so before; where it cannot, it reports what is skipped.
+as root, it installs R and a browser as well, and says so before; where it cannot, it reports the skipped parts.
 Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
 """
 
@@ -111,7 +111,7 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
 
 
 def announce(with_r: bool, with_browser: bool) -> None:
-    """Say what will be installed on the system, outside the checkout, before anything is."""
+    """Announce the packages that will be installed on the system, outside the checkout, before anything is."""
     scripts = [("setup_r.sh", "--no-r", with_r), ("setup_browser.sh", "--no-browser", with_browser)]
     for script, option, wanted in scripts:
         if wanted and shutil.which("bash"):
@@ -168,7 +168,7 @@ def set_up_r(python: Path) -> None:
 
 
 def report(text: str) -> None:
-    """Print what happens next, apart from the output of the programs."""
+    """Print the next step, apart from the output of the programs."""
     print(f"-- {text}", flush=True)
 
 

@@ -52,7 +52,7 @@ def scaling(args):
 
 
 def engines_left(lines, seed, engines, limit):
-    """The engines that are still to be run on a graph; `lines` are those of all graphs of its point.
+    """The engines that are still to be run on a graph; `lines` are the lines of all graphs of its point.
 
     None if one of them was stopped on it at this limit or a longer one. An engine, or all of them, that exceeded the
     limit on `GIVE_UP` graphs of the point and finished none is given up.

@@ -1,4 +1,4 @@
-"""What several test modules need: recorded answers, comparison of results, the shared data, selection of tests."""
+"""Shared by test modules: recorded answers, comparison of results, the shared data, selection of tests."""
 
 from __future__ import annotations
 

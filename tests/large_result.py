@@ -32,7 +32,7 @@ def main(n_edges: int, folder: Path) -> None:
     apart = ~skeleton.adjacent(x, y)
     x, y = x[apart], y[apart]
     members = rng.integers(0, P, (len(x), 1)).astype(np.int32)
-    other = (members[:, 0] != x) & (members[:, 0] != y)  # a set does not hold what it separates
+    other = (members[:, 0] != x) & (members[:, 0] != y)  # a set does not hold the variables that it separates
     x, y, members = x[other], y[other], members[other]
     sepset = SepSets(skeleton, [(x, y, members)])
     removals = Removals([(x, y, 1, np.zeros(len(x)))])

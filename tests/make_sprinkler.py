@@ -1,6 +1,6 @@
 """Write the discrete example data, pycupc/data/sprinkler.csv: ``python tests/make_sprinkler.py``.
 
-The graph is that of the sprinkler example of J. Pearl (2009), *Causality*, 2nd edition, figure 1.2; the levels, the
+The graph is the one of the sprinkler example of J. Pearl (2009), *Causality*, 2nd edition, figure 1.2; the levels, the
 probabilities and the seed are those below.
 """
 

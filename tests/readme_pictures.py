@@ -21,7 +21,7 @@ from pycupc.data import load_example
 ROOT = Path(__file__).resolve().parent.parent
 
 SIZE = 1200, 780
-#: Name, result, and what is done in the page before the picture is taken.
+#: Done in the page before each picture is taken.
 EDGE = "selectPair(graph.labels.indexOf('smoothness_mean'), graph.labels.indexOf('compactness_mean')); update();"
 GROW = """
 const hub = state.nodes.reduce((best, v) => (graph.degree[v] > graph.degree[best] ? v : best), 0);

@@ -1,10 +1,10 @@
 """Record the answers of an installed pcalg: the cases of `tests/golden` (docs/CONTRACT.md, section 8).
 
-    python tests/record_golden.py --check                    compare the stored answers with those of this pcalg
+    python tests/record_golden.py --check                    compare the stored answers with the answers of this pcalg
     python tests/record_golden.py --write                    store the answers of this pcalg
     python tests/record_golden.py --add NAME FILE.npz        store a new case; FILE.npz holds its inputs (INPUTS)
 
-The inputs of a case are in its own file; those of discrete data are in `tests/golden/discrete` (use --golden). pcalg
+The inputs of a case are in its own file; cases of discrete data are in `tests/golden/discrete` (use --golden). pcalg
 runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. Needs R with pcalg and no other R
 package.
 """
@@ -142,10 +142,10 @@ def differences(stored: Arrays, now: Arrays) -> list[str]:
 def main(args: list[str] | None = None) -> int:
     """Return 0 if every answer is as stored (or was written), 1 if one differs, 2 if nothing can be run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--check", action="store_true", help="compare and write nothing")
-    what.add_argument("--write", action="store_true", help="store the answers of this pcalg")
-    what.add_argument("--add", nargs=2, metavar=("NAME", "FILE"), help="record a new case")
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--check", action="store_true", help="compare and write nothing")
+    task.add_argument("--write", action="store_true", help="store the answers of this pcalg")
+    task.add_argument("--add", nargs=2, metavar=("NAME", "FILE"), help="record a new case")
     parser.add_argument("--golden", type=Path, default=GOLDEN, help="folder of the recorded cases")
     parser.add_argument("cases", nargs="*", help="names of cases; all of them if none is given")
     options = parser.parse_args(args)

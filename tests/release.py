@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def environment(folder: Path, *packages: object) -> Path:
-    """The Python of a new virtual environment with these packages and what they depend on."""
+    """The Python of a new virtual environment with these packages and their dependencies."""
     run(sys.executable, "-m", "venv", folder)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages)
@@ -67,7 +67,7 @@ def environment(folder: Path, *packages: object) -> Path:
 
 
 def copy_of_sources(folder: Path) -> Path:
-    """A copy of what a build needs."""
+    """A copy of the files that a build needs."""
     folder.mkdir()
     for name in SOURCES:
         if (ROOT / name).is_dir():

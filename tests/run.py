@@ -3,7 +3,7 @@
 
 Linters, formatters, type checker, layers, then the tests, and beside them lintr and `R CMD check` of the R package.
 Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
-as root, it installs R and a browser as well, and says so before; where it cannot, it reports what is skipped.
+as root, it installs R and a browser as well, and says so before; where it cannot, it reports the skipped parts.
 Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
 """
 
@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,11 +28,6 @@ VENV = ROOT / ".venv-tests"
 MAX_WORKERS = 4
 #: The tests of `--quick`: recorded answers of pcalg, the interface, properties.
 QUICK = ["tests/test_golden.py", "tests/test_core.py", "tests/test_properties.py"]
-#: Loads the package first: lintr then knows its functions. In the vignette it would need those of pcalg as well.
-LINTR = """pkgload::load_all("r_wrapper", quiet = TRUE)
-found <- lapply(file.path("r_wrapper", c("R", "tests")), lintr::lint_dir)
-for (lints in found) if (length(lints)) print(lints)
-quit(status = any(lengths(found) > 0))"""
 
 
 def main() -> int:
@@ -64,16 +58,15 @@ def main() -> int:
         run("bash", ROOT / "tests" / "setup_browser.sh")
     failed = [name for name, command in checks(python.parent) if run_check(name, command)]
     with ThreadPoolExecutor(1) as beside:
-        of_r = beside.submit(check_r, python) if with_r else None
+        of_r = beside.submit(check_r, python) if with_r and shutil.which("bash") else None
         if run_pytest(python, args):
             failed.append("pytest")
         if of_r:
-            text, failed_there = of_r.result()
-            lines = text.splitlines()
-            print(
-                *(line for line in lines if failed_there or line.startswith(("-- ", "Status: "))), sep="\n", flush=True
-            )
-            failed += failed_there
+            done = of_r.result()
+            lines = done.stdout.splitlines()
+            shown = [line for line in lines if done.returncode or line.startswith(("-- ", "Status: "))]
+            print(*shown, sep="\n", flush=True)
+            failed += ["the R package"] if done.returncode else []
     result = f"failed: {', '.join(failed)}" if failed else "passed"
     report(f"{result}, after {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
@@ -97,41 +90,12 @@ def run_check(name: str, command: list[object]) -> int:
     return run(*command)
 
 
-def check_r(python: Path) -> tuple[str, list[str]]:
-    """Check the R package, without its tests, which are among those of pytest; the output, and what failed."""
-    output, failed = "", []
-    environment = dict(os.environ, RETICULATE_PYTHON=str(python), _R_CHECK_FORCE_SUGGESTS_="false")
-    environment |= {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
-
-    def call(*command: object, cwd: object = ROOT) -> bool:
-        nonlocal output
-        words = [str(part) for part in command]
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        done = subprocess.run(words, cwd=cwd, env=environment, text=True, errors="replace", check=False, **streams)
-        output += done.stdout
-        return done.returncode == 0
-
-    def lacks(name: str, *packages: str) -> bool:
-        nonlocal output
-        output += f"-- {name}\n"
-        names = ", ".join(f'"{package}"' for package in packages)
-        code = f"stopifnot(vapply(c({names}), requireNamespace, NA, quietly = TRUE))"
-        if shutil.which("Rscript") and call("Rscript", "-e", code):
-            return False
-        output += f"-- {name}: skipped, it needs R with {' and '.join(packages)}\n"
-        return True
-
-    if not lacks("lintr", "lintr", "pkgload", "reticulate") and not call("Rscript", "-e", LINTR):
-        failed.append("lintr")
-    if not lacks("R CMD check", "knitr", "rmarkdown", "reticulate"):
-        with tempfile.TemporaryDirectory() as folder:
-            # The vignette is built, its code run, once: by R CMD build.
-            built = call("R", "CMD", "build", ROOT / "r_wrapper", cwd=folder)
-            options = ["--no-manual", "--no-tests", "--ignore-vignettes"]
-            checked = built and call("R", "CMD", "check", *options, *Path(folder).glob("*.tar.gz"), cwd=folder)
-        if not checked or re.search(r"^Status: .*(WARNING|ERROR)", output, re.MULTILINE):
-            failed.append("R CMD check")
-    return output, failed
+def check_r(python: Path) -> subprocess.CompletedProcess[str]:
+    """Check the R package; its output goes with the result, as pytest prints meanwhile."""
+    environment = dict(os.environ, RETICULATE_PYTHON=str(python))
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    command = ["bash", "tests/check_r.sh"]
+    return subprocess.run(command, cwd=ROOT, env=environment, text=True, errors="replace", check=False, **streams)
 
 
 def run_pytest(python: Path, args: argparse.Namespace) -> int:
@@ -147,7 +111,7 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
 
 
 def announce(with_r: bool, with_browser: bool) -> None:
-    """Say what will be installed on the system, outside the checkout, before anything is."""
+    """Announce the packages that will be installed on the system, outside the checkout, before anything is."""
     scripts = [("setup_r.sh", "--no-r", with_r), ("setup_browser.sh", "--no-browser", with_browser)]
     for script, option, wanted in scripts:
         if wanted and shutil.which("bash"):
@@ -204,7 +168,7 @@ def set_up_r(python: Path) -> None:
 
 
 def report(text: str) -> None:
-    """Print what happens next, apart from the output of the programs."""
+    """Print the next step, apart from the output of the programs."""
     print(f"-- {text}", flush=True)
 
 

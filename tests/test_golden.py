@@ -1,6 +1,6 @@
 """pcalg's recorded answers, case by case and label by label.
 
-What the recorded answers get wrong: nothing, but "retry" ends in a draw from R's random numbers when even the flipped
+The recorded answers are right, but "retry" ends in a draw from R's random numbers when even the flipped
 graphs are cyclic. Those answers cannot be recorded; of them only the skeleton is compared.
 """
 
@@ -44,7 +44,7 @@ def remembered(monkeypatch):
 
 
 def find_once(problem):
-    """What `find_skeleton` returns, which is read-only: found anew only if something in the problem is new."""
+    """The result of `find_skeleton`, which is read-only: found anew only if something in the problem is new."""
     pairs = tuple(None if pairs is None else pairs.keys.tobytes() for pairs in (problem.gaps, problem.fixed))
     key = (problem.labels, problem.test.data.C.tobytes(), problem.test.n, problem.options, pairs, problem.engine_note)
     if key not in FOUND:

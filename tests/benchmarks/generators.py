@@ -61,7 +61,7 @@ def standardised(p, degree, n, seed, xp=np):
 
 
 def hubs(p, common, n, seed, causes=40):
-    """Data like those of gene expression: each variable depends on two of a few causes, the first variables.
+    """Data like gene expression: each variable depends on two of a few causes, the first variables.
 
     `common` is the share of the variance of the causes that they have in common. Returns float64 (n, p).
     """

@@ -16,7 +16,7 @@ FUNCTIONS += (stability.stability_bounds, stability.stability_times, stability.s
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
     "merge": "add the results in the folder CHECKOUT, from a part run elsewhere, to those in --out",
-    "prepare": "put into --data what another machine cannot make: exact correlations, tables of discrete data",
+    "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",
     "report": "the tables of BENCHMARKS.md and README.md, and their pictures, from the results in results/",
 }
 

@@ -135,7 +135,7 @@ class Worker:
         cls.suff_stat = (lambda: cls.pycupc.SuffStat.from_data(numbers)) if from_data else {"C": numbers, "n": n}.copy
         cls.alpha = alpha
         gc.collect()
-        gc.freeze()  # later collections look only at what the runs leave behind
+        gc.freeze()  # later collections look only at objects that the runs leave behind
 
     @classmethod
     def run(cls, call, engine, threads, suff_stat):

@@ -3,7 +3,7 @@
 An empty cell: not measured, or it does not apply. `seconds` is the median of `runs` runs, the smallest and largest time
 beside it. Where there is no time, `outcome` says why: stopped (at `limit` seconds), estimated (to take `estimate`
 seconds and therefore not started), not started, not installed, failed. `differs` names the parts of the answer that
-differ from that of `checked_by`.
+differ from the answer of `checked_by`.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
 PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x")
-#: The columns that say which problem a line is about, what ran on it, and which call made it (in calls.csv).
+#: The columns that say which problem a line is about, which program ran, and which call made it (in calls.csv).
 PROBLEM = ("set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold")
 PROGRAM = ("call", "engine", "side", "level")
 KEY = (*PROBLEM, *PROGRAM, "experiment", "date", "command")

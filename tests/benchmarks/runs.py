@@ -115,7 +115,7 @@ def repeat_cpu(w, threads, began, how):
 
 @contextmanager
 def quick_collection():
-    """Let the garbage collector look only at what is made from here on: a full pass takes up to a fifth of a second."""
+    """Let the garbage collector look only at objects made from here on: a full pass takes up to a fifth of a second."""
     gc.freeze()
     try:
         yield

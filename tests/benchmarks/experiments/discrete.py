@@ -28,7 +28,7 @@ def discrete(args):
             how = {"alpha": alpha, "quirks": who == QUIRKS, "engine": "cpu", "numCores": args.threads}
             row, fits[who] = _repeat(table, how, limit)
             if who == QUIRKS:
-                row.pop("answer", None)  # it need not be that of the others
+                row.pop("answer", None)  # it need not equal the others' answer
             yield {**table.facts, "engine": who, **row}
         for peer in args.engines or peers.DISCRETE if None not in fits.values() else ():
             if args.has(set=name, alpha=alpha, engine=peer):

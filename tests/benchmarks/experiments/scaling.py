@@ -6,10 +6,6 @@ import math
 
 import numpy as np
 
-import pycupc
-from pycupc.algorithm.arguments import Options, Variables, check_arguments
-from pycupc.algorithm.estimate import run_stages
-
 from .. import generators, runs, workloads
 
 GENERATORS = ("paper", "standardised")
@@ -24,16 +20,10 @@ GIVE_UP = 4
 
 
 def scaling_large(args):
-    """The engine gpu up to p = 20,000 (degree 10, n = 200, alpha 0.01): time, memory, predicted memory."""
+    """The engine gpu up to p = 20,000 (degree 10, n = 200, alpha 0.01): time and memory."""
     engine = (args.engines or ["gpu"])[0]
     for p in args.variables or LARGE:
         w, row = _random("standardised", p, 10 / (p - 1), 200, 0, alpha=0.01, device=engine != "cpu"), {}
-        if engine != "cpu":
-            options = Options(w.alpha, math.inf, "stable", NAdelete=True, numCores=None)
-            problem = check_arguments("pc", Variables(pycupc.SuffStat(w.C, w.n)), options, engine)
-            e = run_stages(problem)
-            row["memory_bytes_estimate"] = max(e.memory_needed, *(s.memory for s in e.stages[1:]))
-            _pool().free_all_blocks()
         out, fit, _ = runs.repeat(w, engine, runs.Check(w), budget=20.0, limit=60.0)
         if engine != "cpu":
             row["memory_bytes"] = int(_pool().total_bytes())
@@ -63,7 +53,7 @@ def scaling(args):
 
 
 def engines_left(lines, seed, engines, limit):
-    """The engines that are still to be run on a graph; `lines` are those of all graphs of its point.
+    """The engines that are still to be run on a graph; `lines` are the lines of all graphs of its point.
 
     None if one of them was stopped on it at this limit or a longer one. An engine, or all of them, that exceeded the
     limit on `GIVE_UP` graphs of the point and finished none is given up.

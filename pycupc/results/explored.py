@@ -98,8 +98,7 @@ def content(
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
     nodes, edges, note = _chosen(graph, edge_p, centres, radius)
-    part = SparseGraph(p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
-    shown = part.subgraph(nodes)
+    shown = graph.with_edges(edges).subgraph(nodes)
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
@@ -157,8 +156,7 @@ def consensus_content(
     """
     centres = None if around is None else positions(around, labels)
     nodes, edges, note = _chosen(graph, -shares["adjacent"], centres, radius, "found most often")
-    part = SparseGraph(graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
-    shown = part.subgraph(nodes)
+    shown = graph.with_edges(edges).subgraph(nodes)
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])
     none = np.zeros(0, dtype=np.int64)
     return Content(

@@ -25,7 +25,6 @@ _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
 #: Most variables that are placed so that all of their labels have room.
 MAX_ROOMY = 80
-_KINDS = ("directed", "undirected", "bidirected")
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
@@ -121,7 +120,7 @@ def place_early(skeleton: SparseGraph) -> None:
 def _data(content: Content) -> dict[str, Any]:
     """The data that the scripts read, but for the positions; page/data.js names each entry."""
     graph, removed = content.graph, content.removed
-    tail, head, kind = graph.edge_list()
+    tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
@@ -135,7 +134,7 @@ def _data(content: Content) -> dict[str, Any]:
         "edges": {
             "tail": _packed(tail),
             "head": _packed(head),
-            "kind": _packed(np.array([_KINDS.index(k) for k in kind.tolist()], dtype=np.uint8)),
+            "kind": _packed(graph.kind_numbers()),
             "p": None if content.edge_p is None else _packed(np.asarray(content.edge_p, dtype=np.float64)),
             "r": _single(content.edge_r),
             "tests": _packed(content.edge_tests),

@@ -13,16 +13,19 @@ from matplotlib.figure import Figure
 from pycupc.graph.drawing import layout, plot, rehearse, save
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.explorer import place_early
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
 
 def hairball(p, edges, seed=0):
     """A graph whose edges are directed, and the same without directions."""
     pairs = np.sort(np.random.default_rng(seed).integers(0, p, (edges, 2)), axis=1)
     low, high = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0).T
-    return SparseGraph(p, low, high, np.ones(len(low), np.int8), np.zeros(len(low), np.int8)), SparseGraph.undirected(
-        p, low, high
-    )
+    return arrows(p, low, high), SparseGraph.undirected(p, low, high)
+
+
+def arrows(p, low, high):
+    """The edges low --> high."""
+    return SparseGraph(p, low, high, np.full(len(low), TAIL, np.int8), np.full(len(low), ARROW, np.int8))
 
 
 @pytest.mark.parametrize("with_strength", [False, True])
@@ -98,7 +101,7 @@ def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
         tail += [start + int(rng.integers(max(0, i - 3), i)) for i in range(1, k)]  # a tree
         start += k
     head = np.setdiff1d(np.arange(start), np.cumsum([0, *sizes[:-1]]))
-    graph = SparseGraph(start, np.array(tail), head, np.ones(len(head), np.int8), np.zeros(len(head), np.int8))
+    graph = arrows(start, np.array(tail), head)
     xy, radius = place_dots(graph)
     a, b = layout.close_pairs(*xy.T, 2 * radius.max())
     overlapping = np.hypot(*(xy[a] - xy[b]).T) < radius[a] + radius[b]

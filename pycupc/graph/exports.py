@@ -31,7 +31,7 @@ EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges
 BOTH_WAYS = "source --> target where type is directed; an undirected or bidirected edge is stored as two arcs"
 
 #: What a convention says in addition where a graph has circles.
-CIRCLES = "; partially directed: from o-> to, partially undirected: from o-- to, nondirected: o-o, order without meaning"
+CIRCLES = "; partially directed: from o-> to; partially undirected: from o-- to; nondirected: o-o, order as above"
 PAG_AMAT = "[i, j] is the mark at j of the edge i - j: 0 no edge, 1 circle, 2 arrowhead, 3 tail (pcalg's amat.pag)"
 
 _QUOTED = re.compile('[",\r\n]')

@@ -81,7 +81,7 @@ class NamedGraph:
         return read_only(self.sparse_graph.skeleton())
 
     def edge_counts(self) -> tuple[int, int, int]:
-        """Number of edges that are directed, undirected, bidirected; `SparseGraph.counts` has the other kinds as well."""
+        """Number of edges that are directed, undirected, bidirected; `SparseGraph.counts` has all kinds."""
         directed, undirected, bidirected, *_ = self.sparse_graph.counts().values()
         return directed, undirected, bidirected
 
@@ -156,7 +156,7 @@ class NamedGraph:
         return exports.with_labels(self.sparse_graph.dense().T, self.sparse_graph, self.labels)
 
     def amat_pag(self) -> pd.DataFrame:
-        """pcalg's amat.pag: [i, j] is the mark at j of the edge i - j, 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
+        """pcalg's amat.pag: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
         return exports.with_labels(self.sparse_graph.amat_pag(), self.sparse_graph, self.labels)
 
     def matrix(self) -> pd.DataFrame:

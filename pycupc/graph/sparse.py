@@ -1,7 +1,7 @@
 """A mixed graph as a sorted list of edges with a mark at each end.
 
-Engines, orientation, results, exports and pictures share this form: memory and time follow the edges, not p^2. A mark is
-a circle, an arrowhead or a tail, and any two of them make an edge:
+Engines, orientation, results, exports and pictures share this form: memory and time follow the edges, not p^2. A mark
+is a circle, an arrowhead or a tail, and any two of them make an edge:
 
     a --> b    directed           a <-> b    bidirected            a o-o b    nondirected
     a --- b    undirected         a o-> b    partially directed    a o-- b    partially undirected
@@ -9,8 +9,8 @@ a circle, an arrowhead or a tail, and any two of them make an edge:
 Two of pcalg's matrices hold such a graph:
 
     amat.pag      of any graph: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail
-    graph matrix  of a graph without circles, such as a CPDAG: what ``as(fit@graph, "matrix")`` gives in R, row to column:
-                  [i, j] = 1 and [j, i] = 0 is i --> j, both 1 is i --- j, both 2 is i <-> j; amat.cpdag is its transpose
+    graph matrix  of a graph without circles, such as a CPDAG, row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both
+                  1 is i --- j, both 2 is i <-> j; R's ``as(fit@graph, "matrix")``, the transpose of amat.cpdag
 """
 
 from __future__ import annotations
@@ -223,8 +223,7 @@ class SparseGraph:
 
     def with_edges(self, edges: NDArray[np.int64]) -> SparseGraph:
         """All variables, and the edges of these numbers, which ascend."""
-        kept = (values[edges] for values in (self.low, self.high, self.low_mark, self.high_mark))
-        return SparseGraph(self.p, *kept)
+        return SparseGraph(self.p, self.low[edges], self.high[edges], self.low_mark[edges], self.high_mark[edges])
 
     # -- edges by kind ----------------------------------------------------------------------------------------------
 

@@ -185,13 +185,14 @@ GAPS = {"sepset_": "gap_", "found_": "found_gap_"}
 
 def edge_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
     """The arrays `EDGES` of a graph."""
-    values = (graph.low, graph.high, graph.low_mark, graph.high_mark)
+    values: tuple[NDArray[Any], ...] = (graph.low, graph.high, graph.low_mark, graph.high_mark)
     return {name: part.astype(np.int32, copy=False) for name, part in zip(EDGES, values, strict=True)}
 
 
 def cell_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
     """The arrays `CELLS` of a graph without circles."""
-    return {name: part.astype(np.int32) for name, part in zip(CELLS, graph.cells(), strict=True)}
+    row, column, cell = graph.cells()
+    return dict(zip(CELLS, (row, column, cell.astype(np.int32)), strict=True))
 
 
 def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:

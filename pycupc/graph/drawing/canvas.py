@@ -90,7 +90,9 @@ class Canvas:
         arrow = "<|" * (first == ARROW) + "-" + "|>" * (second == ARROW)
         line = FancyArrowPatch((*start,), (*end,), arrowstyle=arrow, mutation_scale=11 * scale, **options)
         self.ax.add_artist(line)
-        path = line.get_path().vertices  # begins with the line, and is nothing else without arrowheads
+        path = np.asarray(
+            line.get_path().vertices, dtype=np.float64
+        )  # begins with the line, and is nothing else without arrowheads
         inward = [path[:2]] * (first == CIRCLE) + [path[:-3:-1]] * (second == CIRCLE)
         self.circles([tip + CIRCLE_SIZE / 2 * _unit(away - tip) for tip, away in inward], style.color, 2.5)
 
@@ -99,10 +101,10 @@ class Canvas:
         from matplotlib.lines import Line2D
 
         at = np.asarray(centres, dtype=np.float64).reshape(-1, 2)
-        style: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": color, "zorder": zorder}
-        size = {"markersize": (72 * CIRCLE_SIZE - 1) * self.scale, "markeredgewidth": self.scale}
+        style: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": color, "zorder": zorder}
+        style.update(markersize=(72 * CIRCLE_SIZE - 1) * self.scale, markeredgewidth=self.scale)
         if len(at):
-            self.ax.add_artist(Line2D(*at.T, linestyle="none", marker="o", **style, **size))
+            self.ax.add_artist(Line2D(at[:, 0], at[:, 1], linestyle="none", **style))
 
 
 def _unit(step: Floats) -> Floats:

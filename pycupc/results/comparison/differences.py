@@ -109,7 +109,8 @@ class Compared:
     def other_marks(self, other: Compared) -> np.ndarray:
         """Which edges have other marks in a result with the same edges, bool (m,)."""
         one, two = self.graph, other.graph
-        return (one.low_mark != two.low_mark) | (one.high_mark != two.high_mark)
+        differ: np.ndarray = (one.low_mark != two.low_mark) | (one.high_mark != two.high_mark)
+        return differ
 
     def separating(self, x: int, y: int) -> tuple[int, int, tuple[int, ...]]:
         """The pair in the order of its separating test, and the set."""

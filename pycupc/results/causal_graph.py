@@ -60,7 +60,7 @@ class CausalGraph(NamedGraph):
             return "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; to_cpdag() gives it"
         counts, remedy = self.sparse_graph.counts(), 'u2pd "retry" gives a graph that a DAG extends'
         if n := sum(counts[kind] for kind in [*counts][3:]):
-            return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}, as a PAG does"
+            return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"
         if n := counts[BIDIRECTED]:
             return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected; {remedy}"
         if cycle := self.cycle():

@@ -94,35 +94,29 @@ def content(
     ValueError
         If `stability` has another length, or a variable of `around` does not exist.
     """
-    centres = None if around is None else positions(around, fit.labels)
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
-    nodes, edges, note = _chosen(graph, edge_p, centres, radius)
-    shown = graph.with_edges(edges).subgraph(nodes)
-    at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
+    nodes, at, part = _part(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     cpdag_note = fit.cpdag_note()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
-    low, high = graph.low[at], graph.high[at]
+    low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
     kept = KeptEdges(fit)
     tests, highest = kept.n_tests(low, high)
-    tests[np.isneginf(edge_p[at])] = 0  # fixedEdges
+    tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
-        i, j = np.triu_indices(len(nodes), 1)
-        correlations = fit.p_values.correlations(nodes[i], nodes[j])
+        correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[fit.found_sepset.gaps()].reshape(-1, 2)
-    levels = int(removed.level.max(initial=0)) + 1
+    part["labels"] += [fit.labels[v] for v in named.tolist()]
+    part["note"] = " ".join(filter(None, (cpdag_note and f"The graph is {cpdag_note}.", part["note"])))
     return Content(
+        **part,
         title="PC-stable graph",
         facts=_facts(fit),
-        note=" ".join(text for text in (cpdag_note and f"The graph is {cpdag_note}.", note) if text),
-        graph=shown,
-        labels=[fit.labels[v] for v in (*nodes.tolist(), *named.tolist())],
-        degree=graph.degrees()[nodes],
-        edge_p=np.where(np.isfinite(edge_p[at]), edge_p[at], -1.0),
+        edge_p=np.where(np.isfinite(edge_p), edge_p, -1.0),
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
@@ -133,11 +127,9 @@ def content(
         untested=_untested(fit, place),
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
-        cutoffs=[_cutoff(fit, level) for level in range(levels)],
+        cutoffs=[_cutoff(fit, level) for level in range(int(removed.level.max(initial=0)) + 1)],
         n=fit.n,
         alpha=fit.alpha,
-        edges_left_out=len(graph) - len(edges),
-        start=None if centres is None else int(place[centres[0]]),
     )
 
 
@@ -154,44 +146,32 @@ def consensus_content(
 
     `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
     """
+    _, at, part = _part(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    on_page = {mark: share[at] for mark, share in shares.items()}
+    title = "Consensus of PC-stable graphs"
+    return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
+
+
+def _part(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    edge_p: NDArray[np.float64],
+    around: Variables | None,
+    radius: int,
+    first: str = "with the smallest p-values",
+) -> tuple[Integers, Integers, dict[str, Any]]:
+    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
     centres = None if around is None else positions(around, labels)
-    nodes, edges, note = _chosen(graph, -shares["adjacent"], centres, radius, "found most often")
+    nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
     shown = graph.with_edges(edges).subgraph(nodes)
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])
-    none = np.zeros(0, dtype=np.int64)
-    return Content(
-        title="Consensus of PC-stable graphs",
-        facts=facts,
-        note=note,
-        graph=shown,
-        labels=[labels[v] for v in nodes.tolist()],
-        degree=graph.degrees()[nodes],
-        edge_p=None,
-        edge_r=None,
-        edge_tests=None,
-        edge_level=None,
-        weakest=[],
-        reasons=[],
-        stability=shares["adjacent"][at],
-        removed=RemovedPairs(none, none, none, none, None, None, 1),
-        untested=np.zeros((0, 3), dtype=np.int64),
-        gaps=np.zeros((0, 2), dtype=np.int32),
-        correlations=None,
-        cutoffs=[],
-        n=None,
-        alpha=None,
-        edges_left_out=len(graph) - len(edges),
-        start=None if centres is None else int(np.searchsorted(nodes, centres[0])),
-        shares={mark: share[at] for mark, share in shares.items()},
-    )
+    start = None if centres is None else int(np.searchsorted(nodes, centres[0]))
+    part = {"note": note, "graph": shown, "labels": [labels[v] for v in nodes.tolist()], "start": start}
+    return nodes, at, part | {"degree": graph.degrees()[nodes], "edges_left_out": len(graph) - len(edges)}
 
 
 def _chosen(
-    graph: SparseGraph,
-    edge_p: NDArray[np.float64],
-    around: list[int] | None,
-    radius: int,
-    first: str = "with the smallest p-values",
+    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int, first: str
 ) -> tuple[Integers, Integers, str]:
     """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
 

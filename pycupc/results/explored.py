@@ -206,23 +206,15 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p.
     """
-    gone, shown = fit.removals, place >= 0
-    end = fit.found_sepset.n_stored
-    known = end == len(gone)  # else a result of R: the sets are there, the tests are not
-    r = gone.r if known and gone.r_recorded else np.full(end, math.nan)
-    parts: list[Sequence[NDArray[Any]]] = [[np.zeros(0, dtype=np.int32)] * 5]
-    room, complete_from = MAX_REMOVED, 1
-    for block in reversed(fit.found_sepset.blocks):
-        level, begin = block.members.shape[1], end - len(block.x)
-        if level == 0 or complete_from > 1:
-            break
-        here = np.arange(len(block.x)) if shown.all() else np.flatnonzero(shown[block.x] & shown[block.y])
-        if len(here) > room:
-            here, complete_from = _strongest(here, r[begin:end], room), level + 1
-        levels = np.full(len(here), level, dtype=np.int32)
-        parts.append((block.x[here], block.y[here], levels, block.members[here].ravel(), begin + here))
-        room, end = room - len(here), begin
-    x, y, levels, members, at = (np.concatenate(arrays[::-1]) for arrays in zip(*parts, strict=True))
+    cells, gone, shown = fit.found_sepset.flat(by_row=False), fit.removals, place >= 0
+    known = len(cells.x) == len(gone)  # else a result of R: the sets are there, the tests are not
+    r = gone.r if known and gone.r_recorded else np.full(len(cells.x), math.nan)
+    at, complete_from = np.flatnonzero(shown[cells.x] & shown[cells.y] & (cells.length > 0)), 1
+    if len(at) > MAX_REMOVED:
+        order = np.argpartition(-2.0 * cells.length[at] - np.abs(np.nan_to_num(r[at])), MAX_REMOVED)
+        at, others = np.sort(at[order[:MAX_REMOVED]]), at[order[MAX_REMOVED:]]
+        complete_from = int(cells.length[others].max()) + 1
+    x, y, levels, members = cells.take(at)
     r = np.array([gone.r_at(k) for k in at.tolist()]) if known and gone.r_known and not gone.r_recorded else r[at]
     named = np.setdiff1d(members, np.flatnonzero(shown))
     number = place.copy()
@@ -238,18 +230,6 @@ def _untested(fit: ExploredResult, place: Integers) -> Integers:
     """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
     found = np.column_stack([place[fit.untested.x], place[fit.untested.y], fit.untested.needed])
     return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
-
-
-def _strongest(here: Integers, r: NDArray[np.float64], room: int) -> Integers:
-    """The `room` of the positions `here` at which |r| is largest, ascending; of equal ones the first."""
-    if not room:
-        return here[:0]
-    strength = np.abs(r if len(here) == len(r) else r[here])
-    strength[np.isnan(strength)] = 0.0
-    limit = np.partition(strength, len(here) - room)[len(here) - room]
-    above, tied = np.flatnonzero(strength > limit), np.flatnonzero(strength == limit)
-    chosen: Integers = here[np.sort(np.concatenate([above, tied[: room - len(above)]]))]
-    return chosen
 
 
 def _weakest(

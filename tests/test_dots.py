@@ -1,4 +1,4 @@
-"""Pictures of thousands of lines and dots; dots are placed before directions are known."""
+"""Pictures of thousands of lines and dots."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import layout, plot, rehearse, save
+from pycupc.graph.drawing import layout, plot, save
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.explorer import place_early
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
 
@@ -50,48 +49,21 @@ def test_vector_files_keep_their_lines(tmp_path):
     assert text.count('clip-path="url(') >= len(graph)
 
 
-def test_a_picture_is_the_same_after_a_rehearsal(tmp_path):
-    graph, _ = hairball(700, 2500)
-    labels = [f"v{i}" for i in range(700)]
-    for name in ("a", "b"):
-        save(graph, labels, tmp_path / f"{name}.png")
-        rehearse()
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-
-
-@pytest.fixture
-def placed(monkeypatch):
-    """Numbers of nodes of the components whose distances were computed, from empty caches on."""
-    layout._placed.cache_clear()
-    layout._dots.cache_clear()
-    sizes = []
+def test_dots_are_placed_once_for_a_picture_and_a_page(monkeypatch):
+    placed = []
     monkeypatch.setattr(
         layout,
         "stress_layout",
-        lambda start, *rest, _real=layout.stress_layout, **options: (
-            sizes.append(len(start) - 1) or _real(start, *rest, **options)
-        ),
+        lambda *args, _real=layout.stress_layout, **options: placed.append(1) or _real(*args, **options),
     )
-    return sizes
-
-
-def test_dots_are_placed_before_directions_are_known(placed):
+    layout._dots.cache_clear()
     graph, skeleton = hairball(700, 1500)
-    expected = place_dots(graph)[0]
+    xy = place_dots(graph)[0]
     n = len(placed)
     assert n
-    layout._placed.cache_clear()
-    layout._dots.cache_clear()
-    place_early(skeleton)
-    assert len(placed) == 2 * n
-    assert np.array_equal(place_dots(graph)[0], expected)
-    assert len(placed) == 2 * n  # nothing was left to do but turning them
-
-
-@pytest.mark.parametrize(("p", "edges"), [(600, 900), (5_001, 6_000), (1_000, 22_000)])
-def test_small_graphs_and_those_that_no_page_shows_are_not_placed_early(p, edges, placed):
-    place_early(hairball(p, edges)[1])
-    assert placed == []
+    assert np.array_equal(place_dots(graph)[0], xy)
+    place_dots(skeleton)
+    assert len(placed) == n  # nothing is left to do but to turn the components
 
 
 def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():

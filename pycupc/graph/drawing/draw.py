@@ -178,14 +178,6 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
     return base64.b64encode(data.getvalue()).decode("ascii")
 
 
-def rehearse() -> None:
-    """Draw something small: the first picture of a process takes a second longer, to import packages and find fonts."""
-    _require_matplotlib()
-    figure, ax = _new_axes()
-    plot(SparseGraph.from_dense([[0, 1], [0, 0]]), ["from", "to"], ax=ax, max_labelled=1)
-    _save_few_colours(figure, io.BytesIO(), dpi=20)
-
-
 def _new_axes() -> tuple[Figure, Axes]:
     """Axes that fill a new figure, which needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -106,7 +106,7 @@ def _overview(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floa
     return positions
 
 
-@lru_cache(maxsize=1000)  # may be called before the edges have directions, see `pycupc.graph.explorer.place_early`
+@lru_cache(maxsize=1000)  # as of `_placed`
 def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
     """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
     xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)

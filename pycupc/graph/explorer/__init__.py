@@ -11,6 +11,6 @@ Modules: `content` (what a page shows), `write` (the page as a file). `pycupc.re
 from __future__ import annotations
 
 from pycupc.graph.explorer.content import Content, RemovedPairs
-from pycupc.graph.explorer.write import page, place_early, place_variables, unplaced_page, write_page
+from pycupc.graph.explorer.write import page, write_page
 
-__all__ = ["Content", "RemovedPairs", "page", "place_early", "place_variables", "unplaced_page", "write_page"]
+__all__ = ["Content", "RemovedPairs", "page", "write_page"]

@@ -206,6 +206,15 @@ def test_saved_files_are_as_private_as_the_umask_says(tmp_path, umask, mode):
     assert (tmp_path / "fit.npz").stat().st_mode & 0o777 == mode
 
 
+def test_a_result_of_an_asymmetric_test_is_saved_and_loaded(tmp_path):
+    """Side B separates at level 0: its empty sets are stored cells, and removals as well."""
+    fit = pycupc.pc(None, lambda x, y, S, _: float((x == 3 and not S) or (x < y == 2 and len(S) == 1)), alpha=0.1, p=4)
+    assert fit.removals.level.tolist() == [0, 0, 0, 1, 1]
+    assert fit.removals.x.tolist() == [3, 3, 3, 0, 1]
+    fit.save(tmp_path / "fit.npz")
+    assert pycupc.PcAlgo.load(tmp_path / "fit.npz") == fit
+
+
 def test_a_result_without_correlations_says_so():
     arrays = pycupc.skeleton({"C": np.full((3, 3), 0.9) + 0.1 * np.eye(3), "n": 50}).to_arrays()
     del arrays["C"]

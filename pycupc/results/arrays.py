@@ -252,18 +252,14 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
     if "removed_r" not in arrays and "edge_p" not in arrays:  # from R
         return Removals()
     x, y, level, members = found.flat(by_row=False)
-    if not len(x):
-        return Removals()
+    ends = np.cumsum(level, dtype=np.int64)
     if "removed_r" in arrays:
         # format 2 has pairs of its own for the values
         name = next(name for name in ("removed", "found", "sepset") if f"{name}_x" in arrays)
         pairs, r = (arrays[f"{name}_y"], arrays[f"{name}_x"]), np.array(arrays["removed_r"])
         if not (np.array_equal(x, pairs[1]) and np.array_equal(y, pairs[0])):
             r[np.lexsort((y, x))] = arrays["removed_r"][np.lexsort(pairs)]
-        return Removals([(x, y, level, r)])
-    if C is None:
-        return Removals([(x, y, level, None)])
-    ends = np.cumsum(level, dtype=np.int64)
+        return Removals(found, np.split(r, np.cumsum([len(block.x) for block in found.blocks])[:-1]))
 
     def r_of(k: int) -> float:
         from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
@@ -275,7 +271,7 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)
         return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
-    return Removals([(x, y, level, None)], r_of)
+    return Removals(found, r_of=None if C is None else r_of)
 
 
 def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:

@@ -207,7 +207,7 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     the largest |r|, that is the smallest p.
     """
     cells, gone, shown = fit.found_sepset.flat(by_row=False), fit.removals, place >= 0
-    known = len(cells.x) == len(gone)  # else a result of R: the sets are there, the tests are not
+    known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(cells.x), math.nan)
     at, complete_from = np.flatnonzero(shown[cells.x] & shown[cells.y] & (cells.length > 0)), 1
     if len(at) > MAX_REMOVED:

@@ -80,7 +80,7 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
 
 
 def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
-    """Positions of the variables in the picture of the whole graph, float64 (p, 2). The first p of `labels` are theirs."""
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     if not graph.p:
         return np.zeros((0, 2))
     if graph.p > MAX_ROOMY:

@@ -35,7 +35,7 @@ def main(n_edges: int, folder: Path) -> None:
     other = (members[:, 0] != x) & (members[:, 0] != y)  # a set does not hold the variables that it separates
     x, y, members = x[other], y[other], members[other]
     sepset = SepSets(skeleton, [(x, y, members)])
-    removals = Removals([(x, y, 1, np.zeros(len(x)))])
+    removals = Removals(sepset, [np.zeros(len(x))])
     oriented = orient(skeleton, sepset)
     fit = PcAlgo(
         labels=tuple(f"v{i}" for i in range(P)),

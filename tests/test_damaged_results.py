@@ -9,6 +9,7 @@ import io
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import pycupc
 from pycupc.data import load_example
 from pycupc.results import npz
 
+FILES = Path(__file__).resolve().parent / "files"
 MANY = int(os.environ.get("PYCUPC_CORRUPTIONS", "6000"))
 
 
@@ -136,7 +138,7 @@ WRONG = {
     "another format": ({"format": "pycupc-result-9"}, "its format is 'pycupc-result-9'.*run the analysis again"),
     "format 1": ({"format": "pycupc-result-1"}, "its format is 'pycupc-result-1'.*run the analysis again"),
     "an array too many": ({"new_array": np.zeros(3), "arrays": lambda a: a}, "its arrays are"),
-    "an array too few": ({"graph_from": None}, "without graph_from"),
+    "an array too few": ({"edge_low": None}, "without edge_low"),
     "no label": ({"labels": []}, "labels are missing"),
     "labels twice": ({"labels": lambda a: [a[1], *a[1:]]}, "labels must be distinct"),
     "a label too few": ({"labels": lambda a: a[:-1]}, "outside of the range|cannot be"),
@@ -148,11 +150,13 @@ WRONG = {
     "trace": ({"trace": [[0, 999, "collider"]]}, "trace cannot be"),
     "trace of words": ({"trace": [["a"]]}, "not enough values"),
     "meta": ({"notes": []}, "notes cannot be list"),
-    "an edge outside": ({"graph_from": first(30)}, "graph_from cannot be outside of the range"),
-    "a negative edge": ({"graph_from": first(-1)}, "graph_from holds values that are not indices"),
-    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "variable 0 to itself|a cell twice"),
-    "a mark": ({"graph_mark": first(3)}, "graph_mark cannot be"),
-    "marks that are no edge": ({"graph_mark": lambda a: a * 0 + 2}, "is no edge|cannot be"),
+    "an edge outside": ({"edge_high": first(30)}, "edge_high cannot be outside of the range"),
+    "a negative edge": ({"edge_low": first(-1)}, "edge_low holds values that are not indices"),
+    "a loop": ({"edge_low": first(0), "edge_high": first(0)}, "edges cannot be in another order"),
+    "edges in another order": ({"edge_low": lambda a: a[::-1]}, "edges cannot be in another order"),
+    "a mark too few": ({"mark_low": lambda a: a[1:]}, "edges cannot be"),
+    "another mark": ({"mark_high": first(4)}, "mark_high cannot be"),
+    "no mark": ({"mark_low": first(0)}, "a mark cannot be 0"),
     "a set outside": ({"sepset_members": first(30)}, "sepset_members cannot be outside"),
     "the length of a set": ({"sepset_len": first(7)}, "sepset_len cannot be"),
     "a cell too few": ({"sepset_x": lambda a: a[1:]}, "sepset_ cannot be"),
@@ -180,6 +184,23 @@ def test_content_that_cannot_be_is_refused(saved, tmp_path, kind):
     with pytest.raises(ValueError, match=words) as caught:
         pycupc.PcAlgo.load(path)
     assert str(path) in str(caught.value)
+
+
+#: The cells of the graph, in older files.
+WRONG_CELLS = {
+    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "edge_p cannot be"),
+    "a mark": ({"graph_mark": first(3)}, "graph_mark cannot be"),
+    "marks that are no edge": ({"graph_mark": first(2)}, "is no edge"),
+    "a cell too few": ({"graph_to": lambda a: a[1:]}, "graph cannot be"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_CELLS)
+def test_cells_that_cannot_be_are_refused(tmp_path, kind):
+    changes, words = WRONG_CELLS[kind]
+    (tmp_path / "fit.npz").write_bytes(with_changes((FILES / "format3.npz").read_bytes(), **changes))
+    with pytest.raises(ValueError, match=words):
+        pycupc.PcAlgo.load(tmp_path / "fit.npz")
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):

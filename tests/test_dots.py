@@ -1,4 +1,4 @@
-"""Pictures of thousands of lines and dots; dots are placed before directions are known."""
+"""Pictures of thousands of lines and dots."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import layout, plot, rehearse, save
+from pycupc.graph.drawing import layout, plot, save
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.explorer import place_early
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
 
 def hairball(p, edges, seed=0):
     """A graph whose edges are directed, and the same without directions."""
     pairs = np.sort(np.random.default_rng(seed).integers(0, p, (edges, 2)), axis=1)
     low, high = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0).T
-    return SparseGraph(p, low, high, np.ones(len(low), np.int8), np.zeros(len(low), np.int8)), SparseGraph.undirected(
-        p, low, high
-    )
+    return arrows(p, low, high), SparseGraph.undirected(p, low, high)
+
+
+def arrows(p, low, high):
+    """The edges low --> high."""
+    return SparseGraph(p, low, high, np.full(len(low), TAIL, np.int8), np.full(len(low), ARROW, np.int8))
 
 
 @pytest.mark.parametrize("with_strength", [False, True])
@@ -47,48 +49,21 @@ def test_vector_files_keep_their_lines(tmp_path):
     assert text.count('clip-path="url(') >= len(graph)
 
 
-def test_a_picture_is_the_same_after_a_rehearsal(tmp_path):
-    graph, _ = hairball(700, 2500)
-    labels = [f"v{i}" for i in range(700)]
-    for name in ("a", "b"):
-        save(graph, labels, tmp_path / f"{name}.png")
-        rehearse()
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-
-
-@pytest.fixture
-def placed(monkeypatch):
-    """Numbers of nodes of the components whose distances were computed, from empty caches on."""
-    layout._placed.cache_clear()
-    layout._dots.cache_clear()
-    sizes = []
+def test_dots_are_placed_once_for_a_picture_and_a_page(monkeypatch):
+    placed = []
     monkeypatch.setattr(
         layout,
         "stress_layout",
-        lambda start, *rest, _real=layout.stress_layout, **options: (
-            sizes.append(len(start) - 1) or _real(start, *rest, **options)
-        ),
+        lambda *args, _real=layout.stress_layout, **options: placed.append(1) or _real(*args, **options),
     )
-    return sizes
-
-
-def test_dots_are_placed_before_directions_are_known(placed):
+    layout._dots.cache_clear()
     graph, skeleton = hairball(700, 1500)
-    expected = place_dots(graph)[0]
+    xy = place_dots(graph)[0]
     n = len(placed)
     assert n
-    layout._placed.cache_clear()
-    layout._dots.cache_clear()
-    place_early(skeleton)
-    assert len(placed) == 2 * n
-    assert np.array_equal(place_dots(graph)[0], expected)
-    assert len(placed) == 2 * n  # nothing was left to do but turning them
-
-
-@pytest.mark.parametrize(("p", "edges"), [(600, 900), (5_001, 6_000), (1_000, 22_000)])
-def test_small_graphs_and_those_that_no_page_shows_are_not_placed_early(p, edges, placed):
-    place_early(hairball(p, edges)[1])
-    assert placed == []
+    assert np.array_equal(place_dots(graph)[0], xy)
+    place_dots(skeleton)
+    assert len(placed) == n  # nothing is left to do but to turn the components
 
 
 def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
@@ -98,7 +73,7 @@ def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
         tail += [start + int(rng.integers(max(0, i - 3), i)) for i in range(1, k)]  # a tree
         start += k
     head = np.setdiff1d(np.arange(start), np.cumsum([0, *sizes[:-1]]))
-    graph = SparseGraph(start, np.array(tail), head, np.ones(len(head), np.int8), np.zeros(len(head), np.int8))
+    graph = arrows(start, np.array(tail), head)
     xy, radius = place_dots(graph)
     a, b = layout.close_pairs(*xy.T, 2 * radius.max())
     overlapping = np.hypot(*(xy[a] - xy[b]).T) < radius[a] + radius[b]

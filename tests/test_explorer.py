@@ -18,7 +18,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.graph.explorer import page
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.results import explored
 
 P = 60
@@ -46,7 +46,7 @@ def test_the_page_holds_the_graph_and_its_evidence(fit):
     edges = data["edges"]
     assert unpacked(edges["tail"]).tolist() == tail.tolist()
     assert unpacked(edges["head"]).tolist() == head.tolist()
-    assert [("directed", "undirected", "bidirected")[k] for k in unpacked(edges["kind"])] == kind.tolist()
+    assert [[*KINDS][k] for k in unpacked(edges["kind"])] == kind.tolist()
     assert np.array_equal(unpacked(edges["p"]), fit.p_values.of_edges(fit.sparse_graph))
     for k, (a, b) in enumerate(zip(tail.tolist(), head.tolist(), strict=True)):
         assert (kind[k] == "undirected") == (edges["reasons"][k] == [])

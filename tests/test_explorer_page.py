@@ -5,6 +5,8 @@ Skipped where there is no chromium and chromedriver (tests/setup_browser.sh inst
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import browser
 import explored_graphs
 import numpy as np
@@ -14,6 +16,7 @@ from test_discrete import rare_levels
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.graph.explorer import write_page
+from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explored
 
 if missing := browser.missing():
@@ -471,6 +474,42 @@ def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path
         assert not chromium.script("return document.querySelector(arguments[0]).offsetParent", hidden)
     assert "stability below 0.7, up to 0.9, above" in chromium.text("#legend")
     assert chromium.complaints() == []
+
+
+def test_circles_have_their_legend_filters_and_signs(chromium, fit, tmp_path):
+    edges = fit.sparse_graph
+    first, second = np.arange(len(edges)) % 3 + 1, np.arange(len(edges)) // 3 % 3 + 1
+    graph = SparseGraph(P, edges.low, edges.high, first.astype(np.int8), second.astype(np.int8))
+    pag = replace(fit, sparse_graph=graph, trace={})
+    chromium.complaints()
+    chromium.open(pag.explore(tmp_path / "pag.html", show=False))
+    kinds = pag.edges()["type"].tolist()
+    assert chromium.script("return state.edges.map(k => KINDS[graph.kind[k]])") == kinds
+    signs = {"nondirected": "o—o", "partially directed": "o→", "partially undirected": "o—"}
+    for kind, sign in signs.items():
+        assert kind in chromium.text("#legend")
+        k = kinds.index(kind)
+        assert chromium.script("return signFrom(arguments[0], graph.tail[arguments[0]])", k) == sign
+        assert chromium.script("return signFrom(arguments[0], graph.head[arguments[0]])", k) == sign[::-1].replace(
+            "→", "←"
+        )
+        facts = dict(chromium.script("return whyKept(arguments[0]).facts", k))
+        assert sum(name.startswith("circle at ") for name in facts) == 1 + (kind == "nondirected")
+        chromium.click(f"#{kind.replace(' ', '-')}")
+        assert len(chromium.script("return table.rows")) == len(edges) - kinds.count(kind)
+        chromium.click("#reset")
+    low, high = pag.sparse_graph.low, pag.sparse_graph.high
+    for way, mark in (("in", 2), ("out", 3)):
+        v = int(low[0])
+        ends = np.r_[first[low == v], second[high == v]], np.r_[second[low == v], first[high == v]]
+        expected = (ends[0] == mark).sum() if way == "in" else ((ends[0] == 3) & (ends[1] == 2)).sum()
+        chromium.script("startAt(arguments[0]); byId('way').value = arguments[1]; filtersChanged()", v, way)
+        assert len(chromium.script("return table.rows")) == expected
+    assert chromium.complaints() == []
+
+
+def test_without_circles_nothing_is_said_of_them(page):
+    assert "nondirected" not in page.text("#legend") + page.text("#filters")
 
 
 def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):

@@ -1,6 +1,6 @@
 """Exports: every one says the same graph, and says which way its edges point.
 
-The graph of these tests has all three kinds of edge: a --> b, c --> b, c --- d, a <-> d, and e on its own.
+The CPDAG of these tests is a --> b, c --> b, c --- d, a <-> d, and e on its own; the PAG has all nine pairs of marks.
 """
 
 from __future__ import annotations
@@ -9,33 +9,54 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pycupc.graph import exports
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import ARROW, CIRCLE, KINDS, TAIL, SparseGraph, symbol
 
 LABELS = ["a", "b", "c", "d", "e"]
 
 
-@pytest.fixture
-def graph():
+def cpdag() -> SparseGraph:
     g = np.zeros((5, 5), np.int8)
-    g[0, 1] = 1
-    g[2, 1] = 1
+    g[0, 1] = g[2, 1] = 1
     g[2, 3] = g[3, 2] = 1
     g[0, 3] = g[3, 0] = 2
     return SparseGraph.from_dense(g)
 
 
+def amat_pag() -> np.ndarray:
+    """Every combination of marks once, [i, j] at j: the edge of 0 - 1 is o-o, that of 3 - 4 is ---."""
+    amat = np.zeros((5, 5), np.int8)
+    marks = [(first, second) for first in (CIRCLE, ARROW, TAIL) for second in (CIRCLE, ARROW, TAIL)]
+    ends = [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    for (i, j), (first, second) in zip([*ends[:8], ends[9]], marks, strict=True):
+        amat[j, i], amat[i, j] = first, second
+    return amat
+
+
+GRAPHS = {"cpdag": cpdag(), "pag": SparseGraph.from_amat_pag(amat_pag())}
+
+
+@pytest.fixture
+def graph():
+    return GRAPHS["cpdag"]
+
+
+@pytest.fixture(params=GRAPHS)
+def any_graph(request):
+    return GRAPHS[request.param]
+
+
 def graph_of_edges(edges, labels=LABELS):
-    """The matrix that a list of (from, to, type) describes: how a reader of our files would rebuild it."""
-    g = np.zeros((len(labels), len(labels)), np.int8)
+    """The graph that a list of (from, to, type) describes: how a reader of our files would rebuild it."""
+    amat = np.zeros((len(labels), len(labels)), np.int8)
     at = {label: i for i, label in enumerate(labels)}
     for u, v, kind in edges:
-        g[at[u], at[v]] = {"directed": 1, "undirected": 1, "bidirected": 2}[kind]
-        if kind != "directed":
-            g[at[v], at[u]] = g[at[u], at[v]]
-    return g
+        amat[at[v], at[u]], amat[at[u], at[v]] = KINDS[kind]
+    return SparseGraph.from_amat_pag(amat)
 
 
 def test_edge_list_is_sorted_and_points_from_tail_to_head(graph):
@@ -46,30 +67,76 @@ def test_edge_list_is_sorted_and_points_from_tail_to_head(graph):
         (2, 1, "directed"),
         (2, 3, "undirected"),
     ]
+    assert graph.counts() == {"directed": 2, "undirected": 1, "bidirected": 1}
 
 
-@pytest.mark.parametrize(("a", "b"), [(2, 1), (2, 0), (3, 3), (1, 2)])
-def test_edge_list_refuses_unknown_codes(a, b):
+def test_every_pair_of_marks_is_an_edge_of_its_kind():
+    pag = GRAPHS["pag"]
+    np.testing.assert_array_equal(pag.amat_pag(), amat_pag())
+    marks = [symbol(*pair) for pair in zip(pag.low_mark, pag.high_mark, strict=True)]
+    assert marks == ["o-o", "o->", "o--", "<-o", "<->", "<--", "--o", "-->", "---"]
+    tail, head, kind = pag.edge_list()
+    assert kind.tolist() == [
+        "nondirected", "partially directed", "partially undirected", "partially directed", "bidirected", "directed",
+        "partially undirected", "directed", "undirected",
+    ]  # fmt: skip
+    turned = tail > head
+    assert turned.tolist() == [mark in ("<-o", "<--", "--o") for mark in marks]
+    assert pag.counts() == {kind: len({*marks}) for kind, marks in KINDS.items()}
+    nodes = [3, 1, 4, 0]
+    np.testing.assert_array_equal(pag.subgraph(nodes).amat_pag(), amat_pag()[np.ix_(nodes, nodes)])
+
+
+def test_a_pag_is_made_from_a_matrix_with_or_without_labels():
+    for amat, labels in ((amat_pag(), LABELS), (pd.DataFrame(amat_pag(), columns=LABELS), None)):
+        graph = NamedGraph.from_amat_pag(amat, labels)
+        assert graph.labels == tuple(LABELS)
+        assert graph.sparse_graph == GRAPHS["pag"]
+        assert graph.amat_pag().loc["a", "c"] == ARROW
+        assert graph.edge_counts() == (2, 1, 1)
+        assert "5 variables, 9 edges (2 directed, 1 undirected, 1 bidirected, 2 partially directed, 1 non" in repr(
+            graph
+        )
+    assert NamedGraph.from_amat_pag(amat_pag()).labels == ("1", "2", "3", "4", "5")
+    with pytest.raises(ValueError, match=r"no circles, which 5 edges of this graph have, first 0 o-o 1; amat_pag\(\)"):
+        _ = graph.graph
+    with pytest.raises(ValueError, match="labels must name all 5 variables, got 1"):
+        NamedGraph.from_amat_pag(amat_pag(), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("read", "a", "b", "form"),
+    [(SparseGraph.from_dense, a, b, "1 and 0") for a, b in ((2, 1), (2, 0), (3, 3), (1, 2))]
+    + [(SparseGraph.from_amat_pag, a, b, r"1 \(circle\), 2 \(arrowhead\)") for a, b in ((1, 0), (4, 1), (-1, 2))],
+)
+def test_other_codes_are_refused(read, a, b, form):
     g = np.zeros((3, 3), np.int8)
     g[0, 2], g[2, 0] = a, b
-    with pytest.raises(ValueError, match=rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge"):
-        SparseGraph.from_dense(g)
+    with pytest.raises(ValueError, match=rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge: expected {form}"):
+        read(g)
 
 
 def test_matrices_state_their_direction(graph):
-    matrix, amat = exports.row_to_column(graph, LABELS), exports.amat(graph, LABELS)
-    assert matrix.loc["a", "b"] == 1
-    assert matrix.loc["b", "a"] == 0
-    assert amat.loc["b", "a"] == 1
-    assert amat.loc["a", "b"] == 0
+    named = NamedGraph(labels=tuple(LABELS), sparse_graph=graph)
+    matrix, amat = named.matrix(), named.amat()
+    assert (matrix.loc["a", "b"], matrix.loc["b", "a"]) == (1, 0)
+    assert (amat.loc["b", "a"], amat.loc["a", "b"]) == (1, 0)
     np.testing.assert_array_equal(amat.to_numpy(), matrix.to_numpy().T)
     assert list(amat.index) == list(amat.columns) == LABELS
+    assert exports.amat_csv(graph, LABELS) == amat.to_csv(lineterminator="\n")
 
 
-def test_edges_table_round_trips(graph):
-    table = exports.edges(graph, LABELS, {"z_min": np.arange(4.0)})
+def test_amat_csv_of_a_pag_is_read_back():
+    text = exports.amat_csv(GRAPHS["pag"], LABELS, pag=True)
+    assert NamedGraph.from_amat_pag(pd.read_csv(io.StringIO(text), index_col=0)).sparse_graph == GRAPHS["pag"]
+
+
+def test_edges_table_round_trips(any_graph):
+    table = exports.edges(any_graph, LABELS, {"z_min": np.arange(len(any_graph))})
     assert list(table.columns) == ["from", "to", "type", "z_min"]
-    np.testing.assert_array_equal(graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)), graph.dense())
+    assert graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)) == any_graph
+    read = pd.read_csv(io.StringIO(exports.csv(exports.edge_columns(any_graph, LABELS))))
+    assert graph_of_edges(read.itertuples(index=False)) == any_graph
 
 
 def test_attributes_must_fit_the_edges(graph):
@@ -77,35 +144,51 @@ def test_attributes_must_fit_the_edges(graph):
         exports.edges(graph, LABELS, {"z": np.zeros(3)})
 
 
-def test_networkx_round_trips(graph):
-    g = exports.to_networkx(graph, LABELS, {"z_min": np.arange(4.0)})
+def test_networkx_round_trips(any_graph):
+    g = exports.to_networkx(any_graph, LABELS, {"z_min": np.arange(len(any_graph))})
     assert sorted(g) == LABELS
-    assert g.edges["a", "b"] == {"type": "directed", "z_min": 0.0}
-    assert not g.has_edge("b", "a")
-    np.testing.assert_array_equal(graph_of_edges((u, v, d["type"]) for u, v, d in g.edges(data=True)), graph.dense())
+    assert graph_of_edges((u, v, d["type"]) for u, v, d in g.edges(data=True)) == any_graph
+    for u, v, kind in zip(*any_graph.edge_list(), strict=True):
+        assert g.has_edge(LABELS[v], LABELS[u]) == (len({*KINDS[kind]}) == 1)
+    assert ("partially directed: from o-> to" in g.graph["convention"]) == (any_graph is GRAPHS["pag"])
 
 
-def test_graphml_is_read_back_by_networkx(graph):
+def test_graphml_is_read_back_by_networkx(any_graph):
     import networkx as nx
 
     odd = ["a", 'b "<&>"', "c\x00", "d\u00e9", "e e"]
-    why = np.array(["", "R1 <a>", "", "collider"], dtype=object)
-    text = exports.to_graphml(graph, odd, {"z_min": np.arange(4.0), "set_by": why})
+    m = len(any_graph)
+    why = np.array(["", "R1 <a>", "", *["collider"] * (m - 3)], dtype=object)
+    text = exports.to_graphml(any_graph, odd, {"z_min": np.arange(m) / 2, "set_by": why})
     g = nx.read_graphml(io.BytesIO(text.encode()))
     names = [g.nodes[f"n{i}"]["label"] for i in range(5)]
     assert names == ["a", 'b "<&>"', "c?", "d\u00e9", "e e"]
     edges = [(int(u[1:]), int(v[1:]), d["type"]) for u, v, d in g.edges(data=True)]
-    np.testing.assert_array_equal(graph_of_edges(edges, range(5)), graph.dense())
-    assert g.edges["n2", "n3"] == {"type": "undirected", "z_min": 3.0, "set_by": "collider"}
-    assert g.edges["n0", "n3"]["set_by"] == "R1 <a>"
+    assert graph_of_edges(edges, range(5)) == any_graph
+    for k, (u, v, kind) in enumerate(zip(*any_graph.edge_list(), strict=True)):
+        assert g.edges[f"n{u}", f"n{v}"] == {"type": kind, "z_min": k / 2, "set_by": why[k]}
 
 
-def test_dot_tells_the_three_kinds_apart(graph):
-    lines = exports.to_dot(graph, ["a", 'b"', "c", "d", "e"]).splitlines()
+def test_dot_tells_the_kinds_apart():
+    lines = exports.to_dot(GRAPHS["cpdag"], ["a", 'b"', "c", "d", "e"]).splitlines()
     assert '  "a" -> "b\\"";' in lines
     assert '  "c" -> "d" [dir=none, style=dashed];' in lines
     assert '  "a" -> "d" [dir=both, penwidth=2];' in lines
     assert '  "e";' in lines
+    edges = [
+        line for line in exports.to_dot(GRAPHS["pag"], LABELS).splitlines() if line.startswith("  ") and "->" in line
+    ]
+    assert edges == [
+        '  "a" -> "b" [dir=both, arrowtail=odot, arrowhead=odot];',
+        '  "a" -> "c" [dir=both, arrowtail=odot, arrowhead=normal];',
+        '  "a" -> "d" [dir=both, arrowtail=odot, arrowhead=none];',
+        '  "e" -> "a" [dir=both, arrowtail=odot, arrowhead=normal];',
+        '  "b" -> "c" [dir=both, penwidth=2];',
+        '  "d" -> "b";',
+        '  "e" -> "b" [dir=both, arrowtail=odot, arrowhead=none];',
+        '  "c" -> "d";',
+        '  "d" -> "e" [dir=none, style=dashed];',
+    ]
 
 
 def test_labels_that_differ_in_control_characters_stay_different(graph):
@@ -119,13 +202,14 @@ def test_labels_that_differ_in_control_characters_stay_different(graph):
     assert [g.nodes[f"n{i}"]["label"] for i in range(5)] == ["a? [0]", "a?", "a? [2]", "a\n", "a\r"]
 
 
-def test_json_round_trips_and_has_no_nan(graph):
-    text = exports.to_json(graph, LABELS, {"z_min": np.array([1.5, np.inf, np.nan, 2.0])})
+def test_json_round_trips_and_has_no_nan(any_graph):
+    values = np.array([1.5, np.inf, np.nan, *range(len(any_graph) - 3)])
+    text = exports.to_json(any_graph, LABELS, {"z_min": values})
     out = json.loads(text, parse_constant=lambda s: pytest.fail(f"{s} is not JSON"))
     assert out["nodes"] == LABELS
-    assert out["edges"][1] == {"from": "a", "to": "d", "type": "bidirected", "z_min": None}
-    np.testing.assert_array_equal(graph_of_edges((e["from"], e["to"], e["type"]) for e in out["edges"]), graph.dense())
-    assert "from --> to" in out["convention"]
+    assert [e["z_min"] for e in out["edges"]] == [1.5, None, None, *range(len(any_graph) - 3)]
+    assert graph_of_edges((e["from"], e["to"], e["type"]) for e in out["edges"]) == any_graph
+    assert out["convention"] == exports.EDGE_LIST + exports.CIRCLES * (any_graph is GRAPHS["pag"])
 
 
 def test_json_keeps_any_label_and_any_kind_of_attribute(graph):
@@ -155,6 +239,6 @@ def test_empty_graph_exports():
     empty = SparseGraph.from_dense(np.zeros((2, 2), np.int8))
     assert len(exports.edges(empty, ["x", "y"])) == 0
     assert json.loads(exports.to_json(empty, ["x", "y"]))["edges"] == []
-    nothing = SparseGraph.from_dense(np.zeros((0, 0), np.int8))
+    nothing = SparseGraph.from_amat_pag(np.zeros((0, 0), np.int8))
     assert json.loads(exports.to_json(nothing, []))["nodes"] == []
     assert exports.to_networkx(empty, ["x", "y"]).number_of_edges() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -141,6 +142,43 @@ def test_each_kind_of_edge_has_its_form_and_each_variable_its_label():
     assert np.hypot(*(box_centre(stop) - texts["one"])) < 0.02
     assert ends["Curve"][0].get_linestyle() != ends["CurveFilledB"][0].get_linestyle()
     assert {"one", "two", "three", "four", "directed", "undirected", "bidirected"} <= set(texts)
+
+
+@pytest.mark.parametrize("p", [9, 100])
+def test_circles_touch_their_variables(p):
+    """All nine pairs of marks, among boxes and among dots: as many circles, arrowheads and plain ends as there are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import FancyArrowPatch
+
+    amat = np.zeros((p, p), int)
+    for k, (i, j) in enumerate(combinations(range(p) if p == 9 else range(0, p, 4), 2)):
+        if k < 9 * (p // 5):
+            amat[i, j], amat[j, i] = 1 + k % 3, 1 + k // 3 % 3
+    graph = SparseGraph.from_amat_pag(amat)
+    ax = plot(graph, [f"v{i}" for i in range(p)], ax=Figure(facecolor="white").add_axes((0, 0, 1, 1)))
+    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
+    if p == 9:
+        arrows = [a for a in ax.patches if isinstance(a, FancyArrowPatch) and a.patchA is not None]
+        heads = sum(
+            {"Curve": 0, "CurveFilledB": 1, "CurveFilledAB": 2}[type(a.get_arrowstyle()).__name__] for a in arrows
+        )
+        at = np.concatenate(rings)
+        boxes = [a.patchA.get_path().get_extents() for a in arrows] + [
+            a.patchB.get_path().get_extents() for a in arrows
+        ]
+        gaps = [min(np.hypot(*np.maximum(np.maximum(box.min - xy, xy - box.max), 0)) for box in boxes) for xy in at]
+        assert sum(gap < 0.08 for gap in gaps) == (amat == 1).sum()  # the others are in the legend
+    else:
+        assert isinstance(ax.lines[0], Line2D)
+        assert sum(map(len, rings)) == (amat == 1).sum()
+        heads = sum(
+            len(path.vertices) // 4
+            for c in ax.collections
+            if type(c).__name__ == "PathCollection"
+            for path in c.get_paths()
+        )
+        assert any("two circles: nondirected; one circle: partially undirected" in t.get_text() for t in ax.texts)
+    assert heads == (amat == 2).sum()
 
 
 def box_centre(patch):

@@ -186,12 +186,10 @@ def _assemble(problem: Problem, results: list[LevelResult]) -> PcAlgo:
     test = problem.test
     state = problem.engine.state() if results else State(*np.zeros((3, 0)))
     graph = SparseGraph.undirected(len(problem.labels), state.x, state.y)
-    later = [r for r in results if r.level > 0]
-    found = removals = Removals([(r.x, r.y, r.level, r.r) for r in later])
-    if not test.has_r:
-        removals = Removals([(r.x, r.y, r.level, np.full(len(r.x), np.nan)) for r in later])
     gaps = None if problem.gaps is None else problem.gaps.keys
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
+    values = [r.r for r in results if len(r.x)]
+    found = Removals(sepset, values)
     edges_left = problem.n_pairs - np.cumsum([r.n_removed for r in results], dtype=np.int64)
     note = test.note([r.n_tests for r in results])
     p_values = test.p_values(graph, state, found, sepset)
@@ -210,7 +208,7 @@ def _assemble(problem: Problem, results: list[LevelResult]) -> PcAlgo:
             LevelSummary(r.level, r.n_tests, r.n_removed, left, r.n_careful, r.seconds, r.n_made, r.n_bounds)
             for r, left in zip(results, edges_left.tolist(), strict=True)
         ),
-        removals=removals,
+        removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
         find_untested=partial(test.untested, sepset, p_values),
         notes={"quirks": note} if note else {},
     )

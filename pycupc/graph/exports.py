@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
 from pycupc.system.log import distinct, printable
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <->
 EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges are listed once, order without meaning"
 BOTH_WAYS = "source --> target where type is directed; an undirected or bidirected edge is stored as two arcs"
 
+#: What a convention says in addition where a graph has circles.
+CIRCLES = "; partially directed: from o-> to; partially undirected: from o-- to; nondirected: o-o, order as above"
+PAG_AMAT = "[i, j] is the mark at j of the edge i - j: 0 no edge, 1 circle, 2 arrowhead, 3 tail (pcalg's amat.pag)"
+
 _QUOTED = re.compile('[",\r\n]')
 _PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,21 +46,16 @@ def _names(graph: SparseGraph, labels: Sequence[str]) -> list[str]:
     return names
 
 
-def row_to_column(graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
-    """Adjacency matrix, row to column: [i, j] = 1 and [j, i] = 0 means i --> j. What R's ``as(g, "matrix")`` holds."""
+def _convention(graph: SparseGraph, convention: str) -> str:
+    return convention + CIRCLES * (len(graph.counts()) > 3)
+
+
+def with_labels(matrix: NDArray[np.int8], graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
+    """A matrix (p, p) of `graph` with the labels of its rows and columns."""
     import pandas as pd
 
     names = _names(graph, labels)
-    return pd.DataFrame(graph.dense(), index=names, columns=names)
-
-
-def amat(graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
-    """Adjacency matrix in pcalg's coding ``amat.cpdag``: [i, j] = 1 and [j, i] = 0 means **j --> i**.
-
-    This is what R's ``as(fit, "amat")`` gives: the transpose of `row_to_column`.
-    """
-    turned = SparseGraph(graph.p, graph.low, graph.high, graph.backward, graph.forward)
-    return row_to_column(turned, labels)
+    return pd.DataFrame(matrix, index=names, columns=names)
 
 
 def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
@@ -72,7 +71,7 @@ def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | No
     Returns
     -------
     pandas.DataFrame
-        from --> to where type is "directed"; "undirected" and "bidirected" edges are listed once.
+        Each edge once, its ends in the order of `SparseGraph.edge_list`: from --> to where type is "directed".
     """
     import pandas as pd
 
@@ -114,10 +113,11 @@ def _printed(numbers: bytes) -> list[str]:
     return list(map(repr, np.frombuffer(numbers).tolist()))
 
 
-def amat_csv(graph: SparseGraph, labels: Sequence[str]) -> str:
-    """`amat` as CSV text."""
+def amat_csv(graph: SparseGraph, labels: Sequence[str], *, pag: bool = False) -> str:
+    """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
     names = np.array(["", *_names(graph, labels)], dtype=object)
-    _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), graph.dense(), strict=True))}).partition("\n")
+    columns = graph.amat_pag().T if pag else graph.dense()  # amat.cpdag is the transpose of the graph matrix
+    _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), columns, strict=True))}).partition("\n")
     return ",".join(_cells(names)) + "\n" + body
 
 
@@ -134,17 +134,18 @@ def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:
 
 
 def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> networkx.DiGraph:
-    """``networkx.DiGraph`` on the labels; the edge attribute ``type`` tells the three kinds apart.
+    """``networkx.DiGraph`` on the labels; the edge attribute ``type`` tells the kinds apart.
 
-    u --> v where type is "directed". An undirected or bidirected edge is stored as two arcs, u to v and v to u, both
-    with that type. Needs networkx (extra ``plot``).
+    u --> v where type is "directed"; "partially directed" (u o-> v) and "partially undirected" (u o-- v) are one arc as
+    well. An edge with the same mark at both ends is stored as two arcs, u to v and v to u, both with its type. Needs
+    networkx (extra ``plot``).
     """
     import networkx as nx
 
     names = _names(graph, labels)
     columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
     data = {name: values.tolist() for name, values in columns.items()}
-    out = nx.DiGraph(convention=BOTH_WAYS)
+    out = nx.DiGraph(convention=_convention(graph, BOTH_WAYS))
     out.add_nodes_from(names)
     for u, v, k in _arcs(graph):
         out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
@@ -152,19 +153,20 @@ def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attribute
 
 
 def _arcs(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
-    """Yield (u, v, number of the edge): one arc for a directed edge, two for the others."""
-    tail, head, kind = graph.edge_list()
-    for k, (u, v, type_) in enumerate(zip(tail.tolist(), head.tolist(), kind.tolist(), strict=True)):
+    """Yield (u, v, number of the edge): two arcs for an edge with the same mark at both ends, one for the others."""
+    tail, head, _ = graph.edge_list()
+    both_ways = (graph.low_mark == graph.high_mark).tolist()
+    for k, (u, v, twice) in enumerate(zip(tail.tolist(), head.tolist(), both_ways, strict=True)):
         yield u, v, k
-        if type_ != DIRECTED:
+        if twice:
             yield v, u, k
 
 
 def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
     """GraphML text: source --> target where ``type`` is "directed".
 
-    An undirected or bidirected edge is stored as two arcs of that type, because common readers (networkx, igraph)
-    refuse or ignore files that mix directed and undirected edges. The label is the node's attribute ``label``.
+    The arcs are those of `to_networkx`, because common readers (networkx, igraph) refuse or ignore files that mix
+    directed and undirected edges. The label is the node's attribute ``label``.
     """
     names = _names(graph, labels)
     columns = _aligned(attributes, len(graph))
@@ -175,7 +177,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
         keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- pycupc: {_comment(BOTH_WAYS)} -->",
+        f"<!-- pycupc: {_comment(_convention(graph, BOTH_WAYS))} -->",
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
         *keys,
         '  <graph edgedefault="directed">',
@@ -211,16 +213,26 @@ def _comment(text: str) -> str:
     return text.replace("-->", "to").replace("--", "-")
 
 
+_DOT_ENDS = {CIRCLE: "odot", ARROW: "normal", TAIL: "none"}
+#: The attributes of each kind of edge in DOT.
+_DOT_STYLES = {
+    kind: f" [dir=both, arrowtail={_DOT_ENDS[first]}, arrowhead={_DOT_ENDS[second]}]"
+    for kind, (first, second) in KINDS.items()
+} | {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
+
+
 def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
-    """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges."""
+    """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges.
+
+    Edges with circles have ``arrowtail`` and ``arrowhead``, of which ``odot`` is a circle.
+    """
     names = _names(graph, labels)
     escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names]
     quoted = [f'"{label}"' for label in distinct(escaped, printable)]
-    style = {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
-    lines = [f"// {EDGE_LIST}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
+    lines = [f"// {_convention(graph, EDGE_LIST)}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
     lines += [f"  {name};" for name in quoted]
-    tail, head, kind = graph.edge_list()
-    lines += [f"  {quoted[u]} -> {quoted[v]}{style[k]};" for u, v, k in zip(tail, head, kind.tolist(), strict=True)]
+    edges = zip(*(values.tolist() for values in graph.edge_list()), strict=True)
+    lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
     return "\n".join(lines) + "\n}\n"
 
 
@@ -238,7 +250,7 @@ def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | 
             texts.append(_json(values.tolist()))
     form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
     edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
-    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{EDGE_LIST}"'}
+    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{_convention(graph, EDGE_LIST)}"'}
     parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
     return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
 

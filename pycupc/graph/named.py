@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.data.names import position
+from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.sparse import SparseGraph, read_only
@@ -40,6 +40,28 @@ class NamedGraph:
     labels: tuple[str, ...]
     sparse_graph: SparseGraph
 
+    @staticmethod
+    def from_amat_pag(amat: ArrayLike | pd.DataFrame, labels: Sequence[str] | None = None) -> NamedGraph:
+        """The graph of a matrix in pcalg's coding amat.pag, such as ``as(fci(...), "matrix")``.
+
+        Parameters
+        ----------
+        amat : array-like of int (p, p)
+            [i, j] is the mark at j of the edge i - j: 0 without an edge, 1 circle, 2 arrowhead, 3 tail.
+        labels : sequence of p str, optional
+            By default the names of the columns, else "1" to "p".
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square, has an edge from a variable to itself, a mark at one end only, or another
+            number; or if there are not p different labels.
+        """
+        graph = SparseGraph.from_amat_pag(amat)
+        if labels is None:
+            labels = [str(name) for name in getattr(amat, "columns", default_labels(graph.p))]
+        return NamedGraph(labels=check_labels(labels, graph.p), sparse_graph=graph)
+
     @property
     def p(self) -> int:
         """Number of variables."""
@@ -47,7 +69,7 @@ class NamedGraph:
 
     @cached_property
     def graph(self) -> NDArray[np.int8]:
-        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only.
+        """pcalg's ``as(fit@graph, "matrix")``, int8 (p, p), read only; of a graph with circles a ValueError.
 
         Row to column: [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
         """
@@ -59,8 +81,9 @@ class NamedGraph:
         return read_only(self.sparse_graph.skeleton())
 
     def edge_counts(self) -> tuple[int, int, int]:
-        """Number of edges that are directed, undirected, bidirected."""
-        return self.sparse_graph.counts()
+        """Number of edges that are directed, undirected, bidirected; `SparseGraph.counts` has all kinds."""
+        directed, undirected, bidirected, *_ = self.sparse_graph.counts().values()
+        return directed, undirected, bidirected
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
@@ -69,9 +92,8 @@ class NamedGraph:
         return {}
 
     def kinds_of_edges(self) -> str:
-        """The numbers of `edge_counts` as text."""
-        directed, undirected, bidirected = self.edge_counts()
-        return f"{directed:,} directed, {undirected:,} undirected, {bidirected:,} bidirected"
+        """The number of edges of each kind as text."""
+        return ", ".join(f"{n:,} {kind}" for kind, n in self.sparse_graph.counts().items())
 
     def __repr__(self) -> str:
         return f"<Graph: {self._size()}>"
@@ -127,19 +149,26 @@ class NamedGraph:
     # -- exports ------------------------------------------------------------------------------------------------------
 
     def amat(self) -> pd.DataFrame:
-        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row)."""
-        return exports.amat(self.sparse_graph, self.labels)
+        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row).
+
+        ValueError for a graph with circles, whose matrix is `amat_pag`.
+        """
+        return exports.with_labels(self.sparse_graph.dense().T, self.sparse_graph, self.labels)
+
+    def amat_pag(self) -> pd.DataFrame:
+        """pcalg's amat.pag: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
+        return exports.with_labels(self.sparse_graph.amat_pag(), self.sparse_graph, self.labels)
 
     def matrix(self) -> pd.DataFrame:
         """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
-        return exports.row_to_column(self.sparse_graph, self.labels)
+        return exports.with_labels(self.sparse_graph.dense(), self.sparse_graph, self.labels)
 
     def edges(self) -> pd.DataFrame:
         """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
         return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
 
     def to_networkx(self) -> networkx.DiGraph:
-        """networkx.DiGraph, source --> target; undirected and bidirected edges are two arcs with attribute ``type``."""
+        """networkx.DiGraph, source --> target; an edge with equal marks is two arcs with attribute ``type``."""
         return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
 
     def to_graphml(self) -> str:
@@ -169,15 +198,17 @@ class NamedGraph:
         Parameters
         ----------
         around : str or int, or sequence of them, optional
-            Draw only these variables, by label or position, and what is near them.
+            Draw only these variables, by label or position, which are highlighted, and what is near them: at most
+            `max_labelled` variables, the nearest ones.
         radius : int, default 2
             How many edges away from them, of whatever direction, a variable may be.
         title : str, optional
             By default the numbers of variables and of edges of each kind.
         max_labelled : int
-            Largest number of variables that are drawn as boxes with labels, and of those drawn around some.
+            Largest number of variables that are drawn as boxes with labels.
         strength : sequence of m float, optional
-            From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker.
+            From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker, except in
+            the pattern of the matrix.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of a suitable size.
 

@@ -1,14 +1,14 @@
-"""The removals of edges: the pair, its level, and the partial correlation of the test that separated it."""
+"""The removals of edges: the stored separating sets, with the partial correlations of the tests that found them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,8 @@ WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), o
 
 class Removals:
     """Edges removed at level 1 and above, in the order of ``SepSets.flat(by_row=False)``: by level, then by row.
+
+    Of a user's asymmetric test also those of level 0 that only side B removed, whose cells are stored as well.
 
     Attributes
     ----------
@@ -31,72 +33,70 @@ class Removals:
 
     Parameters
     ----------
-    parts : sequence of (x, y, level, r)
-        One part per level; r is None where it is not known.
+    sets : SepSets, optional
+        The sets that the tests found; without it there are no removals, as in a result of R.
+    r : sequence of float64, optional
+        One array for each of the blocks of `sets`.
     r_of : callable, optional
         Computes an unknown r, given the number of the removal.
     """
 
     def __init__(
-        self,
-        parts: Sequence[tuple[Ints, Ints, int | Ints, Floats | None]] = (),
-        r_of: Callable[[int], float] | None = None,
+        self, sets: SepSets | None = None, r: Sequence[Floats] | None = None, r_of: Callable[[int], float] | None = None
     ) -> None:
-        self._parts = parts  # as the engine reported them; joined on first access
+        self._blocks = () if sets is None else sets.blocks
+        self._r = r if self._blocks else ()
         self._r_of = r_of
 
-    def _joined(self, i: int, dtype: type) -> NDArray[Any]:
-        parts: list[NDArray[Any]] = [np.zeros(0, dtype=dtype)]
-        parts += [np.broadcast_to(np.asarray(part[i], dtype=dtype), part[0].shape) for part in self._parts]
-        return np.concatenate(parts)
+    def _joined(self, name: str) -> Ints:
+        return np.concatenate([np.zeros(0, dtype=np.int32), *(getattr(block, name) for block in self._blocks)])
 
     @cached_property
     def x(self) -> Ints:
-        return self._joined(0, np.int32)
+        return self._joined("x")
 
     @cached_property
     def y(self) -> Ints:
-        return self._joined(1, np.int32)
+        return self._joined("y")
 
     @cached_property
     def level(self) -> Ints:
-        return self._joined(2, np.int32)
+        levels = [block.members.shape[1] for block in self._blocks]
+        return np.repeat(np.array(levels, dtype=np.int32), [len(block.x) for block in self._blocks])
 
     @property
     def r_recorded(self) -> bool:
         """Whether all values of `r` are stored."""
-        return all(part[3] is not None for part in self._parts)
+        return self._r is not None
 
     @property
     def r_known(self) -> bool:
         """Whether `r` is stored or can be computed."""
-        return self._r_of is not None or self.r_recorded
+        return self.r_recorded or self._r_of is not None
 
     @cached_property
     def r(self) -> Floats:
-        if self.r_recorded:
-            return self._joined(3, np.float64)
+        if self._r is not None:
+            return np.concatenate([np.zeros(0), *self._r])
         if self._r_of is None:
             raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")
-        return np.array([self._r_of(k) for k in range(len(self.x))])
+        return np.array([self._r_of(k) for k in range(len(self))])
 
-    def parts(self) -> Iterator[tuple[Ints, Ints, int | Ints, Floats]]:
-        """x, y, level and r of all removals in parts, which are not joined if `r` is stored."""
-        if not self.r_recorded:
-            yield self.x, self.y, self.level, self.r
-            return
-        for x, y, level, r in self._parts:
-            assert r is not None
-            yield x, y, level, r
+    def parts(self) -> Iterator[tuple[Ints, Ints, int, Floats]]:
+        """x, y, level and r of all removals, level by level; nothing is copied if `r` is stored."""
+        ends = np.cumsum([len(block.x) for block in self._blocks])
+        by_level = np.split(self.r, ends[:-1]) if self._r is None else self._r
+        for block, r in zip(self._blocks, by_level, strict=True):
+            yield block.x, block.y, block.members.shape[1], r
 
     def r_at(self, k: int) -> float | None:
         """`r` of one removal; None if it is not known."""
-        if self._r_of is not None:
+        if self._r is None and self._r_of is not None:
             return self._r_of(k)
         return float(self.r[k]) if self.r_known else None
 
     def __len__(self) -> int:
-        return len(self.x)
+        return sum(len(block.x) for block in self._blocks)
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

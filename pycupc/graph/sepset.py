@@ -64,6 +64,12 @@ class FlatCells(NamedTuple):
     length: Ints
     members: Ints
 
+    def take(self, at: NDArray[np.int64]) -> FlatCells:
+        """The cells at these positions."""
+        length = self.length[at]
+        members = np.repeat(_starts(self.length)[at] - _starts(length), length) + np.arange(int(length.sum()))
+        return FlatCells(self.x[at], self.y[at], length, self.members[members])
+
 
 class SepSets:
     """Separating sets, indexed as pcalg's ``sepset``.
@@ -109,12 +115,9 @@ class SepSets:
         """From stored cells in any order; what `flat` gives."""
         x, y, length = (np.asarray(values, dtype=np.int32) for values in cells[:3])
         members = np.asarray(cells.members, dtype=np.int32)
-        start = _starts(length)
-        order = np.lexsort((y, x))
-        blocks = []
-        for size in np.unique(length).tolist():
-            at = order[length[order] == size]
-            blocks.append((x[at], y[at], members[start[at, None] + np.arange(size)]))
+        start, order = _starts(length), np.lexsort((y, x))
+        at = {size: order[length[order] == size] for size in np.unique(length).tolist()}
+        blocks = [(x[k], y[k], members[start[k, None] + np.arange(size)]) for size, k in at.items()]
         return cls(skeleton, blocks, gaps)
 
     @classmethod
@@ -128,11 +131,8 @@ class SepSets:
         named = np.zeros((p, p), dtype=np.bool_)
         named[x, y] = True
         gap = ~(named | named.T | skeleton.skeleton())
-        stored = (length > 0) | (x > y) | named[y, x]
-        members = np.asarray(cells.members)[np.repeat(stored, length)]
-        kept = FlatCells(
-            x[stored].astype(np.int32), y[stored].astype(np.int32), length[stored].astype(np.int32), members
-        )
+        stored = np.flatnonzero((length > 0) | (x > y) | named[y, x])
+        kept = FlatCells(*(np.asarray(part, dtype=np.int32) for part in cells)).take(stored)
         return cls.from_flat(skeleton, kept, np.flatnonzero(np.triu(gap, 1)))
 
     # -- one cell ---------------------------------------------------------------------------------------------------
@@ -237,19 +237,14 @@ class SepSets:
         if not by_row or not self.blocks:
             return _one_after_the_other(self.blocks)
         largest = max(self.blocks, key=lambda block: len(block.x))  # mostly all but a few cells
-        others = self._by_row(_one_after_the_other([block for block in self.blocks if block is not largest]))
+        others = _one_after_the_other([block for block in self.blocks if block is not largest])
+        others = others.take(np.argsort(self._keys(others.x, others.y), kind="stable"))  # a merge: blocks are sorted
         at = self._keys(largest.x, largest.y).searchsorted(self._keys(others.x, others.y))
         size = largest.members.shape[1]
         lengths = np.full(len(largest.x), size, dtype=np.int32)
         members = np.insert(largest.members.reshape(-1), np.repeat(at * size, others.length), others.members)
         x, y = np.insert(largest.x, at, others.x), np.insert(largest.y, at, others.y)
         return FlatCells(x, y, np.insert(lengths, at, others.length), members)
-
-    def _by_row(self, cells: FlatCells) -> FlatCells:
-        order = np.argsort(self._keys(cells.x, cells.y), kind="stable")  # a merge: each block is sorted
-        length = cells.length[order]
-        at = np.repeat(_starts(cells.length)[order] - _starts(length), length) + np.arange(len(cells.members))
-        return FlatCells(cells.x[order], cells.y[order], length, cells.members[at])
 
     def gaps(self) -> Ints:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
@@ -285,7 +280,7 @@ class SepSets:
         keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
         alone = ~np.isin(mirrored, keys)
         there, held = self.of_cells(new.y[alone], new.x[alone])
-        held = FlatCells(held.x[there], held.y[there], held.length[there], held.members)
+        held = held.take(np.flatnonzero(there))
         x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
         start, order = _starts(length), np.lexsort((y, x))
         blocks = {block.members.shape[1]: block for block in self.blocks}

@@ -27,9 +27,8 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.compiled import compiled_for_large
 
-#: "retry" gives up after this many sets of reversed edges, all of which are among the first `MAX_TURNS`.
+#: "retry" gives up after this many sets of reversed edges.
 MAX_TRIES = 100
-MAX_TURNS = MAX_TRIES.bit_length()
 
 
 def orient_extendable(
@@ -66,13 +65,12 @@ def orient_extendable(
         clash = (heads.entry[KIND] == BOTH) & (heads.entry[NEIGHBOUR] > owners(heads.entry))
         turns = np.flatnonzero(clash)
         tries = min(2 ** len(turns) - 1, MAX_TRIES)
-        turned = _TurnedEdges(graph, turns[:MAX_TURNS])
         for code in range(1, tries + 1):
             for e in turns[: (code ^ (code - 1)).bit_length()]:
                 at = e if graph.entry[KIND, e] == OUT else graph.entry[MIRROR, e]  # the end that the arrowhead goes to
                 z = heads.entry[FIRST, at]
                 put_arrowhead(graph.entry, at, COLLIDER, z, z, False)
-            if turned.is_extendable():
+            if is_extendable(graph):
                 apply_rules(graph, arrow_is_gap=True)
                 return graph, "reoriented", code
         order = sink_order(graph)
@@ -94,45 +92,10 @@ def extension_order(graph: MixedGraph) -> NDArray[np.int64] | None:
     is left. The graph must have no bidirected edges.
     """
     p = len(graph.start) - 1
-    removed = _take_away(graph, np.arange(p), np.zeros(p, dtype=np.bool_), np.zeros(p, dtype=np.bool_))
-    return removed[::-1] if len(removed) == p else None
-
-
-class _TurnedEdges:
-    """`is_extendable` for a graph of which a few edges are reversed repeatedly.
-
-    The order in which nodes are removed does not matter. So nodes that can be removed whichever way these edges point
-    are removed once and for all. Moreover, every induced subgraph of an extendable graph is extendable: if the graph
-    without the ends of these edges is not, then no choice of directions helps.
-    """
-
-    def __init__(self, graph: MixedGraph, turned: NDArray[np.int64]) -> None:
-        p = len(graph.start) - 1
-        ends = np.zeros(p, dtype=np.bool_)
-        ends[graph.entry[NEIGHBOUR, turned]] = ends[owners(graph.entry)[turned]] = True
-        self._graph, self._gone = graph, np.zeros(p, dtype=np.bool_)
-        _take_away(graph, np.arange(p), self._gone, ends)
-        struck_out = self._gone | ends
-        left = np.flatnonzero(~struck_out)
-        self._is_lost = len(_take_away(graph, left, struck_out, ends)) < len(left)
-
-    def is_extendable(self) -> bool:
-        left = np.flatnonzero(~self._gone)
-        none = np.zeros_like(self._gone)
-        return not self._is_lost and len(_take_away(self._graph, left, self._gone.copy(), none)) == len(left)
-
-
-def _take_away(
-    graph: MixedGraph, left: NDArray[np.int64], gone: NDArray[np.bool_], held: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Remove nodes as long as one can be removed (see `extension_order`), and return them in this order.
-
-    `left` are the nodes that are not yet `gone`, and `held` nodes stay. `gone` is written to, `left` used up.
-    """
-    entry, owner = graph.entry, owners(graph.entry)
-    children = np.bincount(owner[(entry[KIND] == OUT) & ~gone[entry[NEIGHBOUR]]], minlength=len(gone))
-    removed = np.empty_like(left)
-    return removed[: _take_away_nodes(graph.start, entry, children, left, ~gone, gone, held, removed)]
+    entry, order = graph.entry, np.empty(p, dtype=np.int64)
+    children = np.bincount(owners(entry)[entry[KIND] == OUT], minlength=p)
+    taken = _take_away_nodes(graph.start, entry, children, np.arange(p), np.ones(p, np.bool_), order)
+    return order[::-1] if taken == p else None
 
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
@@ -156,8 +119,11 @@ def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
 
 
 @compiled_for_large
-def _take_away_nodes(start, entry, children, line, waiting, gone, held, removed):
-    """`_take_away`. `line` is a ring of the nodes to look at, those `waiting`; `children` counts the arrows out."""
+def _take_away_nodes(start, entry, children, line, waiting, order):
+    """Fill `order` with nodes as long as one can be removed, see `extension_order`; returns their number.
+
+    `line` is a ring of the nodes to look at, those `waiting`; `children` counts the arrows out, -1 for removed nodes.
+    """
     size = len(line)
     first = 0
     n_waiting = size
@@ -167,27 +133,28 @@ def _take_away_nodes(start, entry, children, line, waiting, gone, held, removed)
         first = first + 1 if first + 1 < size else 0
         n_waiting -= 1
         waiting[x] = False
-        last = children[x] == 0 and not held[x]
+        last = children[x] == 0
         for i in range(start[x], start[x + 1]):
             y = entry[NEIGHBOUR, i]
-            if last and entry[KIND, i] == UNDIRECTED and not gone[y]:
+            if last and entry[KIND, i] == UNDIRECTED and children[y] >= 0:
                 for j in range(start[x], start[x + 1]):
                     z = entry[NEIGHBOUR, j]
-                    if j != i and not gone[z] and find(start, entry, y, z) < 0:
+                    if j != i and children[z] >= 0 and find(start, entry, y, z) < 0:
                         last = False
                         break
         if not last:
             continue
-        gone[x] = True
-        removed[taken] = x
+        children[x] = -1
+        order[taken] = x
         taken += 1
         for e in range(start[x], start[x + 1]):
             y = entry[NEIGHBOUR, e]
-            children[y] -= entry[KIND, e] == IN
-            if not gone[y] and not waiting[y]:
-                waiting[y] = True
-                line[(first + n_waiting) % size] = y
-                n_waiting += 1
+            if children[y] >= 0:
+                children[y] -= entry[KIND, e] == IN
+                if not waiting[y]:
+                    waiting[y] = True
+                    line[(first + n_waiting) % size] = y
+                    n_waiting += 1
     return taken
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sparse import Ints, Marks, SparseGraph
+from pycupc.graph.sparse import ARROW, TAIL, Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
 from pycupc.system.compiled import compiled_for_large, part
 
@@ -22,7 +22,8 @@ Indices = NDArray[np.int64]
 #: The rows of `MixedGraph.entry`, one array because every array that is passed on takes time to compile.
 NEIGHBOUR, MIRROR, PAIRS, KIND, RULE, FIRST, SECOND, TURNED = range(8)
 
-#: The state of an edge, seen from the owner of the entry. The bit `IN` is an arrowhead at the owner.
+#: The state of an edge, seen from the owner of the entry. The bit `IN` is an arrowhead at the owner, `OUT` one at the
+#: neighbour.
 UNDIRECTED, IN, OUT, BOTH = 0, 1, 2, 3
 
 #: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
@@ -34,10 +35,6 @@ MOST_WORDS = 1 << 15
 #: For indices in loops that take most of the time: Numba lets signed ones count from the end where they are negative,
 #: and finding out whether they are takes a third of the time.
 unsigned = np.uint64
-
-#: The cells [owner, neighbour] and [neighbour, owner] of the matrix of marks, per state.
-_CELL = np.array([1, 0, 1, 2], dtype=np.int8)
-_MIRRORED_CELL = np.array([1, 1, 0, 2], dtype=np.int8)
 
 
 class MixedGraph(NamedTuple):
@@ -78,12 +75,11 @@ def undirected(skeleton: SparseGraph, degrees: Indices | None = None) -> MixedGr
 
 
 def directed_as(graph: SparseGraph) -> MixedGraph:
-    """The edges of `graph` as they are marked, without marked triples."""
+    """The edges of `graph`, which has no circles, as they are marked, without marked triples."""
     out = undirected(graph)
-    at, forward, backward = _entries_of_lower_ends(out, graph), graph.forward, graph.backward
-    kind = np.where(forward == backward, np.where(forward == 1, UNDIRECTED, BOTH), np.where(forward == 1, OUT, IN))
-    out.entry[KIND, at] = kind
-    out.entry[KIND, out.entry[MIRROR, at]] = np.array([UNDIRECTED, OUT, IN, BOTH])[kind]
+    at, low, high = _entries_of_lower_ends(out, graph), graph.low_mark == ARROW, graph.high_mark == ARROW
+    out.entry[KIND, at] = low * IN + high * OUT
+    out.entry[KIND, out.entry[MIRROR, at]] = high * IN + low * OUT
     return out
 
 
@@ -108,7 +104,8 @@ def plain(array: Ints) -> Ints:
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
     """The graph as it is now."""
     kind = graph.entry[KIND].take(_entries_of_lower_ends(graph, skeleton))
-    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _CELL[kind], _MIRRORED_CELL[kind])
+    marks = (np.where(kind & end, ARROW, TAIL).astype(np.int8) for end in (IN, OUT))
+    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, *marks)
 
 
 def _entries_of_lower_ends(graph: MixedGraph, skeleton: SparseGraph) -> Indices:

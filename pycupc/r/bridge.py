@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import default_labels
+from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
 from pycupc.results.pcalgo import PcAlgo
@@ -85,13 +86,14 @@ def require_packages(robjects: Any, *packages: str) -> None:
             )
 
 
-def from_r(robject: Any) -> PcAlgo | SuffStat:
+def from_r(robject: Any) -> NamedGraph | SuffStat:
     """Turn an R object into its Python counterpart.
 
     Parameters
     ----------
     robject : rpy2 object
-        A suffStat list (with C and n), a pcAlgo, or a graphNEL.
+        A suffStat list (with C and n), a pcAlgo, a graphNEL, an fciAlgo, or an adjacency matrix with pcalg's type "pag"
+        or "cpdag", such as ``as(fit, "amat")``.
 
     Returns
     -------
@@ -99,6 +101,10 @@ def from_r(robject: Any) -> PcAlgo | SuffStat:
         From a suffStat list; the column names of C, if it has any, become the labels.
     PcAlgo
         From a pcAlgo or a graphNEL; of a graphNEL only the graph is known.
+    NamedGraph
+        From an fciAlgo or a matrix of type "pag": the graph with its marks.
+    CausalGraph
+        From a matrix of type "cpdag".
 
     Raises
     ------
@@ -117,15 +123,24 @@ def from_r(robject: Any) -> PcAlgo | SuffStat:
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
-        raise TypeError(f"robject must be an R suffStat list, pcAlgo or graphNEL, got an object of class {classes}")
+        if "fciAlgo" in classes:
+            return _converter().amat_from_r(robjects.r["slot"](robject, "amat"), "pag")
+        form = robjects.r["attr"](robject, "type")
+        if form != robjects.NULL and (kind := str(form[0]).removeprefix("amat.")) in ("pag", "cpdag"):
+            return _converter().amat_from_r(robject, kind)
+        raise TypeError(
+            "robject must be an R suffStat list, pcAlgo, graphNEL, fciAlgo, or a matrix of pcalg's type pag or cpdag; "
+            f"got an object of class {classes}"
+        )
 
 
-def to_r(fit: PcAlgo | SuffStat) -> Any:
-    """Turn a result into an R pcAlgo, or a SuffStat into R's list of C and n.
+def to_r(fit: NamedGraph | SuffStat) -> Any:
+    """Turn a result into an R pcAlgo, another graph into pcalg's "amat", or a SuffStat into R's list of C and n.
 
     Parameters
     ----------
-    fit : PcAlgo or SuffStat
+    fit : PcAlgo, NamedGraph or SuffStat
+        Of a `CausalGraph` the matrix has the type "cpdag", of another graph the type "pag".
 
     Returns
     -------
@@ -142,8 +157,10 @@ def to_r(fit: PcAlgo | SuffStat) -> Any:
     with r_session() as robjects:
         if isinstance(fit, SuffStat):
             return _converter().suffstat_to_r(fit)
+        if not isinstance(fit, NamedGraph):
+            raise TypeError(f"fit must be a PcAlgo, a NamedGraph or a SuffStat, got {type(fit).__name__}")
         if not isinstance(fit, PcAlgo):
-            raise TypeError(f"fit must be a PcAlgo or a SuffStat, got {type(fit).__name__}")
+            return _converter().amat_to_r(fit)
         require_packages(robjects, "pcalg", "graph")
         return _converter().pcalgo_to_r(fit)
 

@@ -9,6 +9,8 @@ pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31
 pcAlgo @max.ord        PcAlgo.max_ord        integer to int
 pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
 pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
+amat of type pag       NamedGraph            [i, j] is the mark at j: 1 circle, 2 arrowhead, 3 tail; so fciAlgo @amat
+amat of type cpdag     CausalGraph           its transpose, the graph matrix, to edges with marks
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.names import check_labels, default_labels
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pcalgo import PcAlgo
 
 _HERE = Path(__file__).parent
@@ -143,6 +149,23 @@ class Converter:
         }
         boxed_call = self._r.rinterface.ListSexpVector([language])
         return self.code["pcalgo_with_call"](self._r.ListVector(plain), boxed_call, weight)
+
+    def amat_from_r(self, robject: Any, form: str) -> NamedGraph:
+        """A matrix of pcalg's form "pag" or "cpdag" as a graph on the names of its columns."""
+        names = self._r.r["colnames"](robject)
+        size = tuple(self._r.r["dim"](robject))
+        labels = default_labels(size[1]) if names == self._r.NULL else check_labels(list(map(str, names)), size[1])
+        matrix = _vector(self._r.r["as.double"](robject), np.float64).reshape(size, order="F")
+        if form == "cpdag":
+            return CausalGraph(labels=labels, sparse_graph=SparseGraph.from_dense(matrix.T))
+        return NamedGraph.from_amat_pag(matrix, labels)
+
+    def amat_to_r(self, graph: NamedGraph) -> Any:
+        """A graph as pcalg's "amat": of type cpdag for a `CausalGraph`, which has no circles, else of type pag."""
+        names, causal = self._r.StrVector(list(graph.labels)), isinstance(graph, CausalGraph)
+        matrix = self.matrix(graph.sparse_graph.dense().T if causal else graph.sparse_graph.amat_pag())
+        form = {"class": "amat", "type": "cpdag" if causal else "pag"}
+        return self._r.r["structure"](matrix, dimnames=self._r.r["list"](names, names), **form)
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat; TypeError for anything else."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.r.conversions import to_plain
-from pycupc.results.arrays import graph_arrays
+from pycupc.results.arrays import cell_arrays
 from pycupc.stability import Stability
 from pycupc.stability.consensus import FREQUENCIES, Counts
 from pycupc.stability.rows import Resampling
@@ -88,7 +88,7 @@ def answer(arrays: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tu
         given["i"] = int(given["i"]) - 1
     found = getattr(from_values(options, arrays), question)(**given)
     if question == "consensus":
-        return {}, to_plain(graph_arrays(found.sparse_graph))
+        return {}, to_plain(cell_arrays(found.sparse_graph))
     if question == "indices":
         return {}, {"indices": (found + 1).astype(np.int32)}
     return {"value": found}, {}

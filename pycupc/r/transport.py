@@ -168,7 +168,6 @@ class Job:
         if options["progress"]:
             arguments["progress"] = self._hook("progress", "level", "done", "at_most", "edges")
         fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
-        no_cpdag = self._what == "pc" and not fit.is_cpdag
         if options["pMax"]:
             self._p_values = fit.p_values
             if fit.p_values.deferred:
@@ -182,8 +181,7 @@ class Job:
             "engine": fit.engine,
             "quirks": note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE"),
             "orientation": str(fit.notes.get("orientation", "")),
-            "no_cpdag": no_cpdag,
-            "cycle": list(fit.cycle() or ()) if no_cpdag else [],
+            "cpdag_note": fit.cpdag_note().replace("; to_cpdag() gives it", ""),  # which R does not have
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
         }, to_plain(arrays)

@@ -1,12 +1,15 @@
 """A result as flat arrays, and back: the one serialisation, which files and both bridges to R share.
 
-    graph_from, _to, _mark            nonzero cells of the graph matrix, row to column, in row order      int32
+    edge_low, edge_high               edges low < high, in order                                          int32
+    mark_low, mark_high               their marks: 1 circle, 2 arrowhead, 3 tail                          int32
     sepset_x, _y, _len, _members      stored cells in any order, members one set after the other          int32
     gap_x, _y                         pairs x < y without an edge and without a set (fixedGaps)           int32
     n_edgetests                       tests per level (R has no 64-bit integer)                           float64
 
-With ``p_values="matrix"``, for R:
+For R (``p_values="matrix"`` or None), and in files of format 3 and before, in place of the edges, the last only with
+``p_values="matrix"``:
 
+    graph_from, _to, _mark            nonzero cells of the graph matrix, row to column, in row order      int32
     pMax                              (p, p); symmetric, so that row order and column order agree         float64
 
 With ``p_values="evidence"``, for files, everything from which p-values and explanations are computed:
@@ -41,7 +44,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_labels
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
-from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
+from pycupc.graph.sparse import TAIL, Ints, SparseGraph, look_up, pair_keys
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
@@ -77,9 +80,10 @@ def check_meta(meta: Mapping[str, Any]) -> None:
 
 def check_arrays(arrays: Arrays, p: int) -> None:
     """Raise ValueError unless the arrays of a file describe a result of `p` variables."""
-    if missing := [name for name in ANSWER if name not in arrays]:
+    graph = CELLS if "graph_from" in arrays else EDGES
+    if missing := [name for name in (*graph, *ANSWER) if name not in arrays]:
         raise ValueError(f"without {', '.join(missing)}")
-    edges = _check_graph(arrays, p)
+    edges = _check_cells(arrays, p) if graph is CELLS else _check_edges(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
     for name in dict.fromkeys(("sepset_", found)):
         _check_sets(arrays, name, p, edges)
@@ -102,7 +106,18 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     _check_range(arrays, "pMax", p * (p + 1) // 2, -math.inf, 1 + 1e-6)
 
 
-def _check_graph(arrays: Arrays, p: int) -> NDArray[np.int64]:
+def _check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
+    """Check the edges; returns their `pair_keys`, ascending."""
+    low, high = (indices(arrays, name, p) for name in EDGES[:2])
+    marks = [indices(arrays, name, TAIL + 1) for name in EDGES[2:]]
+    require(len({len(low), len(high), *map(len, marks)}) == 1, "edges", (len(low), len(high), *map(len, marks)))
+    require(all((mark > 0).all() for mark in marks), "a mark", 0)
+    keys = low * p + high
+    require(bool((low < high).all() and (np.diff(keys) > 0).all()), "edges", "in another order")
+    return keys
+
+
+def _check_cells(arrays: Arrays, p: int) -> NDArray[np.int64]:
     """Check the cells of the graph matrix; returns the `pair_keys` of the edges, ascending."""
     row, column = (indices(arrays, f"graph_{name}", p) for name in ("from", "to"))
     mark = indices(arrays, "graph_mark", 3)
@@ -161,26 +176,32 @@ PValueForm = Literal["matrix", "evidence"]
 #: Largest array of evidence that is saved unless more is requested: 8 MB.
 MOST_NUMBERS = 1_000_000
 
-#: The arrays that every result has, all int32 but the last.
-ANSWER = (
-    "graph_from", "graph_to", "graph_mark", "sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y",
-    "n_edgetests",
-)  # fmt: skip
-
-
+#: The arrays of a graph, and its arrays where it has no circles, for R and in older files; all int32.
+EDGES, CELLS = ("edge_low", "edge_high", "mark_low", "mark_high"), ("graph_from", "graph_to", "graph_mark")
+#: The other arrays that every result has, all int32 but the last.
+ANSWER = ("sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y", "n_edgetests")
 #: The prefixes of the arrays of sets, the final ones and those that the tests found, with the prefixes of their gaps.
 GAPS = {"sepset_": "gap_", "found_": "found_gap_"}
 
 
-def graph_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
-    """The arrays of a graph."""
-    row, column, mark = graph.cells()
-    return {"graph_from": row, "graph_to": column, "graph_mark": mark.astype(np.int32)}
+def edge_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
+    """The arrays `EDGES` of a graph."""
+    values: tuple[NDArray[Any], ...] = (graph.low, graph.high, graph.low_mark, graph.high_mark)
+    return {name: part.astype(np.int32, copy=False) for name, part in zip(EDGES, values, strict=True)}
+
+
+def cell_arrays(graph: SparseGraph) -> dict[str, NDArray[Any]]:
+    """The arrays `CELLS` of a graph without circles."""
+    row, column, cell = graph.cells()
+    return dict(zip(CELLS, (row, column, cell.astype(np.int32)), strict=True))
 
 
 def graph_from_arrays(arrays: Arrays, p: int) -> SparseGraph:
-    """The reverse of `graph_arrays`; a ValueError says which cells are no edge of a graph on p variables."""
-    return SparseGraph.from_cells(p, *(arrays[f"graph_{name}"] for name in ("from", "to", "mark")))
+    """The graph on p variables; a ValueError says which cells are no edge."""
+    if CELLS[0] in arrays:
+        return SparseGraph.from_cells(p, *(arrays[name] for name in CELLS))
+    low, high, *marks = (np.asarray(arrays[name]) for name in EDGES)
+    return SparseGraph(p, low, high, *(mark.astype(np.int8) for mark in marks))
 
 
 def sepset_arrays(sepset: SepSets, name: str = "sepset_", *, by_row: bool = True) -> dict[str, NDArray[Any]]:
@@ -232,18 +253,14 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
     if "removed_r" not in arrays and "edge_p" not in arrays:  # from R
         return Removals()
     x, y, level, members = found.flat(by_row=False)
-    if not len(x):
-        return Removals()
+    ends = np.cumsum(level, dtype=np.int64)
     if "removed_r" in arrays:
         # format 2 has pairs of its own for the values
         name = next(name for name in ("removed", "found", "sepset") if f"{name}_x" in arrays)
         pairs, r = (arrays[f"{name}_y"], arrays[f"{name}_x"]), np.array(arrays["removed_r"])
         if not (np.array_equal(x, pairs[1]) and np.array_equal(y, pairs[0])):
             r[np.lexsort((y, x))] = arrays["removed_r"][np.lexsort(pairs)]
-        return Removals([(x, y, level, r)])
-    if C is None:
-        return Removals([(x, y, level, None)])
-    ends = np.cumsum(level, dtype=np.int64)
+        return Removals(found, np.split(r, np.cumsum([len(block.x) for block in found.blocks])[:-1]))
 
     def r_of(k: int) -> float:
         from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
@@ -255,7 +272,7 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)
         return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
 
-    return Removals([(x, y, level, None)], r_of)
+    return Removals(found, r_of=None if C is None else r_of)
 
 
 def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -29,8 +31,26 @@ class CausalGraph(NamedGraph):
         return self._dag_and_cpdag is not None and self._dag_and_cpdag[1] == self.sparse_graph
 
     def cycle(self) -> tuple[int, ...] | None:
-        """Positions of the variables of one directed cycle, in the order of its arrows; None if there is none."""
-        return self.sparse_graph.cycle()
+        """Positions of the variables of a directed cycle in the order of its arrows, from the lowest on, or None.
+
+        Of the cycles through its first variable it is a shortest one.
+        """
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+        tail, head, kind = self.sparse_graph.edge_list()
+        tail, head = tail[kind == DIRECTED], head[kind == DIRECTED]
+        arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(self.p, self.p))
+        _, component = connected_components(arrows, connection="strong")
+        inside = component[tail] == component[head]
+        if not inside.any():
+            return None
+        first = min(tail[inside].min(), head[inside].min())
+        order, before = breadth_first_order(arrows, first)
+        found = [int(order[np.isin(order, tail[head == first])][0])]
+        while found[0] != first:
+            found.insert(0, int(before[found[0]]))
+        return tuple(found)
 
     def not_a_cpdag(self) -> str:
         """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one."""
@@ -38,8 +58,10 @@ class CausalGraph(NamedGraph):
             return ""
         if self._dag_and_cpdag is not None:
             return "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; to_cpdag() gives it"
-        remedy = 'u2pd "retry" gives a graph that a DAG extends'
-        if n := self.edge_counts()[2]:
+        counts, remedy = self.sparse_graph.counts(), 'u2pd "retry" gives a graph that a DAG extends'
+        if n := sum(counts[kind] for kind in [*counts][3:]):
+            return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"
+        if n := counts[BIDIRECTED]:
             return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected; {remedy}"
         if cycle := self.cycle():
             names = " --> ".join(self.labels[v] for v in (*cycle, cycle[0]))

@@ -94,36 +94,29 @@ def content(
     ValueError
         If `stability` has another length, or a variable of `around` does not exist.
     """
-    centres = None if around is None else positions(around, fit.labels)
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
-    nodes, edges, note = _chosen(graph, edge_p, centres, radius)
-    part = SparseGraph(p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
-    shown = part.subgraph(nodes)
-    at = graph.edge_number(nodes[shown.low], nodes[shown.high])  # of each edge shown, in the whole graph
+    nodes, at, part = _part(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     cpdag_note = fit.cpdag_note()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
-    low, high = graph.low[at], graph.high[at]
+    low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
     kept = KeptEdges(fit)
     tests, highest = kept.n_tests(low, high)
-    tests[np.isneginf(edge_p[at])] = 0  # fixedEdges
+    tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
-        i, j = np.triu_indices(len(nodes), 1)
-        correlations = fit.p_values.correlations(nodes[i], nodes[j])
+        correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[fit.found_sepset.gaps()].reshape(-1, 2)
-    levels = int(removed.level.max(initial=0)) + 1
+    part["labels"] += [fit.labels[v] for v in named.tolist()]
+    part["note"] = " ".join(filter(None, (cpdag_note and f"The graph is {cpdag_note}.", part["note"])))
     return Content(
+        **part,
         title="PC-stable graph",
         facts=_facts(fit),
-        note=" ".join(text for text in (cpdag_note and f"The graph is {cpdag_note}.", note) if text),
-        graph=shown,
-        labels=[fit.labels[v] for v in (*nodes.tolist(), *named.tolist())],
-        degree=graph.degrees()[nodes],
-        edge_p=np.where(np.isfinite(edge_p[at]), edge_p[at], -1.0),
+        edge_p=np.where(np.isfinite(edge_p), edge_p, -1.0),
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
@@ -134,11 +127,9 @@ def content(
         untested=_untested(fit, place),
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
-        cutoffs=[_cutoff(fit, level) for level in range(levels)],
+        cutoffs=[_cutoff(fit, level) for level in range(int(removed.level.max(initial=0)) + 1)],
         n=fit.n,
         alpha=fit.alpha,
-        edges_left_out=len(graph) - len(edges),
-        start=None if centres is None else int(place[centres[0]]),
     )
 
 
@@ -155,45 +146,32 @@ def consensus_content(
 
     `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
     """
+    _, at, part = _part(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    on_page = {mark: share[at] for mark, share in shares.items()}
+    title = "Consensus of PC-stable graphs"
+    return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
+
+
+def _part(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    edge_p: NDArray[np.float64],
+    around: Variables | None,
+    radius: int,
+    first: str = "with the smallest p-values",
+) -> tuple[Integers, Integers, dict[str, Any]]:
+    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
     centres = None if around is None else positions(around, labels)
-    nodes, edges, note = _chosen(graph, -shares["adjacent"], centres, radius, "found most often")
-    part = SparseGraph(graph.p, graph.low[edges], graph.high[edges], graph.forward[edges], graph.backward[edges])
-    shown = part.subgraph(nodes)
+    nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
+    shown = graph.with_edges(edges).subgraph(nodes)
     at = graph.edge_number(nodes[shown.low], nodes[shown.high])
-    none = np.zeros(0, dtype=np.int64)
-    return Content(
-        title="Consensus of PC-stable graphs",
-        facts=facts,
-        note=note,
-        graph=shown,
-        labels=[labels[v] for v in nodes.tolist()],
-        degree=graph.degrees()[nodes],
-        edge_p=None,
-        edge_r=None,
-        edge_tests=None,
-        edge_level=None,
-        weakest=[],
-        reasons=[],
-        stability=shares["adjacent"][at],
-        removed=RemovedPairs(none, none, none, none, None, None, 1),
-        untested=np.zeros((0, 3), dtype=np.int64),
-        gaps=np.zeros((0, 2), dtype=np.int32),
-        correlations=None,
-        cutoffs=[],
-        n=None,
-        alpha=None,
-        edges_left_out=len(graph) - len(edges),
-        start=None if centres is None else int(np.searchsorted(nodes, centres[0])),
-        shares={mark: share[at] for mark, share in shares.items()},
-    )
+    start = None if centres is None else int(np.searchsorted(nodes, centres[0]))
+    part = {"note": note, "graph": shown, "labels": [labels[v] for v in nodes.tolist()], "start": start}
+    return nodes, at, part | {"degree": graph.degrees()[nodes], "edges_left_out": len(graph) - len(edges)}
 
 
 def _chosen(
-    graph: SparseGraph,
-    edge_p: NDArray[np.float64],
-    around: list[int] | None,
-    radius: int,
-    first: str = "with the smallest p-values",
+    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int, first: str
 ) -> tuple[Integers, Integers, str]:
     """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
 
@@ -228,23 +206,15 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p.
     """
-    gone, shown = fit.removals, place >= 0
-    end = fit.found_sepset.n_stored
-    known = end == len(gone)  # else a result of R: the sets are there, the tests are not
-    r = gone.r if known and gone.r_recorded else np.full(end, math.nan)
-    parts: list[Sequence[NDArray[Any]]] = [[np.zeros(0, dtype=np.int32)] * 5]
-    room, complete_from = MAX_REMOVED, 1
-    for block in reversed(fit.found_sepset.blocks):
-        level, begin = block.members.shape[1], end - len(block.x)
-        if level == 0 or complete_from > 1:
-            break
-        here = np.arange(len(block.x)) if shown.all() else np.flatnonzero(shown[block.x] & shown[block.y])
-        if len(here) > room:
-            here, complete_from = _strongest(here, r[begin:end], room), level + 1
-        levels = np.full(len(here), level, dtype=np.int32)
-        parts.append((block.x[here], block.y[here], levels, block.members[here].ravel(), begin + here))
-        room, end = room - len(here), begin
-    x, y, levels, members, at = (np.concatenate(arrays[::-1]) for arrays in zip(*parts, strict=True))
+    cells, gone, shown = fit.found_sepset.flat(by_row=False), fit.removals, place >= 0
+    known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
+    r = gone.r if known and gone.r_recorded else np.full(len(cells.x), math.nan)
+    at, complete_from = np.flatnonzero(shown[cells.x] & shown[cells.y] & (cells.length > 0)), 1
+    if len(at) > MAX_REMOVED:
+        order = np.argpartition(-2.0 * cells.length[at] - np.abs(np.nan_to_num(r[at])), MAX_REMOVED)
+        at, others = np.sort(at[order[:MAX_REMOVED]]), at[order[MAX_REMOVED:]]
+        complete_from = int(cells.length[others].max()) + 1
+    x, y, levels, members = cells.take(at)
     r = np.array([gone.r_at(k) for k in at.tolist()]) if known and gone.r_known and not gone.r_recorded else r[at]
     named = np.setdiff1d(members, np.flatnonzero(shown))
     number = place.copy()
@@ -260,18 +230,6 @@ def _untested(fit: ExploredResult, place: Integers) -> Integers:
     """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
     found = np.column_stack([place[fit.untested.x], place[fit.untested.y], fit.untested.needed])
     return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
-
-
-def _strongest(here: Integers, r: NDArray[np.float64], room: int) -> Integers:
-    """The `room` of the positions `here` at which |r| is largest, ascending; of equal ones the first."""
-    if not room:
-        return here[:0]
-    strength = np.abs(r if len(here) == len(r) else r[here])
-    strength[np.isnan(strength)] = 0.0
-    limit = np.partition(strength, len(here) - room)[len(here) - room]
-    above, tied = np.flatnonzero(strength > limit), np.flatnonzero(strength == limit)
-    chosen: Integers = here[np.sort(np.concatenate([above, tied[: room - len(above)]]))]
-    return chosen
 
 
 def _weakest(

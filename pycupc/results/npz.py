@@ -87,8 +87,9 @@ class Kind:
             raise ValueError(f"{path} is not {self.name}, or is damaged: {what}") from error
 
 
-#: Format 2, of versions before 0.2.0 was released, differs only in the types of its integers and in being compressed.
-RESULT = Kind("pycupc-result-3", "a result that PcAlgo.save wrote", ("pycupc-result-2",))
+#: Format 3 holds the cells of the graph matrix in place of edges and marks. Format 2, of versions before 0.2.0 was
+#: released, differs from it only in the types of its integers and in being compressed.
+RESULT = Kind("pycupc-result-4", "a result that PcAlgo.save wrote", ("pycupc-result-3", "pycupc-result-2"))
 
 #: No deflated data expand to more than about 1,032 times their size.
 _EXPANSION = 1040

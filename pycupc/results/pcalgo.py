@@ -246,7 +246,8 @@ class PcAlgo(CausalGraph):
             See `save`.
         """
         by_row = p_values != "evidence"
-        out = flat.graph_arrays(self.sparse_graph) | flat.sepset_arrays(self.sepset, by_row=by_row)
+        out = (flat.cell_arrays if by_row else flat.edge_arrays)(self.sparse_graph)  # R has the cells
+        out |= flat.sepset_arrays(self.sepset, by_row=by_row)
         out["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
         if p_values == "matrix":
             out["pMax"] = self.pMax

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph import drawing as plotting
-from pycupc.graph.sparse import SparseGraph, pair_keys
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph, pair_keys
 from pycupc.results import explored
 from pycupc.results.causal_graph import CausalGraph
 
@@ -49,9 +49,8 @@ class Edges:
     @classmethod
     def of(cls, graph: SparseGraph) -> Edges:
         """The edges of `graph`."""
-        one_way = np.where(graph.forward == 1, FORWARD, BACKWARD)
-        both = np.where(graph.forward == 2, BIDIRECTED, UNDIRECTED)
-        kind = np.where((graph.forward > 0) & (graph.backward > 0), both, one_way)
+        low, high = graph.low_mark == ARROW, graph.high_mark == ARROW
+        kind = np.select([low & high, high, low], [BIDIRECTED, FORWARD, BACKWARD], UNDIRECTED)
         return cls(graph.low, graph.high, kind.astype(np.uint8))
 
 
@@ -156,9 +155,9 @@ class Consensus(CausalGraph):
         kinds = counts.kinds[stable]
         majority = 2 * kinds > kinds.sum(axis=1, keepdims=True)
         mark = np.where(majority.any(axis=1), majority.argmax(axis=1), UNDIRECTED)
-        forward = np.array([1, 0, 1, 2], dtype=np.int8)[mark]
-        backward = np.array([0, 1, 1, 2], dtype=np.int8)[mark]
-        graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], forward, backward)
+        low_mark = np.array([TAIL, ARROW, TAIL, ARROW], dtype=np.int8)[mark]
+        high_mark = np.array([ARROW, TAIL, TAIL, ARROW], dtype=np.int8)[mark]
+        graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], low_mark, high_mark)
         frequencies = listed_frequencies(kinds, mark == BACKWARD, n_resamples)
         facts: dict[str, Any] = {"alpha": alpha, "threshold": threshold, "n_resamples": n_resamples}
         return cls(labels=labels, sparse_graph=graph, frequencies=frequencies, **facts)

@@ -51,16 +51,5 @@ make_reporter <- function(verbose, progress) {
   list(on_event = on_event, close = close_bar)
 }
 
-# Says why the graph of a plain answer is no CPDAG, as that of some DAG is; `cycle`: positions of a directed cycle.
-say_no_cpdag <- function(answer, cycle) {
-  message("The graph is not a CPDAG: ", if (any(answer$graph$mark == 2L)) {
-    "it has bidirected edges, on which colliders or rules disagree"
-  } else if (length(cycle)) {
-    paste0("it has the directed cycle ", paste(answer$labels[c(cycle, cycle[[1]])], collapse = " --> "))
-  } else {
-    "its arrows are not those that all DAGs of one class have in common"
-  })
-}
-
 # Seconds as 0:00:07, 3:25:00.
 clock <- function(s) sprintf("%.0f:%02.0f:%02.0f", s %/% 3600, s %/% 60 %% 60, floor(s %% 60))

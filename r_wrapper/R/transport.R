@@ -114,7 +114,7 @@ plain_answer <- function(reply, labels, expand) {
   )
   if (expand) answer$sets <- expand_sepset(answer)
   # A random graph is drawn later, from a DAG.
-  if (reply$no_cpdag && !endsWith(reply$orientation, "random")) say_no_cpdag(answer, unlist(reply$cycle) + 1L)
+  if (nzchar(reply$cpdag_note) && !endsWith(reply$orientation, "random")) message("The graph is ", reply$cpdag_note)
   answer
 }
 

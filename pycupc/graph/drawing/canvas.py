@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED
+from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, UNDIRECTED
 from pycupc.system.log import printable
 
 if TYPE_CHECKING:
@@ -21,19 +21,25 @@ Floats = NDArray[np.float64]
 INK, GREY, CHOSEN = "#10202e", "#33424f", "#f2c14e"
 
 
+#: Diameter of a circle at the end of an edge, in inches.
+CIRCLE_SIZE = 0.085
+
+
 class EdgeStyle(NamedTuple):
-    """The style of one kind of edge, in matplotlib's terms; the width is in points."""
+    """The style of one kind of edge, in matplotlib's terms; the width is in points. Its marks are those of `KINDS`."""
 
     color: str
-    width: float
-    dashes: str | tuple[float, tuple[float, ...]]
-    arrow: str
+    width: float = 1.2
+    dashes: str | tuple[float, tuple[float, ...]] = "solid"
 
 
 EDGE_STYLES = {
-    DIRECTED: EdgeStyle("#1d3d5c", 1.2, "solid", "-|>"),
-    UNDIRECTED: EdgeStyle("#8a5a00", 1.2, (0, (5, 3)), "-"),
-    BIDIRECTED: EdgeStyle("#b3261e", 2.2, "solid", "<|-|>"),
+    DIRECTED: EdgeStyle("#1d3d5c"),
+    UNDIRECTED: EdgeStyle("#8a5a00", dashes=(0, (5, 3))),
+    BIDIRECTED: EdgeStyle("#b3261e", 2.2),
+    "partially directed": EdgeStyle("#1b6e4b"),
+    "nondirected": EdgeStyle("#6a4c93"),
+    "partially undirected": EdgeStyle("#a4337f"),
 }
 
 
@@ -76,13 +82,33 @@ class Canvas:
         """Draw an edge; `options` are those of matplotlib's ``FancyArrowPatch``."""
         from matplotlib.patches import FancyArrowPatch
 
-        style, scale = EDGE_STYLES[kind], self.scale
+        style, scale, (first, second) = EDGE_STYLES[kind], self.scale, KINDS[kind]
         options.update(color=style.color, linewidth=style.width * scale, linestyle=style.dashes)
         if strength is not None:
             wider, opacity = emphasis(strength)
             options.update(linewidth=style.width * scale * wider, alpha=opacity)
-        ends = (start[0], start[1]), (end[0], end[1])
-        self.ax.add_artist(FancyArrowPatch(*ends, arrowstyle=style.arrow, mutation_scale=11 * scale, **options))
+        arrow = "<|" * (first == ARROW) + "-" + "|>" * (second == ARROW)
+        line = FancyArrowPatch((*start,), (*end,), arrowstyle=arrow, mutation_scale=11 * scale, **options)
+        self.ax.add_artist(line)
+        path = np.asarray(
+            line.get_path().vertices, dtype=np.float64
+        )  # begins with the line, and is nothing else without arrowheads
+        inward = [path[:2]] * (first == CIRCLE) + [path[:-3:-1]] * (second == CIRCLE)
+        self.circles([tip + CIRCLE_SIZE / 2 * _unit(away - tip) for tip, away in inward], style.color, 2.5)
+
+    def circles(self, centres: ArrayLike, color: str, zorder: float) -> None:
+        """Draw the circles at ends of edges, float64 (k, 2)."""
+        from matplotlib.lines import Line2D
+
+        at = np.asarray(centres, dtype=np.float64).reshape(-1, 2)
+        style: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": color, "zorder": zorder}
+        style.update(markersize=(72 * CIRCLE_SIZE - 1) * self.scale, markeredgewidth=self.scale)
+        if len(at):
+            self.ax.add_artist(Line2D(at[:, 0], at[:, 1], linestyle="none", **style))
+
+
+def _unit(step: Floats) -> Floats:
+    return step / max(float(np.linalg.norm(step)), 1e-9)
 
 
 def emphasis(strength: Any) -> tuple[Any, Any]:

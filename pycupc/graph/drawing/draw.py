@@ -12,12 +12,15 @@ The kinds of edges differ in form, not only in colour, so that they remain disti
     directed      solid line, one arrowhead
     undirected    dashed line, no arrowhead
     bidirected    thick line, arrowheads at both ends
+
+Edges with circles are solid lines with a small circle at such an end, and nothing or an arrowhead at the other.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import textwrap
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +33,7 @@ from pycupc.graph.drawing.labelled import draw_labelled
 from pycupc.graph.drawing.matrix import draw_matrix
 from pycupc.graph.drawing.neighbourhood import Variables, neighbourhood
 from pycupc.graph.drawing.network import draw_network
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import SparseGraph
 from pycupc.system.caches import set_environment
 from pycupc.system.log import counted, printable
 
@@ -57,38 +60,7 @@ def plot(
     radius: int = 2,
     strength: ArrayLike | None = None,
 ) -> Axes:
-    """Draw a graph, or the neighbourhood of some variables.
-
-    Parameters
-    ----------
-    graph : SparseGraph
-    labels : sequence of p str
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure of a suitable size.
-    title : str, optional
-        By default the numbers of variables and of edges of each kind.
-    max_labelled : int
-        Largest number of variables that are drawn as boxes with labels.
-    around : str or int, or sequence of them, optional
-        Draw only these variables, by label or position, and what is near them: at most `max_labelled` variables, the
-        nearest ones. They are highlighted.
-    radius : int
-        How many edges away from them, of whatever direction, a variable may be.
-    strength : float (m,), optional
-        From 0 to 1 for each edge, in the order of ``graph.edge_list()``: stronger edges are drawn thicker and darker,
-        except in the pattern of the matrix.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    ValueError
-        If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
-    """
+    """Draw a graph; the options and errors are those of `pycupc.graph.named.NamedGraph.plot`."""
     _require_matplotlib()
     labels = [str(label) for label in labels]
     weight = None if strength is None else np.asarray(strength, dtype=np.float64)
@@ -102,7 +74,7 @@ def plot(
             weight = weight[graph.edge_number(nodes[part.low], nodes[part.high])]
         graph, labels = part, [labels[v] for v in nodes.tolist()]
     if title is None:
-        title = f"{heading}\n{describe(graph)}" if heading else describe(graph)
+        title = "\n".join([heading] * bool(heading) + textwrap.wrap(describe(graph), 90))
     title = "\n".join(map(printable, title.split("\n")))
     if ax is None:
         import matplotlib.pyplot as plt
@@ -206,15 +178,6 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
     return base64.b64encode(data.getvalue()).decode("ascii")
 
 
-def rehearse() -> None:
-    """Draw something small: the first picture of a process takes a second longer, to import packages and find fonts."""
-    _require_matplotlib()
-    figure, ax = _new_axes()
-    arrow = SparseGraph.from_cells(2, [0], [1], [1])
-    plot(arrow, ["from", "to"], ax=ax, max_labelled=1)
-    _save_few_colours(figure, io.BytesIO(), dpi=20)
-
-
 def _new_axes() -> tuple[Figure, Axes]:
     """Axes that fill a new figure, which needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -235,9 +198,8 @@ def _require_matplotlib() -> None:
 
 def describe(graph: SparseGraph) -> str:
     """One line: the numbers of variables, of edges and of edges of each kind."""
-    counts = dict(zip((DIRECTED, UNDIRECTED, BIDIRECTED), graph.counts(), strict=True))
-    kinds = [kind for kind, n in counts.items() if n]
+    counts = {kind: n for kind, n in graph.counts().items() if n}
     text = f"{counted(graph.p, 'variable')}, {counted(len(graph), 'edge')}"
-    if len(kinds) == 1:
-        return f"{text}, all {kinds[0]}"
-    return f"{text}: {', '.join(f'{counts[kind]:,} {kind}' for kind in kinds)}" if kinds else text
+    if len(counts) == 1:
+        return f"{text}, all {next(iter(counts))}"
+    return text + (": " + ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) if counts else "")

@@ -9,7 +9,7 @@ import numpy as np
 
 from pycupc.graph.drawing.canvas import CHOSEN, GREY, INK, Canvas, Floats, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import DIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,8 @@ def draw_labelled(
     margin = np.array([0.15, 0.5])  # the height includes the title and the legend
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
     high[1] += 0.18 * title.count("\n")
-    canvas = Canvas.fit(ax, low, high, min_width=4.6)
+    kinds = {k: 1.9 if "part" in k else 1.45 for k, n in graph.counts().items() if n}  # with their widths in the legend
+    canvas = Canvas.fit(ax, low, high, min_width=max(4.6, sum(kinds.values()) + 0.2))
     fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
     fill[list(centres)] = CHOSEN
     boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True)]
@@ -55,7 +56,7 @@ def draw_labelled(
         curve = curve_of(*_bend(u, v, xy, sizes))
         canvas.edge(xy[u], xy[v], k, s, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
-    _legend(canvas, [k for k in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == k).any()])
+    _legend(canvas, kinds)
 
 
 def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> PathPatch:
@@ -124,10 +125,10 @@ def _curves() -> Callable[[float, float], Any]:
     return Curve
 
 
-def _legend(canvas: Canvas, kinds: Sequence[str]) -> None:
-    """Show the form of each kind of edge in the lower left corner."""
+def _legend(canvas: Canvas, kinds: dict[str, float]) -> None:
+    """Show the form of each kind of edge in the lower left corner, each with its width."""
     x, y = canvas.low + (0.1, 0.15)
-    for kind in kinds:
+    for kind, width in kinds.items():
         canvas.edge(np.array([x, y]), np.array([x + 0.5, y]), kind, shrinkA=0, shrinkB=0)
         canvas.text(x + 0.58, y, kind, 8.5, va="center", color=GREY)
-        x += 1.45
+        x += width

@@ -19,7 +19,7 @@ from pycupc.graph.sparse import read_only
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 #: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
-#: are fitted into the gaps of the largest one, rather than placed beside it.
+#: are placed below the largest one, rather than beside it.
 MAX_PAIRS = 600
 #: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
 MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
@@ -63,10 +63,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     positions = np.zeros((p, 2))
     widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
     width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
-    bottom = _place_in_rows(positions, blocks[:1], sizes, width, top=0.0, gap=0.35)
-    if blocks:
-        blocks = _place_in_gaps(positions, blocks, sizes, tail, head, width)
-    bottom = _place_in_rows(positions, blocks, sizes, width, top=bottom - 0.35, gap=0.35)
+    bottom = _place_in_rows(positions, blocks, sizes, width, top=0.0, gap=0.35)
     _place_in_rows(positions, isolated, sizes, width, top=bottom - 0.25, gap=0.15)
     return positions
 
@@ -109,7 +106,7 @@ def _overview(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floa
     return positions
 
 
-@lru_cache(maxsize=1000)  # may be called before the edges have directions, see `pycupc.graph.explorer.place_early`
+@lru_cache(maxsize=1000)  # as of `_placed`
 def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
     """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
     xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)
@@ -165,45 +162,6 @@ def _extent(xy: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """Lower left corner, and width and height, of the rectangle that the boxes cover."""
     low: Floats = (xy - sizes / 2).min(axis=0)
     return low, (xy + sizes / 2).max(axis=0) - low
-
-
-def _place_in_gaps(
-    positions: Floats, blocks: list[Block], sizes: Floats, tail: Nodes, head: Nodes, width: float
-) -> list[Block]:
-    """Place blocks where the first, already placed, leaves room on a grid of cells; return those that do not fit."""
-    cell, gap = 0.1, 0.3
-    first = blocks[0][0]
-    low, (w, h) = _extent(positions[first], sizes[first])
-    shape = (int(h / cell) + 1, int(max(w, width) / cell) + 1)
-    taken = np.zeros(shape, dtype=bool)
-
-    def mark(points: Floats, reach: Floats) -> None:
-        start = np.maximum(((points - reach - low) / cell).astype(int), 0)
-        stop = ((points + reach - low) / cell).astype(int) + 1
-        for (x0, y0), (x1, y1) in zip(start.tolist(), stop.tolist(), strict=True):
-            taken[y0:y1, x0:x1] = True
-
-    mark(positions[first], sizes[first] / 2)
-    own = np.isin(tail, first)
-    t = np.linspace(0, 1, 40)[:, None, None]
-    along = (1 - t) * positions[tail[own]] + t * positions[head[own]]
-    mark(along.reshape(-1, 2), np.full(2, 0.15))  # edges may be slightly curved
-    unplaced = []
-    for nodes, xy in blocks[1:]:
-        corner, size = _extent(xy, sizes[nodes])
-        need = np.ceil((size + 2 * gap) / cell).astype(int)
-        total = np.pad(taken.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-        bw, bh = need.tolist()
-        inside = total[bh:, bw:] - total[:-bh, bw:] - total[bh:, :-bw] + total[:-bh, :-bw]
-        rows, columns = np.nonzero(inside == 0)
-        if len(rows) == 0:  # also where the block is larger than the grid
-            unplaced.append((nodes, xy))
-            continue
-        k = int(np.argmin(columns - rows * 0.01))  # leftmost, then highest
-        at = low + np.array([columns[k], rows[k]]) * cell + gap
-        positions[nodes] = xy - corner + at
-        taken[rows[k] : rows[k] + bh, columns[k] : columns[k] + bw] = True
-    return unplaced
 
 
 def _beside(extents: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, filled_figure
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import KINDS, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     ax.tick_params(labelsize=7)
     ax.set_title(title, fontsize=10, loc="left", y=1.005)  # matplotlib takes long to find a place itself
     if kinds:
-        forms = {DIRECTED: "from row to column", UNDIRECTED: "in both cells", BIDIRECTED: "in both cells"}
+        forms = {kind: "in both cells" if one == two else "from row to column" for kind, (one, two) in KINDS.items()}
         patches = [Patch(color=EDGE_STYLES[kind].color, label=f"{kind} ({forms[kind]})") for kind in kinds]
         legend = ax.legend(handles=patches, loc="upper right", fontsize=8, framealpha=0.9)
         legend.get_frame().set_edgecolor(GREY)
@@ -72,10 +72,10 @@ def _image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.int
     side = min(p, CELLS)
     tail, head, kind = graph.edge_list()
     counts = []
-    kinds = [name for name in (DIRECTED, UNDIRECTED, BIDIRECTED) if (kind == name).any()]
+    kinds = [name for name, n in graph.counts().items() if n]
     for name in kinds:
         row, column = place[tail[kind == name]], place[head[kind == name]]
-        if name != DIRECTED:
+        if len({*KINDS[name]}) == 1:
             row, column = np.r_[row, column], np.r_[column, row]
         cell = (row * side // p) * side + column * side // p
         counts.append(np.bincount(cell, minlength=side * side))

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Places = NDArray[np.integer]
-Kinds = NDArray[np.str_]
 
 #: Largest graph in which all variables are named, as far as there is room for their labels.
 MAX_NAMED = 300
@@ -32,7 +31,6 @@ def draw_network(
     graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: Floats | None = None
 ) -> None:
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
-    tail, head, kind = graph.edge_list()
     degree = graph.degrees()
     named = graph.p if graph.p <= MAX_NAMED else HUBS
     xy, radius = place_dots(graph)
@@ -45,11 +43,11 @@ def draw_network(
     low = xy.min(axis=0) - margin
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
-    _draw_edges(canvas, xy, radius, (tail, head, kind), strength)
+    _draw_edges(canvas, xy, radius, graph, strength)
     _draw_variables(canvas, xy, radius)
     obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
     if named == graph.p:
-        heads = _arrowheads(xy, radius, tail, head, kind)
+        heads = np.concatenate([_arrowheads(*_tips(xy, radius, graph, mark)) for mark in (ARROW, CIRCLE)])
         obstacles = np.stack(
             [np.vstack([xy - radius[:, None], heads.min(axis=1)]), np.vstack([xy + radius[:, None], heads.max(axis=1)])]
         )
@@ -59,7 +57,7 @@ def draw_network(
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
-    note = _note(len(places), graph.p, kind)
+    note = _note(len(places), graph)
     canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.05 * enlarged, note, 8 * enlarged, va="bottom", color=GREY)
 
 
@@ -75,12 +73,22 @@ def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), radius
 
 
-def _note(named: int, p: int, kind: Kinds) -> str:
+#: How to read the lines of each kind of edge but directed ones.
+_FORMS = {
+    UNDIRECTED: "dashed",
+    BIDIRECTED: "thick, two arrowheads",
+    "partially directed": "circle and arrowhead",
+    "nondirected": "two circles",
+    "partially undirected": "one circle",
+}
+
+
+def _note(named: int, graph: SparseGraph) -> str:
     """The caption: which variables are named, what the dots and axes mean, and how to read the lines."""
-    note = "" if named == p else f"named: {named} of {p:,} variables, those with most neighbours first; "
-    note += "larger dots have more neighbours\nneighbours lie near each other, the axes have no unit"
-    note += "; dashed: undirected" if (kind == UNDIRECTED).any() else ""
-    return note + ("; thick, two arrowheads: bidirected" if (kind == BIDIRECTED).any() else "")
+    note = "" if named == graph.p else f"named: {named} of {graph.p:,} variables, those with most neighbours first; "
+    there = [f"; {_FORMS[kind]}: {kind}" if n and kind in _FORMS else "" for kind, n in graph.counts().items()]
+    note += f"larger dots have more neighbours{''.join(there[3:])}\n"
+    return f"{note}neighbours lie near each other, the axes have no unit{''.join(there[:3])}"
 
 
 def _text_size(text: str, points: float) -> tuple[float, float]:
@@ -131,34 +139,36 @@ def place_labels(
     return placed
 
 
-def _draw_edges(
-    canvas: Canvas, xy: Floats, radius: Floats, edges: tuple[Places, Places, Kinds], strength: Floats | None
-) -> None:
+def _draw_edges(canvas: Canvas, xy: Floats, radius: Floats, graph: SparseGraph, strength: Floats | None) -> None:
     """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
     from matplotlib.collections import LineCollection, PathCollection
     from matplotlib.colors import to_rgb
     from matplotlib.path import Path
 
-    tail, head, kind = edges
-    for name in (UNDIRECTED, DIRECTED, BIDIRECTED):
-        style = EDGE_STYLES[name]
-        u, v = tail[kind == name], head[kind == name]
-        covered = radius[u] + HEAD * (name == BIDIRECTED), radius[v] + HEAD * (name != UNDIRECTED)
-        wider, opacity = emphasis(strength[kind == name]) if strength is not None else (1.0, 0.55)
-        wider, opacity = np.broadcast_to(wider, len(u)), np.broadcast_to(opacity, len(u))
+    number = graph.kind_numbers()
+    for k, name in enumerate(KINDS):
+        style, some = EDGE_STYLES[name], graph.with_edges(np.flatnonzero(number == k))
+        if not len(some):
+            continue
+        ends = ((some.low, some.low_mark), (some.high, some.high_mark))
+        covered = [radius[v] + HEAD * (mark != TAIL) for v, mark in ends]
+        wider, opacity = emphasis(strength[number == k]) if strength is not None else (1.0, 0.55)
+        wider, opacity = np.broadcast_to(wider, len(some)), np.broadcast_to(opacity, len(some))
         order = np.argsort(opacity, kind="stable")  # the strongest above the others
         # blended with white instead of transparent: where lines cross they do not become darker, so that arrowheads
         # remain visible in a crowd
         colours = 1 - opacity[:, None] * (1 - np.array(to_rgb(style.color)))
-        ends = np.stack(_uncovered(xy[u], xy[v], *covered), axis=1)
-        lines = LineCollection(list(ends[order]), colors=colours[order], linestyles=[style.dashes], zorder=1)
+        drawn = np.stack(_uncovered(xy[some.low], xy[some.high], *covered), axis=1)
+        lines = LineCollection(list(drawn[order]), colors=colours[order], linestyles=[style.dashes], zorder=1)
         lines.set(linewidths=0.45 * style.width * canvas.scale * wider[order])
         canvas.ax.add_collection(lines, autolim=False)
-        triangles = _arrowheads(xy, radius, u, v, kind[kind == name])
+        triangles = _arrowheads(*_tips(xy, radius, some, ARROW))
         codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(triangles))
         path = Path(triangles.reshape(-1, 2), codes)
         heads = PathCollection([path], facecolors=style.color, linewidths=0, zorder=2)
         canvas.ax.add_collection(heads, autolim=False)
+        tip, along = _tips(xy, radius, some, CIRCLE)
+        canvas.circles(tip - along * HEAD / 2, style.color, 2)
 
 
 def _uncovered(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> tuple[Floats, Floats]:
@@ -191,16 +201,20 @@ def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: 
     )
 
 
-def _arrowheads(xy: Floats, radius: Floats, tail: Places, head: Places, kind: Kinds) -> Floats:
-    """The arrowheads of edges, triangles that touch the circles around the dots: closed, (k, 4, 2).
+def _tips(xy: Floats, radius: Floats, graph: SparseGraph, mark: int) -> tuple[Floats, Floats]:
+    """Where the ends of edges with a mark touch the circles around their dots, and their directions, (k, 2) each."""
+    high, low = graph.high_mark == mark, graph.low_mark == mark
+    tip, source = np.r_[graph.high[high], graph.low[low]], np.r_[graph.low[high], graph.high[low]]
+    along = xy[tip] - xy[source]
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    return xy[tip] - along * (radius[tip][:, None] + 0.005), along
+
+
+def _arrowheads(tip: Floats, along: Floats) -> Floats:
+    """Closed triangles at the ends of `_tips`, (k, 4, 2).
 
     All turn the same way, so that where two overlap the path of both has no hole.
     """
-    forth, back = kind != UNDIRECTED, kind == BIDIRECTED
-    tip, source = np.concatenate([head[forth], tail[back]]), np.concatenate([tail[forth], head[back]])
-    along = xy[tip] - xy[source]
-    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
     across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * HEAD)
-    front = xy[tip] - along * (radius[tip][:, None] + 0.005)
-    base = front - along * HEAD
-    return np.stack([front, base + across, base - across, front], axis=1)
+    base = tip - along * HEAD
+    return np.stack([tip, base + across, base - across, tip], axis=1)

@@ -23,6 +23,9 @@ MAX_TESTS = 40_000
 MAX_CORRELATIONS = 800
 
 
+_NONE = np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class RemovedPairs:
     """Pairs that a non-empty set separated.
@@ -104,20 +107,20 @@ class Content:
     graph: SparseGraph
     labels: Sequence[str]
     degree: NDArray[np.int64]
-    edge_p: Floats | None
-    edge_r: Floats | None
-    edge_tests: Floats | None
-    edge_level: NDArray[np.int64] | None
-    weakest: Sequence[tuple[Sequence[str | int], float] | None]
-    reasons: Sequence[Sequence[Sequence[str | int]]]
-    stability: Floats | None
-    removed: RemovedPairs
-    untested: NDArray[np.int64]
-    gaps: Ints
-    correlations: Floats | None
-    cutoffs: Sequence[float | None]
-    n: float | None
-    alpha: float | None
+    edge_p: Floats | None = None
+    edge_r: Floats | None = None
+    edge_tests: Floats | None = None
+    edge_level: NDArray[np.int64] | None = None
+    weakest: Sequence[tuple[Sequence[str | int], float] | None] = ()
+    reasons: Sequence[Sequence[Sequence[str | int]]] = ()
+    stability: Floats | None = None
+    removed: RemovedPairs = field(default_factory=lambda: RemovedPairs(_NONE, _NONE, _NONE, _NONE, None, None, 1))
+    untested: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    gaps: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    correlations: Floats | None = None
+    cutoffs: Sequence[float | None] = ()
+    n: float | None = None
+    alpha: float | None = None
     edges_left_out: int = 0
     start: int | None = None
     shares: Mapping[str, Floats] = field(default_factory=dict)

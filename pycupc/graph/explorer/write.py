@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.drawing.layout import MAX_PAIRS, layout
+from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.explorer.content import MAX_EDGES, MAX_NODES, Content
+from pycupc.graph.explorer.content import Content
 from pycupc.graph.sparse import DIRECTED, SparseGraph
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,6 @@ _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
 #: Most variables that are placed so that all of their labels have room.
 MAX_ROOMY = 80
-_KINDS = ("directed", "undirected", "bidirected")
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
@@ -34,13 +33,7 @@ def write_page(content: Content, path: str | PathLike[str]) -> None:
 
 
 def page(content: Content) -> str:
-    """The page of `content`, HTML. The same content gives the same text."""
-    beginning, rest = unplaced_page(content)
-    return beginning + rest(place_variables(content.graph, content.labels))
-
-
-def unplaced_page(content: Content) -> tuple[str, Callable[[Floats], str]]:
-    """Nearly all of the page of `content`, and a function of the positions of its variables that returns the rest.
+    """The page of `content`, HTML. The same content gives the same text.
 
     Labels reach the page in one block of JSON, in which no character can end the block, and the scripts set them as
     text only. The Content-Security-Policy names the script and the style by their hashes and allows nothing else: no
@@ -51,14 +44,8 @@ def unplaced_page(content: Content) -> tuple[str, Callable[[Floats], str]]:
         (_FOLDER / name).read_text(encoding="utf-8").removeprefix('"use strict";\n') for name in _SCRIPTS
     )
     parts = {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
-    before, after = (_filled(part, parts) for part in (_FOLDER / "explorer.html").read_text("utf-8").split("{data}"))
-    data = _json(_data(content))
-
-    def rest(xy: Floats) -> str:
-        positions = {"x": _single(xy[:, 0]), "y": _single(-xy[:, 1])}  # upward on paper, downward on a screen
-        return _json(positions).removeprefix("{") + after
-
-    return before + data.removesuffix("}") + ",", rest
+    parts["data"] = _json(_data(content))
+    return _filled((_FOLDER / "explorer.html").read_text("utf-8"), parts)
 
 
 def _filled(frame: str, parts: Mapping[str, str]) -> str:
@@ -92,11 +79,8 @@ def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
     return None if values is None else _packed(values.astype(np.float32))
 
 
-def place_variables(graph: SparseGraph, labels: Sequence[str]) -> Floats:
-    """Positions of the variables in the picture of the whole graph, float64 (p, 2).
-
-    The first p of `labels` are theirs.
-    """
+def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
+    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     if not graph.p:
         return np.zeros((0, 2))
     if graph.p > MAX_ROOMY:
@@ -108,20 +92,11 @@ def place_variables(graph: SparseGraph, labels: Sequence[str]) -> Floats:
     return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
 
 
-def place_early(skeleton: SparseGraph) -> None:
-    """Place the variables of a large graph whose edges have no directions yet.
-
-    A page or a picture that this process then makes of the graph takes less time, because the slow part of placing
-    dots does not depend on directions.
-    """
-    if MAX_PAIRS < skeleton.p <= MAX_NODES and len(skeleton) <= MAX_EDGES:
-        place_dots(skeleton)
-
-
 def _data(content: Content) -> dict[str, Any]:
-    """The data that the scripts read, but for the positions; page/data.js names each entry."""
+    """The data that the scripts read; page/data.js names each entry."""
     graph, removed = content.graph, content.removed
-    tail, head, kind = graph.edge_list()
+    xy = _positions(graph, content.labels)
+    tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
@@ -135,7 +110,7 @@ def _data(content: Content) -> dict[str, Any]:
         "edges": {
             "tail": _packed(tail),
             "head": _packed(head),
-            "kind": _packed(np.array([_KINDS.index(k) for k in kind.tolist()], dtype=np.uint8)),
+            "kind": _packed(graph.kind_numbers()),
             "p": None if content.edge_p is None else _packed(np.asarray(content.edge_p, dtype=np.float64)),
             "r": _single(content.edge_r),
             "tests": _packed(content.edge_tests),
@@ -163,4 +138,6 @@ def _data(content: Content) -> dict[str, Any]:
         "n": content.n,
         "alpha": content.alpha,
         "start": content.start,
+        "x": _single(xy[:, 0]),
+        "y": _single(-xy[:, 1]),  # upward on paper, downward on a screen
     }

@@ -109,7 +109,7 @@ def compare(
     skeleton = np.array_equal(one.adjacent, two.adjacent)
     parts = {
         "skeleton": skeleton,
-        "graph": np.array_equal(one.graph, two.graph),
+        "graph": one.graph == two.graph,
         "separating sets": a.sepset == b.sepset,
         "numbers of tests": np.array_equal(np.array(a.n_edgetests, float), np.array(b.n_edgetests, float)),
         "last level": int(a.max_ord) == int(b.max_ord),
@@ -119,8 +119,8 @@ def compare(
     triple = edge = None
     if skeleton and not parts["graph"]:
         triple = first_triple(one, two)
-        x, y = (int(v) for v in np.argwhere(one.graph != two.graph)[0])
-        edge = min(x, y), max(x, y)
+        k = int(np.argmax(one.other_marks(two)))
+        edge = int(one.graph.low[k]), int(one.graph.high[k])
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
     report = Report(one, two, labels, alpha)
     text = report.text(parts, differences, triple, edge, collinear)

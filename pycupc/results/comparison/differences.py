@@ -75,7 +75,7 @@ class Compared:
 
     def __init__(self, fit: PcAlgo, name: str) -> None:
         self.fit, self.name = fit, name
-        self.graph, self.adjacent = fit.graph, fit.skeleton
+        self.graph, self.adjacent = fit.sparse_graph, fit.skeleton
         #: The sets as the tests found them, before the conservative or majority rule changed some.
         self.sepset = fit.found_sepset
         self.x, self.y, self.length, _ = self.sepset.flat()
@@ -98,13 +98,19 @@ class Compared:
         if self.fit.p_values.complete:
             p_max = np.array(self.fit.pMax, dtype=np.float64)
         else:  # loaded from a file that knows only the edges
-            p_max = np.full(self.graph.shape, np.nan)
-            edges = self.fit.sparse_graph
+            edges = self.graph
+            p_max = np.full((edges.p, edges.p), np.nan)
             p_max[edges.low, edges.high] = p_max[edges.high, edges.low] = self.fit.p_values.of_edges(edges)
         p_max = np.fmax(p_max, p_max.T)
         p_max[p_max < 0] = -np.inf
         np.fill_diagonal(p_max, 1.0)
         return p_max
+
+    def other_marks(self, other: Compared) -> np.ndarray:
+        """Which edges have other marks in a result with the same edges, bool (m,)."""
+        one, two = self.graph, other.graph
+        differ: np.ndarray = (one.low_mark != two.low_mark) | (one.high_mark != two.high_mark)
+        return differ
 
     def separating(self, x: int, y: int) -> tuple[int, int, tuple[int, ...]]:
         """The pair in the order of its separating test, and the set."""

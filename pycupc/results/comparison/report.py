@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.data.names import listed
+from pycupc.graph.sparse import symbol
 from pycupc.results.comparison.differences import COLLINEAR, GAP, KEPT, Compared, Difference
 
 #: How many pairs a report lists.
@@ -110,8 +111,7 @@ class Report:
 
     def _orientation(self, triple: tuple[int, int, int] | None, edge: Pair) -> list[str]:
         one, two = self.one, self.two
-        differ = (one.graph != two.graph) | (one.graph != two.graph).T
-        lines = [f"The skeletons are equal; {int(np.triu(differ).sum())} edges are directed differently."]
+        lines = [f"The skeletons are equal; {int(one.other_marks(two).sum())} edges are directed differently."]
         if triple is not None:
             x, y, z = triple
             collider, plain = (two, one) if one.explains(x, y, z) else (one, two)
@@ -130,9 +130,9 @@ class Report:
         return lines
 
     def _arrow(self, result: Compared, x: int, y: int) -> str:
-        codes = int(result.graph[x, y]), int(result.graph[y, x])
-        mark = {(1, 0): "-->", (0, 1): "<--", (1, 1): "---", (2, 2): "<->"}.get(codes, f"{codes}")
-        return f"{self._name(x)} {mark} {self._name(y)} in {result.name}"
+        k = int(result.graph.edge_number(x, y))
+        marks = symbol(result.graph.low_mark[k], result.graph.high_mark[k])
+        return f"{self._name(x)} {marks} {self._name(y)} in {result.name}"
 
     def _bookkeeping(self, parts: dict[str, bool]) -> list[str]:
         one, two = self.one, self.two

@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import math
 
 import numpy as np
 

@@ -94,11 +94,11 @@ def _ours(X, n_resamples, how):
 
 
 def plain_loop(X, result, how):
-    """The edges of a loop of `pc` over the resamples of a result: Counter of (low, high, mark at high, mark at low)."""
+    """The edges of a loop of `pc` over the resamples of a result: Counter of (low, high, mark at low, mark at high)."""
     found = Counter()
     for i in result.resamples:
         g = pycupc.pc(pycupc.SuffStat.from_data(X[result.indices(int(i))]), alpha=ALPHA, **how).sparse_graph
-        found.update(zip(*(part.tolist() for part in (g.low, g.high, g.forward, g.backward)), strict=True))
+        found.update(zip(*(part.tolist() for part in (g.low, g.high, g.low_mark, g.high_mark)), strict=True))
     return found
 
 
@@ -106,7 +106,7 @@ def differences(result, found):
     """The number of marks whose counts differ between a result and a loop."""
     (pairs,) = result.counts
     counts = Counter()
-    for kind, marks in enumerate(((1, 0), (0, 1), (1, 1), (2, 2))):
-        for low, high, number in zip(pairs.low, pairs.high, pairs.kinds[:, kind], strict=True):
-            counts[(int(low), int(high), *marks)] = int(number)
+    for kind, marks in enumerate(((3, 2), (2, 3), (3, 3), (2, 2))):
+        for low, high, times in zip(pairs.low, pairs.high, pairs.kinds[:, kind], strict=True):
+            counts[(int(low), int(high), *marks)] = int(times)
     return sum(counts[key] != found[key] for key in counts.keys() | found.keys())

@@ -14,8 +14,10 @@ function unpack(packed) {
   return new kinds[packed.type](bytes.buffer);
 }
 
-const KINDS = ["directed", "undirected", "bidirected"];
-const SIGNS = ["→", "—", "↔"];
+// the kinds of edges, as pycupc/graph/sparse.py lists them, with their marks at tail and head and their signs from either
+const KINDS = ["directed", "undirected", "bidirected", "partially directed", "nondirected", "partially undirected"];
+const MARKS = [["", "arrow"], ["", ""], ["arrow", "arrow"], ["circle", "arrow"], ["circle", "circle"], ["circle", ""]];
+const SIGNS = ["→", "—", "↔", "o→", "o—o", "o—"], TURNED = ["←", "—", "↔", "←o", "o—o", "—o"];
 
 const graph = (() => {
   const e = data.edges, r = data.removed;
@@ -40,6 +42,7 @@ const graph = (() => {
     correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
   };
   g.m = g.tail.length;
+  g.kinds = KINDS.map((_, i) => i < 3 || g.kind.includes(i)); // which are shown: those with circles only where there are some
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
   if (g.r && g.r.some((r) => !Number.isNaN(r))) g.strength = { of: (k) => Math.abs(g.r[k]), limits: [0.3, 0.6], name: "correlation |r|" };
   else g.strength = g.stability ? { of: (k) => g.stability[k], limits: [0.7, 0.9], name: "stability" } : null;
@@ -67,10 +70,10 @@ function other(k, v) { return graph.tail[k] === v ? graph.head[k] : graph.tail[k
 function edgesOf(v) { return graph.incident.subarray(graph.start[v], graph.start[v + 1]); }
 
 /** Sign of edge k as seen from node v: what stands between v and the other end. */
-function signFrom(k, v) {
-  if (graph.kind[k]) return SIGNS[graph.kind[k]];
-  return graph.tail[k] === v ? "→" : "←";
-}
+function signFrom(k, v) { return (graph.tail[k] === v ? SIGNS : TURNED)[graph.kind[k]]; }
+
+/** The mark of edge k at its end v. */
+function markAt(k, v) { return MARKS[graph.kind[k]][Number(graph.tail[k] !== v)]; }
 
 /** Positions in the list of removed pairs by pair, and by variable; made when somebody asks first. */
 const removals = {
@@ -222,5 +225,6 @@ function whyKept(k) {
   const reasons = data.edges.reasons[k] || [];
   for (const reason of reasons) facts.push(["arrow", reasonText(reason)]);
   if (!reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
+  for (const v of [a, b]) if (markAt(k, v) === "circle") facts.push([`circle at ${name(v)}`, "arrowhead or tail: the data do not determine which"]);
   return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes };
 }

@@ -149,8 +149,9 @@ function setUpSearch() {
   }));
 }
 
-/** What the legend says of the width of lines and of bars across them. */
+/** What the legend says of the width of lines and of bars across them, and the kinds of edges that it and the filters show. */
 function setUpLegend() {
+  KINDS.slice(3).forEach((kind, i) => { byId(kindId(kind)).parentElement.hidden = byId(`legend-${kindId(kind)}`).hidden = !graph.kinds[3 + i]; });
   byId("strength").hidden = !graph.strength;
   byId("negative").hidden = !graph.strength || graph.strength.name === "stability";
   if (graph.strength) byId("strength").lastElementChild.textContent = `${graph.strength.name} below ${graph.strength.limits.join(", up to ")}, above`;

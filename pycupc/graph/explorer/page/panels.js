@@ -83,8 +83,8 @@ function button(text, onclick, title = "") { return el("button", { type: "button
 function nodeDetails(v) {
   const edges = Array.from(edgesOf(v));
   const count = (sign) => edges.filter((k) => signFrom(k, v) === sign).length;
-  const counts = [["out of it", count("→")], ["into it", count("←")], ["undirected", count("—")], ["bidirected", count("↔")]];
-  const parts = counts.filter(([, n]) => n).map(([what, n]) => `${n} ${what}`);
+  const names = { "→": "out of it", "←": "into it", "—": "undirected", "↔": "bidirected" }; // edges with circles: their signs
+  const parts = [...new Set(["→", "←", ...SIGNS, ...TURNED])].filter(count).map((sign) => `${count(sign)} ${names[sign] || sign}`);
   const shown = new Set(state.nodes), hidden = state.near ? hiddenNeighbours(v, shown) : 0;
   const actions = el("p", { className: "buttons" });
   if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
@@ -101,6 +101,9 @@ function nodeDetails(v) {
   return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, neighbours];
 }
 
+/** The identity of the filter of a kind of edge, and the class of its line in the legend. */
+function kindId(kind) { return kind.replace(" ", "-"); }
+
 const DECADES = 15; // of the slider of p-values
 
 /** Read the filters from their fields. */
@@ -110,7 +113,7 @@ function readFilters() {
     p: value("most-p", Infinity),
     low: value("low", 0),
     high: value("high", Infinity),
-    kinds: KINDS.map((kind) => byId(kind).checked),
+    kinds: KINDS.map((kind) => byId(kindId(kind)).checked),
     way: byId("way").value,
     stability: value("stability", 0),
   };
@@ -124,7 +127,7 @@ function readFilters() {
 
 function resetFilters() {
   for (const id of ["most-p", "low", "high", "stability"]) byId(id).value = "";
-  for (const kind of KINDS) byId(kind).checked = true;
+  for (const kind of KINDS) byId(kindId(kind)).checked = true;
   byId("way").value = "any";
   readFilters();
 }

@@ -10,7 +10,7 @@ const state = {
   places: new Map(), // variable -> [x, y] in a neighbourhood
   node: null, // selected variable
   pair: null, // selected pair [a, b]
-  filter: { p: Infinity, low: 0, high: Infinity, kinds: [true, true, true], way: "any", stability: 0 },
+  filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0 },
   filters: [], // those in use: [what it asks for, whether it lets edge k through]
   arranged: "", // the filters for which `filtered` was worked out
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
@@ -26,7 +26,7 @@ function filtersInUse(f) {
     [graph.p && f.p < Infinity, `largest p-value ${f.p}`, (k) => graph.p[k] <= f.p],
     [f.low > 0, `edges of a variable at least ${f.low}`, (k) => ends(k, (degree) => degree >= f.low)],
     [f.high < Infinity, `edges of a variable at most ${f.high}`, (k) => ends(k, (degree) => degree <= f.high)],
-    [f.kinds.includes(false), `direction ${KINDS.filter((_, i) => f.kinds[i]).join(" or ") || "none"}`, (k) => f.kinds[graph.kind[k]]],
+    [f.kinds.includes(false), `direction ${KINDS.filter((_, i) => f.kinds[i] && graph.kinds[i]).join(" or ") || "none"}`, (k) => f.kinds[graph.kind[k]]],
     [graph.stability && f.stability > 0, `stability at least ${f.stability}`, (k) => graph.stability[k] >= f.stability],
   ].filter(([used]) => used).map(([, text, test]) => [text, test]);
 }
@@ -45,8 +45,8 @@ function inDegree(v) { return graph.degree[v] >= state.filter.low && graph.degre
 /** Whether edge k points the way that the filter asks for, as seen from the selected variable. */
 function goesTheWay(k, v) {
   if (state.filter.way === "any") return true;
-  if (graph.kind[k] === 2) return state.filter.way === "in"; // a bidirected edge has an arrowhead at either end
-  return graph.kind[k] === 0 && (state.filter.way === "in" ? graph.head[k] : graph.tail[k]) === v;
+  if (state.filter.way === "in") return markAt(k, v) === "arrow";
+  return graph.kind[k] === 0 && graph.tail[k] === v;
 }
 
 /** Edges of v that the filters let through. */

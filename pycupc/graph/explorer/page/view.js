@@ -7,6 +7,9 @@ const STYLES = [
   { colour: "#1d3d5c", width: 1.3, dash: [] },
   { colour: "#8a5a00", width: 1.5, dash: [6, 4] },
   { colour: "#b3261e", width: 2.6, dash: [] },
+  { colour: "#1b6e4b", width: 1.3, dash: [] },
+  { colour: "#6a4c93", width: 1.3, dash: [] },
+  { colour: "#a4337f", width: 1.3, dash: [] },
 ];
 
 // width of thin, medium and thick lines, relative to that of their kind
@@ -104,8 +107,7 @@ function drawEdges(c, at) {
   const looks = STYLES.map(() => [[], []]); // by kind, and whether an edge is faded or bright
   for (const k of state.edges) if (meetsView(at, graph.tail[k], graph.head[k])) looks[graph.kind[k]][Number(state.node === null || touches(k, state.node))].push(k);
   view.heads = [];
-  for (const kind of [0, 1, 2]) {
-    const style = STYLES[kind];
+  for (const [kind, style] of STYLES.entries()) {
     for (const bright of [false, true]) {
       const some = looks[kind][Number(bright)];
       if (!some.length) continue;
@@ -123,14 +125,8 @@ function drawEdges(c, at) {
       const typical = radius(graph.head[some[0]]);
       if (!state.near && typical < 1.8 && !(bright && state.node !== null)) continue; // too small to be seen
       drawSigns(c, at, some);
-      if (kind === 1) continue;
       const length = state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
-      c.beginPath();
-      for (const k of some) {
-        arrowhead(c, at, graph.tail[k], graph.head[k], length);
-        if (kind === 2) arrowhead(c, at, graph.head[k], graph.tail[k], length);
-      }
-      c.fill();
+      drawMarks(c, at, some, MARKS[kind], length);
     }
   }
   c.globalAlpha = 1;
@@ -180,13 +176,36 @@ function line(c, at, a, b, colour, width, dash) {
   c.setLineDash([]);
 }
 
-/** A triangle whose tip touches the circle around b, on the line from a. */
-function arrowhead(c, at, a, b, length) {
+/** The marks at the ends of edges of one kind, `marks` at tail and head: filled triangles and open circles. */
+function drawMarks(c, at, edges, marks, length) {
+  for (const mark of new Set(marks)) {
+    if (!mark) continue;
+    c.beginPath();
+    for (const k of edges) {
+      if (marks[0] === mark) markPath(c, at, graph.head[k], graph.tail[k], mark, length);
+      if (marks[1] === mark) markPath(c, at, graph.tail[k], graph.head[k], mark, length);
+    }
+    if (mark === "circle") c.fillStyle = "#ffffff";
+    c.fill();
+    c.fillStyle = c.strokeStyle;
+    c.lineWidth = 1.3;
+    if (mark === "circle") c.stroke();
+  }
+}
+
+/** A triangle, or a circle, that touches the circle around b, on the line from a. */
+function markPath(c, at, a, b, mark, length) {
   const gap = radius(b), dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
   if (d < gap + 2) return;
   const ux = dx / d, uy = dy / d, x = at.x[b] - ux * (gap + 0.5), y = at.y[b] - uy * (gap + 0.5), w = 0.42 * length;
   const back = [x - ux * length, y - uy * length];
   view.heads.push([Math.min(x, back[0]) - 2, Math.min(y, back[1]) - 2, Math.max(x, back[0]) + 2, Math.max(y, back[1]) + 2]);
+  if (mark === "circle") {
+    const r = 0.45 * length;
+    c.moveTo(x - ux * r + r, y - uy * r);
+    c.arc(x - ux * r, y - uy * r, r, 0, 7);
+    return;
+  }
   c.moveTo(x, y);
   c.lineTo(x - ux * length - uy * w, y - uy * length + ux * w);
   c.lineTo(x - ux * length + uy * w, y - uy * length - ux * w);

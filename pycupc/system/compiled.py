@@ -29,6 +29,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
@@ -141,35 +142,29 @@ def _say_unstored(folder: str, reason: str) -> None:
     )
 
 
-class _Compilation(threading.Thread):
-    """Compiles or loads one function; the calling thread waits, so that an interrupt ends the wait and not the work.
-
-    LLVM cannot be interrupted for seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work
-    ends in the background and is stored.
-    """
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        super().__init__(name="pycupc compiles", daemon=True)
-        self._work = work
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self.value = self._work()
-        except BaseException as error:  # handed to the calling thread
-            self.error = error
-
-
+_COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
 
 
 def _in_a_thread(work: Callable[[], Any]) -> Any:
-    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long."""
+    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long.
+
+    The calling thread waits, so that an interrupt ends the wait and not the work: LLVM cannot be interrupted for
+    seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work ends in the background and is
+    stored.
+    """
     global _seconds_compiling
-    if isinstance(threading.current_thread(), _Compilation):  # a function that the one being compiled calls
+    if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
-    thread = _Compilation(work)
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # raised in the calling thread
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(TICK)
@@ -177,9 +172,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
         _seconds_compiling += TICK if thread.is_alive() else 0.0
         if before < WORTH_A_LINE <= _seconds_compiling and not logger.isEnabledFor(logging.INFO):
             logger.warning(FIRST_USE)
-    if thread.error is not None:
-        raise thread.error
-    return thread.value
+    return outcome.result()
 
 
 def compiled_for_large(function: Function) -> Function:

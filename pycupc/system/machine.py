@@ -212,7 +212,7 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
         try:
             _usable[device], _user = _describe(_import_cupy(), device), os.getpid()
         except _Unusable as reason:
-            return False, reason.message
+            return False, reason.args[0]
     return True, _usable[device]
 
 
@@ -239,15 +239,27 @@ class _Unusable(Exception):
     """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
 
     def __init__(self, template: str, **facts: object) -> None:
-        self.message = Message(template, **facts)
-        super().__init__(self.message)
+        super().__init__(Message(template, **facts))
+
+
+@contextlib.contextmanager
+def _unusable_if_it_fails(template: str, **facts: object) -> Iterator[None]:
+    """Raise `_Unusable` for any error, whose text is the fact `why`."""
+    try:
+        yield
+    except Exception as error:
+        raise _Unusable(template, why=str(error), **facts) from error
 
 
 def _import_cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
         raise _Unusable("CuPy is not installed; {install}", install=_INSTALL)
-    if "cupy" not in sys.modules and not _driver_found():  # importing CuPy takes a third of a second
-        raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}")
+    # importing CuPy takes a third of a second; the name of the driver's library is known on Linux only
+    if "cupy" not in sys.modules and sys.platform.startswith("linux"):
+        try:
+            ctypes.CDLL(_DRIVER)
+        except OSError as error:
+            raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}") from error
     set_environment()
     try:
         import cupy
@@ -257,37 +269,18 @@ def _import_cupy() -> Any:
     return cupy
 
 
-def _driver_found() -> bool:
-    """Whether the library of the NVIDIA driver can be loaded; True where its name is not known."""
-    if not sys.platform.startswith("linux"):
-        return True
-    try:
-        ctypes.CDLL(_DRIVER)
-    except OSError:
-        return False
-    return True
-
-
 def _describe(cupy: Any, device: int) -> str:
-    try:
+    with _unusable_if_it_fails(f"no CUDA device, or a driver too old for this CuPy ({{why}}); {_CHECK_DRIVER}"):
         count = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:
-        text = "no CUDA device, or a driver too old for this CuPy ({why}); {check}"
-        raise _Unusable(text, why=str(error), check=_CHECK_DRIVER) from error
     if not 0 <= device < count:
         raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
-    try:
+    nvrtc_fails = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
+    with _unusable_if_it_fails(nvrtc_fails, install=_INSTALL):
         from cupy.cuda import nvrtc
 
         compiler = ".".join(map(str, nvrtc.getVersion()))
-    except Exception as error:
-        text = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
-        raise _Unusable(text, why=str(error), install=_INSTALL) from error
-    try:
+    with _unusable_if_it_fails(f"CUDA device {device} does not respond ({{why}}); {_CHECK_DRIVER}"):
         properties = cupy.cuda.runtime.getDeviceProperties(device)
-    except Exception as error:
-        text = "CUDA device {device} does not respond ({why}); {check}"
-        raise _Unusable(text, device=device, why=str(error), check=_CHECK_DRIVER) from error
     major, minor = int(properties["major"]), int(properties["minor"])
     if major < 7:
         raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pycupc.system.caches import set_environment
 from pycupc.system.message import Message, Words
@@ -92,7 +92,7 @@ def free_memory() -> int:
     available = _linux_field("/proc/meminfo", "MemAvailable")
     pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
     free = 2**62 if pages is None else pages
-    return max(0, min(free, _left_of_address_space(), *(group.left() for group in _memory_groups())))
+    return max(0, min(free, _left_of_address_space(), *(_left_of_group(*group) for group in _memory_groups())))
 
 
 def _left_of_address_space() -> int:
@@ -106,31 +106,25 @@ def _left_of_address_space() -> int:
     return 2**62 if used is None else limit - int(used.split()[0]) * 1024
 
 
-class _MemoryGroup(NamedTuple):
-    """A control group with a limit on memory: its limit in bytes, and the files of what it uses and can give back."""
-
-    limit: int
-    usage: Path
-    statistics: Path
-
-    def left(self) -> int:
-        used = _number(self.usage)
-        if used is None:
-            return 2**62
-        # files in the page cache count as used, and make room when it is needed; "total" is the name in version 1
-        names = ("total_inactive_file", "inactive_file")
-        cached = next(filter(None, (_linux_field(str(self.statistics), name, " ") for name in names)), "0")
-        return self.limit - used + int(cached)
+def _left_of_group(limit: int, usage: Path) -> int:
+    """Bytes left of the limit on the memory of a control group; `usage` is the file of the bytes that it uses."""
+    used = _number(usage)
+    if used is None:
+        return 2**62
+    # files in the page cache count as used, and make room when it is needed; "total" is the name in version 1
+    names, statistics = ("total_inactive_file", "inactive_file"), str(usage.with_name("memory.stat"))
+    cached = next(filter(None, (_linux_field(statistics, name, " ") for name in names)), "0")
+    return limit - used + int(cached)
 
 
 @cache
-def _memory_groups() -> tuple[_MemoryGroup, ...]:
-    """The control groups of this process, of either version, that limit its memory."""
+def _memory_groups() -> tuple[tuple[int, Path], ...]:
+    """Limit and file of usage of the control groups of this process, of either version, that limit its memory."""
     found = []
     for folder in _groups("memory"):
         for limit, usage in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
             if (most := _number(folder / limit)) is not None and most < 2**60:  # version 1 has a huge number for none
-                found.append(_MemoryGroup(most, folder / usage, folder / "memory.stat"))
+                found.append((most, folder / usage))
     return tuple(found)
 
 

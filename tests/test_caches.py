@@ -94,39 +94,30 @@ def nowhere(monkeypatch, tmp_path):
     caches._temporary.cache_clear()
 
 
-kept_elsewhere = pytest.mark.filterwarnings("ignore:neither the package nor the home directory")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights are those of POSIX")
 
 
 @posix
-def test_a_folder_of_somebody_else_is_not_used(nowhere):
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_of_somebody_else_is_not_used_and_a_link_not_followed(nowhere, linked):
     planted = nowhere / f"pycupc-cache-{os.getuid()}"
-    planted.mkdir()
-    planted.chmod(0o777)
+    if linked:
+        (nowhere / "target").mkdir(mode=0o700)
+        planted.symlink_to(nowhere / "target")
+    else:
+        planted.mkdir()
+        planted.chmod(0o777)
     with pytest.warns(UserWarning, match="compiled code is kept in"):
         folder = caches.numba_cache()
+    assert folder.parent.parent == nowhere
     assert folder.parent != planted
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once
         assert caches.numba_cache() == folder
-
-
-@posix
-@kept_elsewhere
-def test_a_link_is_not_followed(nowhere):
-    (nowhere / "target").mkdir(mode=0o700)
-    (nowhere / f"pycupc-cache-{os.getuid()}").symlink_to(nowhere / "target")
-    assert caches.numba_cache().parent.parent == nowhere
-    assert caches.numba_cache().parent.name != f"pycupc-cache-{os.getuid()}"
-
-
-@posix
-@kept_elsewhere
-def test_other_programs_are_told(nowhere, monkeypatch):
-    caches.set_environment()
-    for variable in ("CUPY_CACHE_DIR", "MPLCONFIGDIR"):
-        assert Path(os.environ[variable]).parent.parent == nowhere
+        caches.set_environment()
+    for variable in ("CUPY_CACHE_DIR", "MPLCONFIGDIR"):  # other programs are told
+        assert Path(os.environ[variable]).parent == folder.parent
 
 
 def test_the_usual_user_keeps_the_usual_places(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.cli import files, inputs
+from pycupc.cli.output import COMMANDS
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
 from pycupc.system.version import __version__
@@ -75,14 +77,11 @@ def test_run_on_the_example_writes_what_pc_returns(here, capsys):
     amat = pd.read_csv(folder / "amat.csv", index_col=0)
     np.testing.assert_array_equal(amat.to_numpy(), fit.graph.T)  # pcalg's coding is column to row
     assert tuple(amat.index) == tuple(amat.columns) == fit.labels
-    edges = pd.read_csv(folder / "edges.csv")
-    code = {"directed": 1, "undirected": 1, "bidirected": 2}
-    at = {name: i for i, name in enumerate(fit.labels)}
+    code = {"directed": (1, 0), "undirected": (1, 1), "bidirected": (2, 2)}
     graph = np.zeros_like(fit.graph)
-    for a, b, kind in edges[["from", "to", "type"]].itertuples(index=False):
-        graph[at[a], at[b]] = code[kind]
-        if kind != "directed":
-            graph[at[b], at[a]] = code[kind]
+    for *ends, kind in pd.read_csv(folder / "edges.csv")[["from", "to", "type"]].itertuples(index=False):
+        i, j = map(fit.labels.index, ends)
+        graph[[i, j], [j, i]] = code[kind]
     np.testing.assert_array_equal(graph, fit.graph)
 
     loaded = pycupc.PcAlgo.load(folder / "result.npz")
@@ -122,9 +121,8 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
 
 
 def test_manifest_records_how_to_reproduce_the_folder(here):
-    assert (
-        run("run", "--example", "--plot", "svg", "--plot", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
-    )
+    plots = ("--plot", "svg", "--plot", "png")
+    assert run("run", "--example", *plots, "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
     folder = here / "example-pycupc"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["versions"]["pycupc"] == pycupc.__version__
@@ -151,10 +149,7 @@ def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
 
 
 def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
-    data = load_example()
-    np.savetxt(
-        "C.csv", np.corrcoef(data.to_numpy(), rowvar=False), delimiter=",", header=",".join(data.columns), comments=""
-    )
+    load_example().corr().to_csv("C.csv", index=False)
     assert run("run", "C.csv", "--correlation", 569, "--plot", "none", "--quiet") == cli.OK
     assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
     one, two = (Path(name, "edges.csv").read_text() for name in ("C-pycupc", "example-pycupc"))
@@ -174,10 +169,8 @@ def test_engine_that_can_computes_the_correlations(here, monkeypatch):
 def test_gaps_and_fixed_edges_by_name(here):
     Path("gaps.csv").write_text("radius_mean,perimeter_mean\n")
     Path("edges.csv").write_text("from,to\nradius_mean,texture_se\n")
-    code = run(
-        "run", "--example", "--fixed-gaps", "gaps.csv", "--fixed-edges", "edges.csv", "--plot", "none", "--quiet"
-    )
-    assert code == cli.OK
+    files = ("--fixed-gaps", "gaps.csv", "--fixed-edges", "edges.csv")
+    assert run("run", "--example", *files, "--plot", "none", "--quiet") == cli.OK
     pairs = {frozenset(p) for p in pd.read_csv("example-pycupc/edges.csv")[["from", "to"]].itertuples(index=False)}
     assert frozenset(["radius_mean", "texture_se"]) in pairs
     assert frozenset(["radius_mean", "perimeter_mean"]) not in pairs
@@ -228,17 +221,6 @@ WRONG_DATA = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG_DATA)
-@pytest.mark.parametrize("command", ["run", "estimate"])
-def test_wrong_data_are_named_and_nothing_is_written(here, capsys, kind, command):
-    content, message = WRONG_DATA[kind]
-    if content is not None:
-        Path("d.csv").write_text(content)
-    assert run(command, "d.csv") == cli.DATA
-    assert message in printed(capsys)[1]
-    assert contents(here) == ([] if content is None else ["d.csv"])
-
-
 WRONG_MATRIX = {
     "not square": ("a,b\n1,0\n0,1\n0,0\n", "must be square, this has 3 rows and 2 columns"),
     "not symmetric": ("a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)"),
@@ -247,13 +229,17 @@ WRONG_MATRIX = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG_MATRIX)
-def test_wrong_correlation_matrices_are_named(here, capsys, kind):
-    content, message = WRONG_MATRIX[kind]
-    Path("C.csv").write_text(content)
-    assert run("run", "C.csv", "--correlation", "100") == cli.DATA
+@pytest.mark.parametrize(
+    ("command", "content", "message"),
+    [([name, "d.csv"], *case) for name in ("run", "estimate") for case in WRONG_DATA.values()]
+    + [(["run", "d.csv", "--correlation", 100], *case) for case in WRONG_MATRIX.values()],
+)
+def test_wrong_data_are_named_and_nothing_is_written(here, capsys, command, content, message):
+    if content is not None:
+        Path("d.csv").write_text(content)
+    assert run(*command) == cli.DATA
     assert message in printed(capsys)[1]
-    assert contents(here) == ["C.csv"]
+    assert contents(here) == ([] if content is None else ["d.csv"])
 
 
 @pytest.mark.parametrize(
@@ -305,16 +291,17 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
         assert printed(capsys) == ("", "")
 
 
-def test_no_device_has_its_own_code(here, capsys, monkeypatch):
-    def refuse(*args, **kwargs):
-        raise pycupc.EngineError("engine='gpu' cannot run: no device")
-
-    monkeypatch.setattr(pycupc, "pc", refuse)
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (pycupc.EngineError("engine='gpu' cannot run: no device"), "engine='gpu' cannot run: no device"),
+        (MemoryError(), "out of memory. 'pycupc estimate' shows how much these data need"),
+    ],
+)
+def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, error, said):
+    monkeypatch.setattr(pycupc, "pc", Mock(side_effect=error))
     assert run("run", "--example") == cli.DEVICE
-    assert printed(capsys)[1] == "pycupc: engine='gpu' cannot run: no device"
-    monkeypatch.setattr(pycupc, "pc", lambda *a, **k: (_ for _ in ()).throw(MemoryError()))
-    assert run("run", "--example") == cli.DEVICE
-    assert "out of memory" in printed(capsys)[1]
+    assert printed(capsys)[1] == f"pycupc: {said}"
     assert contents(here) == []
 
 
@@ -435,10 +422,7 @@ def test_estimate_prints_a_table(here, capsys):
     assert "after level 0" in out
     assert "after level 1" not in out
     assert run("estimate", "--example", "--levels", "0", "--alpha", "0") == cli.OK
-
-
-def test_estimate_of_a_graph_that_is_empty_at_once(here, capsys):
-    assert run("estimate", "--example", "--alpha", "0") == cli.OK
+    assert run("estimate", "--example", "--alpha", "0") == cli.OK  # empty at once
     assert "No level is left to run" in printed(capsys)[0]
 
 
@@ -470,10 +454,12 @@ def test_doctor_prints_a_report(capsys):
         assert heading in out.splitlines()
 
 
-def test_help_of_every_command(capsys):
-    for command in ([], ["run"], ["estimate"], ["doctor"], ["compare"]):
+def test_help_of_every_command_and_version(capsys):
+    for command in ([], *([name] for name in COMMANDS)):
         assert run(*command, "--help") == cli.OK
         assert len(printed(capsys)[0].splitlines()) > 5
+    assert run("--version") == cli.OK
+    assert printed(capsys)[0] == f"pycupc {__version__}\n"
 
 
 def test_linear_algebra_starts_no_threads():
@@ -491,14 +477,3 @@ print(os.environ["OPENBLAS_NUM_THREADS"])
         env |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
         run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert run.stdout.split()[-1] == expected
-
-
-def test_version(capsys):
-    assert run("--version") == cli.OK
-    assert printed(capsys)[0] == f"pycupc {__version__}\n"
-
-
-def test_python_m_pycupc():
-    done = subprocess.run([sys.executable, "-m", "pycupc", "run"], capture_output=True, text=True)
-    assert done.returncode == cli.USAGE
-    assert "give either DATA or --example" in done.stderr

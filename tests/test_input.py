@@ -559,7 +559,7 @@ def test_a_warning_points_to_the_call():
 def test_progress_true_is_the_bar(capsys):
     assert_same(pc(table(), progress=True, engine="reference"), pc(table()))
     shown = capsys.readouterr().err
-    assert "level  0 done" in shown
+    assert "level  0: 100%" in shown
     assert shown.endswith("\n")
     assert_same(skeleton(table(), progress=False), skeleton(table()))
     assert capsys.readouterr().err == ""

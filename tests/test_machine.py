@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,18 +89,13 @@ def test_a_gpu_that_cannot_be_used_has_a_reason_and_a_remedy(fake_cupy, failing,
 
 
 def test_a_gpu_that_works_is_described_and_remembered(fake_cupy):
-    runtime = fake_cupy()
-    want = True, "Test GPU, compute capability 9.0, NVRTC 12.8"
-    assert machine.gpu_works() == want
-    runtime.failing = ["count"]
-    assert machine.gpu_works() == want
-
-
-def test_a_gpu_that_fails_is_asked_once_more(fake_cupy):
+    """One that fails is asked once more."""
     runtime = fake_cupy(["count"])
     assert not machine.gpu_works()[0]
-    runtime.failing = []
-    assert machine.gpu_works()[0]
+    want = True, "Test GPU, compute capability 9.0, NVRTC 12.8"
+    for failing in ([], ["count"]):
+        runtime.failing = failing
+        assert machine.gpu_works() == want
 
 
 def test_missing_cupy_and_several_cupys(monkeypatch):
@@ -118,14 +115,12 @@ def test_the_gpu_after_a_fork(fake_cupy, monkeypatch):
     """CUDA does not work in a process that was forked from one that has used it; "auto" takes the CPU there."""
     fake_cupy()
     assert machine.gpu_works()[0]
-    with monkeypatch.context() as patch:
-        patch.setattr("os.getpid", lambda: -1)
-        works, detail = machine.gpu_works()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    works, detail = machine.gpu_works()
     assert not works
     assert "was used before this process was forked" in detail
     assert "spawn" in detail
     assert "parallel::makeCluster()" in in_r(detail, ())
-    assert machine.gpu_works()[0]
 
 
 def test_cupy_that_cannot_be_imported(fake_cupy, monkeypatch):
@@ -175,73 +170,56 @@ def test_cores_and_memory_are_those_of_the_system(monkeypatch):
 
 
 def grouped(monkeypatch, folder, cgroup, files):
-    """Let the process be in these control groups; `files` are those of their file system."""
+    """Let the process be in these control groups; `files` are those of their file system, M is a MiB."""
     (folder / "proc/self").mkdir(parents=True)
     (folder / "proc/self/cgroup").write_text(cgroup)
     for name, text in files.items():
         (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "groups" / name).write_text(text)
+        (folder / "groups" / name).write_text(re.sub(r"(\d+)M", lambda found: str(int(found[1]) << 20), text) + "\n")
     monkeypatch.setattr(machine, "_PROC", folder / "proc")
     monkeypatch.setattr(machine, "_CGROUP", folder / "groups")
-    monkeypatch.setattr(machine, "_memory_groups", machine._memory_groups.__wrapped__)
-    monkeypatch.setattr(machine, "_cores_of_groups", machine._cores_of_groups.__wrapped__)
+    for name in ("_memory_groups", "_cores_of_groups"):
+        monkeypatch.setattr(machine, name, getattr(machine, name).__wrapped__)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
 
 
-MIB = 1 << 20
+VERSION_2 = "0::/user/job\n", {
+    "user/job/memory.max": "max",
+    "user/job/memory.current": "30M",
+    "user/job/cpu.max": "250000 100000",
+    "user/memory.max": "100M",
+    "user/memory.current": "60M",
+    "user/memory.stat": "anon 5\ninactive_file 10M",
+    "user/cpu.max": "max 100000",
+}  # fmt: skip
+VERSION_1 = "5:cpuacct,cpu:/job\n4:memory:/job\n0::/\n", {
+    "memory/job/memory.limit_in_bytes": "100M",
+    "memory/job/memory.usage_in_bytes": "60M",
+    "memory/job/memory.stat": "inactive_file 5\ntotal_inactive_file 10M",
+    "memory/memory.limit_in_bytes": "9223372036854771712",
+    "memory/memory.usage_in_bytes": "12345",
+    "cpuacct,cpu/job/cpu.cfs_quota_us": "250000",
+    "cpuacct,cpu/job/cpu.cfs_period_us": "100000",
+    "cpuacct,cpu/cpu.cfs_quota_us": "-1",
+    "cpuacct,cpu/cpu.cfs_period_us": "100000",
+}  # fmt: skip
+CONTAINER = "4:memory:/docker/abc\n1:cpu:/docker/abc\n", {  # whose own group is at the root
+    "memory/memory.limit_in_bytes": "100M",
+    "memory/memory.usage_in_bytes": "50M",
+    "cpu/cpu.cfs_quota_us": "250000",
+    "cpu/cpu.cfs_period_us": "100000",
+}  # fmt: skip
+NO_LIMITS = "0::/\nnonsense\n", {"memory.max": "max", "cpu.max": "max 100000", "odd": ""}
 
 
-@pytest.mark.parametrize(
-    ("cgroup", "files"),
-    [
-        (
-            "0::/user/job\n",
-            {
-                "user/job/memory.max": "max\n",
-                "user/job/memory.current": f"{30 * MIB}\n",
-                "user/job/cpu.max": "250000 100000\n",
-                "user/memory.max": f"{100 * MIB}\n",
-                "user/memory.current": f"{60 * MIB}\n",
-                "user/memory.stat": f"anon 5\ninactive_file {10 * MIB}\n",
-                "user/cpu.max": "max 100000\n",
-            },
-        ),
-        (
-            "5:cpuacct,cpu:/job\n4:memory:/job\n0::/\n",
-            {
-                "memory/job/memory.limit_in_bytes": f"{100 * MIB}\n",
-                "memory/job/memory.usage_in_bytes": f"{60 * MIB}\n",
-                "memory/job/memory.stat": f"inactive_file 5\ntotal_inactive_file {10 * MIB}\n",
-                "memory/memory.limit_in_bytes": "9223372036854771712\n",
-                "memory/memory.usage_in_bytes": "12345\n",
-                "cpuacct,cpu/job/cpu.cfs_quota_us": "250000\n",
-                "cpuacct,cpu/job/cpu.cfs_period_us": "100000\n",
-                "cpuacct,cpu/cpu.cfs_quota_us": "-1\n",
-                "cpuacct,cpu/cpu.cfs_period_us": "100000\n",
-            },
-        ),
-        (  # inside a container, whose own group is at the root
-            "4:memory:/docker/abc\n1:cpu:/docker/abc\n",
-            {
-                "memory/memory.limit_in_bytes": f"{100 * MIB}\n",
-                "memory/memory.usage_in_bytes": f"{50 * MIB}\n",
-                "cpu/cpu.cfs_quota_us": "250000\n",
-                "cpu/cpu.cfs_period_us": "100000\n",
-            },
-        ),
-    ],
-    ids=["version 2", "version 1", "container"],
-)
-def test_limits_of_control_groups(monkeypatch, tmp_path, cgroup, files):
-    grouped(monkeypatch, tmp_path, cgroup, files)
-    assert machine.free_memory() == 50 * MIB
-    assert machine.available_cores() == 3
-
-
-def test_control_groups_without_limits(monkeypatch, tmp_path):
-    grouped(monkeypatch, tmp_path, "0::/\nnonsense\n", {"memory.max": "max", "cpu.max": "max 100000", "odd": ""})
-    assert machine._memory_groups() == ()
-    assert machine.available_cores() == 64
+@pytest.mark.parametrize("groups", [VERSION_2, VERSION_1, CONTAINER, NO_LIMITS])
+def test_limits_of_control_groups(monkeypatch, tmp_path, groups):
+    grouped(monkeypatch, tmp_path, *groups)
+    assert machine.available_cores() == (64 if groups is NO_LIMITS else 3)
+    if groups is NO_LIMITS:
+        assert machine._memory_groups() == ()
+    else:
+        assert machine.free_memory() == 50 << 20
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -266,38 +244,28 @@ def test_systems_that_do_not_provide_the_numbers(monkeypatch):
     assert machine.available_cores() == (os.cpu_count() or 1)
 
 
-class FakeDriver:
-    """The library of the driver; each function writes down its name and returns a code."""
-
-    def __init__(self, **codes):
-        self.codes, self.called = codes, []
-
-    def __getattr__(self, name):
-        def function(*_):
-            self.called.append(name)
-            return self.codes.get(name, 0)
-
-        return function
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the name of the library is not known")
 def test_the_context_is_begun_in_a_thread(monkeypatch):
     """Whatever goes wrong there is silent: CuPy says it when the engine is made."""
-    no_driver, works, refuses = OSError("libcuda.so.1: cannot open"), FakeDriver(), FakeDriver(cuInit=100)
-    for driver in (no_driver, works, refuses, object()):
+    called = []
 
-        def load(name, driver=driver):
-            if isinstance(driver, OSError):
-                raise driver
-            return driver
+    def driver(**codes):
+        names = ("cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain")
+        return SimpleNamespace(**{name: lambda *_, n=name: called.append(n) or codes.get(n, 0) for name in names})
 
-        monkeypatch.setattr(machine.ctypes, "CDLL", load)
+    for driver_or_error, calls in (
+        (OSError("libcuda.so.1: cannot open"), []),
+        (object(), []),
+        (driver(cuInit=100), ["cuInit"]),
+        (driver(), ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]),
+    ):
+        called.clear()
+        monkeypatch.setattr(machine.ctypes, "CDLL", Mock(side_effect=[driver_or_error]))
         before = threading.active_count()
         machine.begin_context()
         for thread in threading.enumerate()[before:]:
             thread.join()
-    assert works.called == ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]
-    assert refuses.called == ["cuInit"]
+        assert called == calls
 
 
 @pytest.mark.parametrize(

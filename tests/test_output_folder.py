@@ -34,11 +34,14 @@ def write(target, text="1", names=("edges.csv",), **options):
         return output.finish()
 
 
-def test_folder_appears_only_when_whole(tmp_path):
+@pytest.mark.parametrize("there", [False, True])
+def test_folder_appears_only_when_whole(tmp_path, there):
     target = tmp_path / "deep" / "out"
+    if there:  # an empty folder is no loss
+        target.mkdir(parents=True)
     with OutputFolder(target) as output:
         fill(output)
-        assert not target.exists()
+        assert contents(target) == []
         assert output.finish() == target
     assert contents(tmp_path) == ["deep", "deep/out", "deep/out/edges.csv", "deep/out/manifest.json"]
     assert target.stat().st_mode & 0o077 == 0o777 & ~folder._umask() & 0o077
@@ -50,12 +53,6 @@ def test_failure_leaves_nothing_behind(tmp_path, error):
         fill(output)
         raise error
     assert contents(tmp_path) == []
-
-
-def test_an_empty_folder_is_no_loss(tmp_path):
-    (tmp_path / "out").mkdir()
-    write(tmp_path / "out")
-    assert contents(tmp_path) == ["out", "out/edges.csv", "out/manifest.json"]
 
 
 def test_results_are_replaced_only_when_forced(tmp_path):
@@ -109,12 +106,11 @@ def test_force_refuses_what_is_not_ours(tmp_path, manifest, words):
 
 
 def test_a_manifest_cannot_name_files_elsewhere(tmp_path):
-    target = tmp_path / "out"
-    write(target)
+    write(tmp_path / "out")
     (tmp_path / "victim").write_text("safe")
     listed = {"edges.csv": "", "../victim": "", str(tmp_path / "victim"): ""}
-    (target / "manifest.json").write_text(json.dumps({"program": "pycupc", "files": listed}))
-    write(target, "2", force=True)
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps({"program": "pycupc", "files": listed}))
+    write(tmp_path / "out", "2", force=True)
     assert (tmp_path / "victim").read_text() == "safe"
 
 
@@ -194,19 +190,16 @@ def test_a_run_that_still_works_is_left_alone(tmp_path):
 
 
 def test_folders_that_only_look_like_ours_are_left_alone(tmp_path):
-    named = tmp_path / ".out-abcdefgh.part"
+    named, young = tmp_path / ".out-abcdefgh.part", tmp_path / ".out-ijklmnop.part"
     named.mkdir()
     (named / "thesis.tex").write_text("mine")
-    young = tmp_path / ".out-ijklmnop.part"  # of a run that is about to make its lock
-    young.mkdir()
-    with OutputFolder(tmp_path / "out"):
-        pass
-    assert contents(tmp_path) == [".out-abcdefgh.part", ".out-abcdefgh.part/thesis.tex", ".out-ijklmnop.part"]
-    long_ago = time.time() - 3600
-    os.utime(young, (long_ago, long_ago))
-    with OutputFolder(tmp_path / "out"):
-        pass
-    assert contents(tmp_path) == [".out-abcdefgh.part", ".out-abcdefgh.part/thesis.tex"]
+    young.mkdir()  # of a run that is about to make its lock
+    for left in ([named.name, f"{named.name}/thesis.tex", young.name], [named.name, f"{named.name}/thesis.tex"]):
+        with OutputFolder(tmp_path / "out"):
+            pass
+        assert contents(tmp_path) == left
+        if young.exists():
+            os.utime(young, (time.time() - 3600,) * 2)
 
 
 @pytest.mark.parametrize("name", ["a" * 250, "é" * 125])

@@ -58,7 +58,6 @@ def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
 
 
 def _system() -> dict[str, Any]:
-    memory = machine.physical_memory()
     return {
         "pycupc": __version__,
         "location": str(Path(__file__).parents[1]),
@@ -66,7 +65,7 @@ def _system() -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": machine.processor_name(),
         "cores": machine.available_cores(),
-        "memory_gib": None if memory is None else _gib(memory),
+        "memory_gib": _gib(machine.physical_memory()),
     }
 
 
@@ -112,8 +111,8 @@ def _device(cupy: Any, device: int) -> dict[str, Any]:
     }
 
 
-def _gib(n_bytes: int) -> float:
-    return round(n_bytes / 2**30, 1)
+def _gib(n_bytes: int | None) -> float | None:
+    return None if n_bytes is None else round(n_bytes / 2**30, 1)
 
 
 def _try_engine(name: str) -> dict[str, Any]:
@@ -170,27 +169,24 @@ def _rpy2() -> str:
 
 def report(found: dict[str, Any]) -> str:
     """The findings of `examine` as text."""
-    lines = ["System", *(f"  {name:<12} {value}" for name, value in found["system"].items())]
-    lines += ["", "Packages", *(f"  {use:<14} {_versions(names)}" for use, names in found["packages"].items())]
-    gpu, kernels = found["gpu"], found["kernels"]
-    lines += ["", "GPU", *(f"  {d['name']}, {d['memory_gib']} GiB ({d['free_gib']} free)" for d in gpu["devices"])]
-    lines += [f"  {gpu['problem']}"] if gpu["problem"] else []
+    gpu, kernels, r = found["gpu"], found["kernels"], found["r"]
+    lines = {
+        "System": [f"{name:<12} {value}" for name, value in found["system"].items()],
+        "Packages": [f"{purpose:<14} {_versions(names)}" for purpose, names in found["packages"].items()],
+        "GPU": [f"{d['name']}, {d['memory_gib']} GiB ({d['free_gib']} free)" for d in gpu["devices"]],
+        "Engines": [
+            f"{name:<10} {'works' if engine['works'] else 'does not work'}: {engine['detail']}"
+            for name, engine in found["engines"].items()
+        ],
+        "R": [r["problem"]] if r.get("problem") else [],
+    }
+    lines["GPU"] += [gpu["problem"]] if gpu["problem"] else []
     where = f"{len(kernels['files'])} files in {kernels['folder']}" if kernels["folder"] else "none found"
-    lines.append(f"  kernels: {where}")
-    if found["engines"]:
-        lines += ["", "Engines"]
-    lines += [
-        f"  {name:<10} {'works' if engine['works'] else 'does not work'}: {engine['detail']}"
-        for name, engine in found["engines"].items()
-    ]
-    if r := found["r"]:
-        lines += ["", "R"]
-        if r.get("problem"):
-            lines.append(f"  {r['problem']}")
-        else:
-            lines += [f"  R {r['version']} ({r['rscript']})", f"  libraries    {r['libraries']}"]
-            lines += [f"  {_versions(r['packages'])}", f"  rpy2         {r['rpy2']}"]
-    return "\n".join(lines)
+    lines["GPU"].append(f"kernels: {where}")
+    if r and not lines["R"]:
+        lines["R"] = [f"R {r['version']} ({r['rscript']})", f"libraries    {r['libraries']}"]
+        lines["R"] += [_versions(r["packages"]), f"rpy2         {r['rpy2']}"]
+    return "\n\n".join("\n  ".join((heading, *text)) for heading, text in lines.items() if text)
 
 
 def _versions(packages: dict[str, str | None]) -> str:

@@ -1,8 +1,7 @@
 """Cache folders of Numba, CuPy and matplotlib for users who can write neither to the package nor to a home directory.
 
-In a container or for a service account, the package is often read-only and the home directory missing. Numba then
-refuses to load functions that are to be cached, CuPy fails, and matplotlib searches all fonts in every process. For
-such users only, all three get a folder inside the system's temporary folder.
+Such are those of containers and services. Numba would refuse to load functions that are to be cached, CuPy would fail,
+and matplotlib would search all fonts in every process: all three get a folder inside the system's temporary folder.
 """
 
 from __future__ import annotations
@@ -79,6 +78,5 @@ def _temporary() -> Path:
 def _private(folder: Path) -> bool:
     """Whether it is a folder of this user that no one else can write to."""
     facts = folder.lstat()
-    if os.name != "posix":
-        return stat.S_ISDIR(facts.st_mode)
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o077
+    alone = os.name != "posix" or (facts.st_uid == os.getuid() and not facts.st_mode & 0o077)
+    return stat.S_ISDIR(facts.st_mode) and alone

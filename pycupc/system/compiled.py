@@ -1,17 +1,5 @@
 """Functions compiled by Numba: their options in one place, and a cache that cannot hold anything stale.
 
-Modules with compiled code take their decorators from here:
-
-    compiled   a function that Python calls; its machine code is cached on disk, with everything that it calls
-    compiled_callback
-               a function that compiled code calls by its address
-    compiled_for_large
-               as `compiled`, but plain Python where `plain_if_small` finds that quicker
-    part       a function that compiled functions call; from Python it runs as plain Python
-    fused_part as `part`, with products fused with sums
-    copied_part
-               as `part`, for a function that is called in one place or is small: Numba copies its statements there
-
 Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
 counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
 itself, once more in each caller, callers of callers included, and once for each combination of types of its arguments
@@ -29,6 +17,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
@@ -86,7 +75,10 @@ def can_cache() -> bool:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function that is called from Python: it releases the GIL, and divides by zero as NumPy does."""
+    """Compile a function that Python calls; its machine code is cached on disk, with everything that it calls.
+
+    It releases the GIL, and divides by zero as NumPy does.
+    """
     dispatcher: Any = njit(**OPTIONS)(function)
     _store(dispatcher, function)
     compile_here = dispatcher.compile
@@ -141,35 +133,29 @@ def _say_unstored(folder: str, reason: str) -> None:
     )
 
 
-class _Compilation(threading.Thread):
-    """Compiles or loads one function; the calling thread waits, so that an interrupt ends the wait and not the work.
-
-    LLVM cannot be interrupted for seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work
-    ends in the background and is stored.
-    """
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        super().__init__(name="pycupc compiles", daemon=True)
-        self._work = work
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self.value = self._work()
-        except BaseException as error:  # handed to the calling thread
-            self.error = error
-
-
+_COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
 
 
 def _in_a_thread(work: Callable[[], Any]) -> Any:
-    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long."""
+    """The value of ``work()``, which compiles or loads one function; a line tells of it once if it takes long.
+
+    The calling thread waits, so that an interrupt ends the wait and not the work: LLVM cannot be interrupted for
+    seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work ends in the background and is
+    stored.
+    """
     global _seconds_compiling
-    if isinstance(threading.current_thread(), _Compilation):  # a function that the one being compiled calls
+    if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
-    thread = _Compilation(work)
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # raised in the calling thread
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(TICK)
@@ -177,9 +163,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
         _seconds_compiling += TICK if thread.is_alive() else 0.0
         if before < WORTH_A_LINE <= _seconds_compiling and not logger.isEnabledFor(logging.INFO):
             logger.warning(FIRST_USE)
-    if thread.error is not None:
-        raise thread.error
-    return thread.value
+    return outcome.result()
 
 
 def compiled_for_large(function: Function) -> Function:
@@ -206,13 +190,15 @@ def plain_if_small(steps: int) -> Iterator[None]:
 
 
 def part(function: Function) -> Function:
-    """Let compiled functions call this one."""
-    decorated: Function = register_jitable(**OPTIONS)(function)
-    return decorated
+    """Let compiled functions call this one; from Python it runs as plain Python."""
+    return register_jitable(**OPTIONS)(function)
 
 
 def copied_part(function: Function) -> Function:
-    """As `part`, for a function called in one place, or a small one; a call from Python would compile it by itself."""
+    """As `part`, for a function called in one place, or a small one: Numba copies its statements there.
+
+    A call from Python would compile it by itself.
+    """
     return cast("Function", njit(inline="always", **OPTIONS)(function))
 
 
@@ -221,19 +207,17 @@ def fused_part(function: Function) -> Function:
 
     They are called so often that passing their arguments would take noticeable time, so LLVM has to inline them.
     """
-    decorated: Function = register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
-    return decorated
+    return register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
 
 
 def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:
     """Call code of which only the address is known: float64 of int64s, see `partial_correlation.careful_address`."""
-    integers = [types.int64] * 7
 
     def codegen(_: Any, builder: Any, __: Any, values: Any) -> Any:
         function = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 6)
         return builder.call(builder.inttoptr(values[0], function.as_pointer()), values[1:])
 
-    return types.float64(*integers), codegen
+    return types.float64(*[types.int64] * 7), codegen
 
 
 call_address: Any = intrinsic(_call_address)

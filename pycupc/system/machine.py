@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pycupc.system.caches import set_environment
 from pycupc.system.message import Message, Words
@@ -92,7 +92,7 @@ def free_memory() -> int:
     available = _linux_field("/proc/meminfo", "MemAvailable")
     pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
     free = 2**62 if pages is None else pages
-    return max(0, min(free, _left_of_address_space(), *(group.left() for group in _memory_groups())))
+    return max(0, min(free, _left_of_address_space(), *(_left_of_group(*group) for group in _memory_groups())))
 
 
 def _left_of_address_space() -> int:
@@ -106,31 +106,25 @@ def _left_of_address_space() -> int:
     return 2**62 if used is None else limit - int(used.split()[0]) * 1024
 
 
-class _MemoryGroup(NamedTuple):
-    """A control group with a limit on memory: its limit in bytes, and the files of what it uses and can give back."""
-
-    limit: int
-    usage: Path
-    statistics: Path
-
-    def left(self) -> int:
-        used = _number(self.usage)
-        if used is None:
-            return 2**62
-        # files in the page cache count as used, and make room when it is needed; "total" is the name in version 1
-        names = ("total_inactive_file", "inactive_file")
-        cached = next(filter(None, (_linux_field(str(self.statistics), name, " ") for name in names)), "0")
-        return self.limit - used + int(cached)
+def _left_of_group(limit: int, usage: Path) -> int:
+    """Bytes left of the limit on the memory of a control group; `usage` is the file of the bytes that it uses."""
+    used = _number(usage)
+    if used is None:
+        return 2**62
+    # files in the page cache count as used, and make room when it is needed; "total" is the name in version 1
+    names, statistics = ("total_inactive_file", "inactive_file"), str(usage.with_name("memory.stat"))
+    cached = next(filter(None, (_linux_field(statistics, name, " ") for name in names)), "0")
+    return limit - used + int(cached)
 
 
 @cache
-def _memory_groups() -> tuple[_MemoryGroup, ...]:
-    """The control groups of this process, of either version, that limit its memory."""
+def _memory_groups() -> tuple[tuple[int, Path], ...]:
+    """Limit and file of usage of the control groups of this process, of either version, that limit its memory."""
     found = []
     for folder in _groups("memory"):
         for limit, usage in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
             if (most := _number(folder / limit)) is not None and most < 2**60:  # version 1 has a huge number for none
-                found.append(_MemoryGroup(most, folder / usage, folder / "memory.stat"))
+                found.append((most, folder / usage))
     return tuple(found)
 
 
@@ -212,7 +206,7 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
         try:
             _usable[device], _user = _describe(_import_cupy(), device), os.getpid()
         except _Unusable as reason:
-            return False, reason.message
+            return False, reason.args[0]
     return True, _usable[device]
 
 
@@ -239,15 +233,27 @@ class _Unusable(Exception):
     """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
 
     def __init__(self, template: str, **facts: object) -> None:
-        self.message = Message(template, **facts)
-        super().__init__(self.message)
+        super().__init__(Message(template, **facts))
+
+
+@contextlib.contextmanager
+def _unusable_if_it_fails(template: str, **facts: object) -> Iterator[None]:
+    """Raise `_Unusable` for any error, whose text is the fact `why`."""
+    try:
+        yield
+    except Exception as error:
+        raise _Unusable(template, why=str(error), **facts) from error
 
 
 def _import_cupy() -> Any:
     if importlib.util.find_spec("cupy") is None:
         raise _Unusable("CuPy is not installed; {install}", install=_INSTALL)
-    if "cupy" not in sys.modules and not _driver_found():  # importing CuPy takes a third of a second
-        raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}")
+    # importing CuPy takes a third of a second; the name of the driver's library is known on Linux only
+    if "cupy" not in sys.modules and sys.platform.startswith("linux"):
+        try:
+            ctypes.CDLL(_DRIVER)
+        except OSError as error:
+            raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}") from error
     set_environment()
     try:
         import cupy
@@ -257,37 +263,18 @@ def _import_cupy() -> Any:
     return cupy
 
 
-def _driver_found() -> bool:
-    """Whether the library of the NVIDIA driver can be loaded; True where its name is not known."""
-    if not sys.platform.startswith("linux"):
-        return True
-    try:
-        ctypes.CDLL(_DRIVER)
-    except OSError:
-        return False
-    return True
-
-
 def _describe(cupy: Any, device: int) -> str:
-    try:
+    with _unusable_if_it_fails(f"no CUDA device, or a driver too old for this CuPy ({{why}}); {_CHECK_DRIVER}"):
         count = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:
-        text = "no CUDA device, or a driver too old for this CuPy ({why}); {check}"
-        raise _Unusable(text, why=str(error), check=_CHECK_DRIVER) from error
     if not 0 <= device < count:
         raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
-    try:
+    nvrtc_fails = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
+    with _unusable_if_it_fails(nvrtc_fails, install=_INSTALL):
         from cupy.cuda import nvrtc
 
         compiler = ".".join(map(str, nvrtc.getVersion()))
-    except Exception as error:
-        text = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
-        raise _Unusable(text, why=str(error), install=_INSTALL) from error
-    try:
+    with _unusable_if_it_fails(f"CUDA device {device} does not respond ({{why}}); {_CHECK_DRIVER}"):
         properties = cupy.cuda.runtime.getDeviceProperties(device)
-    except Exception as error:
-        text = "CUDA device {device} does not respond ({why}); {check}"
-        raise _Unusable(text, device=device, why=str(error), check=_CHECK_DRIVER) from error
     major, minor = int(properties["major"]), int(properties["minor"])
     if major < 7:
         raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")

@@ -47,66 +47,63 @@ class Message(str):
         return self.template.format(**{name: state(fact) for name, fact in self.facts.items()})
 
 
+class _Fact:
+    """Something that a language states in its own way; `_in_python` is a template of `str.format` for Python's way."""
+
+    _in_python = ""
+
+    def __str__(self) -> str:
+        return self._in_python.format(self)
+
+
 @dataclass(frozen=True)
-class Variable:
+class Variable(_Fact):
     """A variable by its position, from 0."""
 
     position: int
-
-    def __str__(self) -> str:
-        return str(self.position)
+    _in_python = "{0.position}"
 
 
 @dataclass(frozen=True)
-class Variables:
+class Variables(_Fact):
     """Several variables by their positions, from 0."""
 
     positions: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return str(self.positions)
+    _in_python = "{0.positions}"
 
 
 @dataclass(frozen=True)
-class Position:
+class Position(_Fact):
     """The position of anything else, from 0."""
 
     position: int
-
-    def __str__(self) -> str:
-        return str(self.position)
+    _in_python = "{0.position}"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Cell(_Fact):
     """Row and column of a matrix, from 0."""
 
     row: int
     column: int
-
-    def __str__(self) -> str:
-        return f"[{self.row}, {self.column}]"
+    _in_python = "[{0.row}, {0.column}]"
 
 
 @dataclass(frozen=True)
-class Argument:
+class Argument(_Fact):
     """An argument by its name in Python."""
 
     name: str
-
-    def __str__(self) -> str:
-        return self.name
+    _in_python = "{0.name}"
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(_Fact):
     """An argument with a value to choose, or one that was given."""
 
     name: str
     value: Any
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.value!r}"
+    _in_python = "{0.name}={0.value!r}"
 
 
 class Value:

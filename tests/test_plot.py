@@ -13,10 +13,8 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
-from pycupc.graph.drawing import describe, draw, labelled, network, plot, save, stress
+from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
 from pycupc.graph.drawing.layout import close_pairs, layout
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import SparseGraph
@@ -329,18 +327,6 @@ def test_labels_are_text_and_nothing_else():
     ax = drawn(random_graph(5, 6, 3), labels)
     ax.figure.canvas.draw()  # mathematics that does not parse would raise here
     assert {"$\\frac$", "a$b$c", "two lines", "x" * 13 + "\u2026" + "x" * 13} <= {t.get_text() for t in ax.texts}
-
-
-@pytest.mark.parametrize("p", [251, 700])
-def test_distances_to_pivots_are_those_of_shortest_paths(p):
-    rng = np.random.default_rng(p)
-    tail = np.maximum(np.arange(p - 1) - rng.integers(0, 1 if p == 251 else 9, p - 1), 0)  # a chain, a tree
-    graph = SparseGraph.undirected(p, tail, np.arange(1, p))
-    start, neighbours = graph.neighbour_lists()
-    pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(p, p))
-    pivots, distances = stress._pivot_distances(pattern)
-    assert len(set(pivots.tolist())) == stress.PIVOTS
-    assert np.array_equal(distances.T, dijkstra(pattern, unweighted=True, indices=pivots))
 
 
 @pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (200, 0.1), (200, 1.0), (300, 10.0)])

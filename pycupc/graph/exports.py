@@ -59,20 +59,7 @@ def with_labels(matrix: NDArray[np.int8], graph: SparseGraph, labels: Sequence[s
 
 
 def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
-    """Table of edges: columns from, to, type, then one per given attribute.
-
-    Parameters
-    ----------
-    graph : SparseGraph
-    labels : sequence of p str
-    attributes : mapping of str to array (m,), optional
-        Further columns, in the order of `SparseGraph.edge_list`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Each edge once, its ends in the order of `SparseGraph.edge_list`: from --> to where type is "directed".
-    """
+    """The table of `edge_columns`."""
     import pandas as pd
 
     return pd.DataFrame(edge_columns(graph, labels, attributes))
@@ -81,7 +68,10 @@ def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | No
 def edge_columns(
     graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The columns of `edges`."""
+    """Each edge once: from, to, type, then the `attributes`, in the order of `SparseGraph.edge_list`.
+
+    from --> to where type is "directed".
+    """
     tail, head, kind = graph.edge_list()
     names = np.array(_names(graph, labels), dtype=object)
     table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}

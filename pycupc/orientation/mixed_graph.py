@@ -26,6 +26,10 @@ NEIGHBOUR, MIRROR, PAIRS, KIND, RULE, FIRST, SECOND, TURNED = range(8)
 #: neighbour.
 UNDIRECTED, IN, OUT, BOTH = 0, 1, 2, 3
 
+#: The marks at the owner and at the neighbour, per state.
+_OWN_MARK = np.array([TAIL, ARROW, TAIL, ARROW], dtype=np.int8)
+_OTHER_MARK = np.array([TAIL, TAIL, ARROW, ARROW], dtype=np.int8)
+
 #: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
 NO_COLLIDER, AMBIGUOUS = 1, 2
 
@@ -104,8 +108,7 @@ def plain(array: Ints) -> Ints:
 def to_sparse(graph: MixedGraph, skeleton: SparseGraph) -> SparseGraph:
     """The graph as it is now."""
     kind = graph.entry[KIND].take(_entries_of_lower_ends(graph, skeleton))
-    marks = (np.where(kind & end, ARROW, TAIL).astype(np.int8) for end in (IN, OUT))
-    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, *marks)
+    return SparseGraph(skeleton.p, skeleton.low, skeleton.high, _OWN_MARK[kind], _OTHER_MARK[kind])
 
 
 def _entries_of_lower_ends(graph: MixedGraph, skeleton: SparseGraph) -> Indices:

@@ -90,20 +90,18 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     counts = arrays["n_edgetests"]
     require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
-    for name in ("removed_x", "removed_y", "removed_level", "removed_r"):
-        require(name not in arrays or len(arrays[name]) == n_removed, name, len(arrays.get(name, ())))
-    for name in ("removed_x", "removed_y", "removed_level"):
-        if name in arrays:
-            indices(arrays, name, p)
+    for name in arrays.keys() & {"removed_x", "removed_y", "removed_level"}:  # of format 2
+        require(len(indices(arrays, name, p)) == n_removed, name, len(arrays[name]))
+    triangle = p * (p + 1) // 2
     _check_range(arrays, "removed_r", n_removed, -1.0, 1.0)
     _check_range(arrays, "edge_p", len(edges), -math.inf, 1.0)
-    _check_range(arrays, "C", p * (p + 1) // 2, -1 - 1e-6, 1 + 1e-6)
+    _check_range(arrays, "C", triangle, -1 - 1e-6, 1 + 1e-6)
+    _check_range(arrays, "pMax", triangle, -math.inf, 1 + 1e-6)
     if "untested" in arrays:
         table = arrays["untested"]
         require(table.dtype.kind == "f" and table.ndim == 1 and len(table) % 4 == 0, "untested", table.shape)
         limits = np.repeat([p, p, p, 2.0**53], len(table) // 4)
         require(bool(((table >= 0) & (table < limits)).all()), "untested", "outside of the range")
-    _check_range(arrays, "pMax", p * (p + 1) // 2, -math.inf, 1 + 1e-6)
 
 
 def _check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:

@@ -12,6 +12,8 @@ from pycupc.r.bridge import RBridgeError
 from pycupc.results.arrays import only_stored_cells
 from pycupc.results.comparison import Comparison, compare
 
+from orientation_cases import flat_cells  # isort: skip
+
 
 def problem(p: int = 12, n: int = 150, seed: int = 3) -> dict:
     rng = np.random.default_rng(seed)
@@ -22,14 +24,14 @@ def problem(p: int = 12, n: int = 150, seed: int = 3) -> dict:
     return {"C": np.corrcoef(X, rowvar=False), "n": n}
 
 
+def sets(cells) -> dict[str, np.ndarray]:
+    """The arrays of these cells and their sets."""
+    return dict(zip(("sepset_x", "sepset_y", "sepset_len", "sepset_members"), flat_cells(dict(cells)), strict=True))
+
+
 def with_arrays(fit: pycupc.PcAlgo, **changed: np.ndarray) -> pycupc.PcAlgo:
     """`fit` with some of its flat arrays replaced, every cell named."""
-    arrays = fit.to_arrays("matrix")
-    cells = sorted(fit.sepset.cells().items())
-    arrays["sepset_x"] = np.array([x for (x, _), _ in cells])
-    arrays["sepset_y"] = np.array([y for (_, y), _ in cells])
-    arrays["sepset_len"] = np.array([len(s) for _, s in cells])
-    arrays["sepset_members"] = np.array([m for _, s in cells for m in s])
+    arrays = fit.to_arrays("matrix") | sets(sorted(fit.sepset.cells().items()))
     named = only_stored_cells({**arrays, **changed}, fit.p)
     return pycupc.PcAlgo.from_arrays(named, labels=fit.labels, max_ord=fit.max_ord)
 
@@ -83,20 +85,10 @@ def test_identical_columns_are_led_to():
     fit = pycupc.skeleton(data, alpha=0.05)
     x, y = next((x, y) for (x, y), S in fit.sepset.cells().items() if {x, *S} >= {3, 11} or {y, *S} >= {3, 11})
     arrays = fit.to_arrays("matrix")
-    edges = {
-        "graph_from": np.append(arrays["graph_from"], [x, y]),
-        "graph_to": np.append(arrays["graph_to"], [y, x]),
-        "graph_mark": np.append(arrays["graph_mark"], [1, 1]),
-    }
+    ends = {"graph_from": [x, y], "graph_to": [y, x], "graph_mark": [1, 1]}
+    edges = {name: np.append(arrays[name], more) for name, more in ends.items()}
     cells = {cell: S for cell, S in sorted(fit.sepset.cells().items()) if set(cell) != {x, y}}
-    other = with_arrays(
-        fit,
-        **edges,
-        sepset_x=np.array([c[0] for c in cells]),
-        sepset_y=np.array([c[1] for c in cells]),
-        sepset_len=np.array([len(S) for S in cells.values()]),
-        sepset_members=np.array([m for S in cells.values() for m in S]),
-    )
+    other = with_arrays(fit, **edges, **sets(cells))
     found = compare(fit, other, suffStat=data, names=("ours", "theirs"))
     assert [(f.x, f.y) for f in found.differences] == [(x, y)]
     assert found.differences[0].singular
@@ -119,10 +111,7 @@ def test_a_collider_that_only_one_set_makes_is_named():
         graph_from=np.array([0, 1, 1, 2]),
         graph_to=np.array([1, 0, 2, 1]),
         graph_mark=np.ones(4),
-        sepset_x=np.array([0]),
-        sepset_y=np.array([2]),
-        sepset_len=np.array([1]),
-        sepset_members=np.array([1]),
+        **sets({(0, 2): (1,)}),
     )
     found = compare(fit, chain, names=("collider", "chain"))
     assert found.parts["skeleton"]
@@ -163,21 +152,11 @@ def test_sets_in_other_cells_are_told_from_other_sets():
     fit = pycupc.skeleton(problem(), alpha=0.05)
     cells = sorted(fit.sepset.cells().items())
     mirrored = sorted(((y, x), S) for (x, y), S in cells)
-
-    def laid_out(cells):
-        return with_arrays(
-            fit,
-            sepset_x=np.array([c[0] for c, _ in cells]),
-            sepset_y=np.array([c[1] for c, _ in cells]),
-            sepset_len=np.array([len(S) for _, S in cells]),
-            sepset_members=np.array([m for _, S in cells for m in S]),
-        )
-
-    assert "stored in other cells" in compare(fit, laid_out(mirrored)).text
+    assert "stored in other cells" in compare(fit, with_arrays(fit, **sets(mirrored))).text
     k = next(i for i, (_, S) in enumerate(cells) if len(S) == 1)
     (x, y), (s,) = cells[k]
     cells[k] = (x, y), (next(v for v in range(12) if v not in (x, y, s)),)
-    assert "1 pairs have other separating sets" in compare(fit, laid_out(cells)).text
+    assert "1 pairs have other separating sets" in compare(fit, with_arrays(fit, **sets(cells))).text
 
 
 def test_one_parting_in_the_last_digits_of_pmax_is_no_difference():

@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
+from pycupc.graph.drawing import describe, draw, labelled, matrix, network, plot, save
 from pycupc.graph.drawing.layout import close_pairs, layout
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import SparseGraph
@@ -44,14 +44,6 @@ def test_boxes_do_not_overlap(p, edges):
     overlap = (sizes[:, None] + sizes[None]) / 2 - np.abs(xy[:, None] - xy[None]) > 1e-6
     overlap = overlap.all(axis=2) & ~np.eye(p, dtype=bool)
     assert not overlap.any(), np.argwhere(overlap)[:3]
-
-
-def test_arrows_point_down_on_the_whole():
-    g = np.zeros((6, 6), np.int8)
-    g[np.arange(5), np.arange(1, 6)] = 1  # a chain 0 -> 1 -> ... -> 5
-    tail, head, kind = SparseGraph.from_dense(g).edge_list()
-    xy = layout(tail, head, kind == "directed", np.full((6, 2), 0.3))
-    assert (xy[tail, 1] > xy[head, 1]).all()
 
 
 def acyclic(p, m, seed):
@@ -221,18 +213,12 @@ def test_beyond_300_the_overview_names_hubs_and_says_what_its_axes_are(monkeypat
 def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
     g = random_graph(90, 300, 5)
     graph = SparseGraph.from_dense(g)
-    image, colours, kinds = matrix_image(graph, np.arange(90))
+    image, colours, kinds = matrix._image(graph, np.arange(90))
     assert kinds == ["directed", "undirected", "bidirected"]
     assert (image.max() + 1, 3) == colours.shape
     assert (colours[0] == 1).all()
     drawn_in = (colours[image] < 1).any(axis=2)
     assert (drawn_in == (g > 0)).all()  # row to column, both cells of what has no or two arrowheads
-
-
-def matrix_image(graph, place):
-    from pycupc.graph.drawing import matrix
-
-    return matrix._image(graph, place)
 
 
 @pytest.mark.parametrize(

@@ -78,22 +78,7 @@ def _in_notebook() -> bool:
 def content(
     fit: ExploredResult, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
 ) -> Content:
-    """Gather the content of an explorer page.
-
-    Parameters
-    ----------
-    fit : PcAlgo
-    around : str or int, or sequence of them, optional
-        Show only the variables within `radius` edges of these, starting with the neighbourhood of the first.
-    radius : int
-    stability : sequence of m float, optional
-        A frequency from 0 to 1 for each edge, in the order of ``fit.edges()``.
-
-    Raises
-    ------
-    ValueError
-        If `stability` has another length, or a variable of `around` does not exist.
-    """
+    """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
     nodes, at, part = _part(graph, fit.labels, edge_p, around, radius)

@@ -262,10 +262,7 @@ class PcAlgo(CausalGraph):
     def from_arrays(
         cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
     ) -> PcAlgo:
-        """Rebuild a result from the arrays that `to_arrays` returned; `facts` are its attributes from call to notes.
-
-        `C`, float64 (p, p), are the correlations, where the arrays do not hold them.
-        """
+        """Rebuild a result from the arrays of `to_arrays`, its further attributes, and C where the arrays lack it."""
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:

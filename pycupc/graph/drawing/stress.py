@@ -124,7 +124,7 @@ def _pivot_distances(pattern: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]
     columns: list[NDArray[np.int64]] = []
     nearest = np.full(k, k)
     while len(columns) < min(PIVOTS, k):
-        columns.append(dijkstra(pattern, unweighted=True, indices=pivots[-1]).astype(np.int64))
+        columns.append(dijkstra(pattern, unweighted=True, indices=pivots[-1:])[0].astype(np.int64))
         nearest = np.minimum(nearest, columns[-1])
         pivots.append(int(nearest.argmax()))
     return np.array(pivots[:-1]), np.column_stack(columns)

@@ -231,6 +231,8 @@ def test_json_keeps_any_label_and_any_kind_of_attribute(graph):
 def test_wrong_shapes_are_named(graph):
     with pytest.raises(ValueError, match=r"square matrix, got shape \(5, 4\)"):
         SparseGraph.from_dense(graph.dense()[:, :4])
+    with pytest.raises(ValueError, match=r"symmetric, got an edge at \[0, 2\] and none at \[2, 0\]"):
+        SparseGraph.from_dense(np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]]) > 0)
     with pytest.raises(ValueError, match="name the 5 variables of the graph, got 4 labels"):
         exports.edges(graph, LABELS[:4])
 

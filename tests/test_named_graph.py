@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -112,20 +113,15 @@ def test_sepset_by_label(fit, tmp_path):
             result.sepset[0, 30]
 
 
-def test_sepset_and_comparison_print_well(fit, data):
+def test_what_is_printed(fit, data):
     for sepset in (fit.sepset, pycupc.pc(data, alpha=0.01, maj_rule=True).sepset):
         sizes = [len(S) for S in sepset.cells().values()]
         listed = ", ".join(f"{sizes.count(n)} of size {n}" for n in sorted({*sizes}))
         assert repr(sepset) == f"<SepSets of 30 variables: {listed}>"
     assert repr(fit.sepset[29]).startswith("<sepset[29]: {")
     assert repr(pycupc.compare(fit, fit)).startswith("a and b are equal: skeleton, graph")
-    assert "Report" not in repr(pycupc.compare(fit, pycupc.skeleton(data, alpha=0.01)))
-
-
-def test_one_of_a_kind_is_no_plural(fit):
     assert repr(fit.subgraph([0])) == "<Graph: 1 variable, 0 edges (0 directed, 0 undirected, 0 bidirected)>"
     two = pycupc.pc({"C": [[1, 0.5], [0.5, 1]], "n": 1500})
-    assert repr(two).endswith("levels 0 to 0, 2 tests>")
     assert two.summary().startswith("PC-stable: 2 variables, 1,500 observations, alpha 0.01\n1 edge: 0 directed")
     assert plotting.describe(SparseGraph.undirected(3000, [0], [1])) == "3,000 variables, 1 edge, all undirected"
 
@@ -192,11 +188,7 @@ def test_notebooks_show_counts_only_where_a_picture_would_take_long(fit, monkeyp
     monkeypatch.setattr("pycupc.graph.named.MAX_SHOWN", (29, 1000))
     assert "<img" not in fit._repr_html_()
     monkeypatch.undo()
-
-    def without_matplotlib(*_):
-        raise ImportError("drawing requires matplotlib")
-
-    monkeypatch.setattr(plotting, "small_picture", without_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "<img" not in fit._repr_html_()
     assert "30 variables" in fit._repr_html_()
 
@@ -210,17 +202,14 @@ def hostile():
     return SparseGraph.from_cells(p, range(p - 1), range(1, p), [1] * (p - 1))
 
 
-def test_svg_is_valid_xml(hostile, tmp_path):
+def test_svg_and_graphml_are_valid_xml(hostile, tmp_path):
     plotting.save(hostile, HOSTILE, tmp_path / "graph.svg", title="\x00 title \x1b")
     root = ElementTree.fromstring((tmp_path / "graph.svg").read_bytes())
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "plain" in texts
     assert any(text.startswith("bell?") for text in texts)
-
-
-def test_graphml_is_valid_xml(hostile):
-    text = exports.to_graphml(hostile, HOSTILE)
-    assert len(list(ElementTree.fromstring(text.encode()).iter("{http://graphml.graphdrawing.org/xmlns}node"))) == 9
+    root = ElementTree.fromstring(exports.to_graphml(hostile, HOSTILE).encode())
+    assert len(list(root.iter("{http://graphml.graphdrawing.org/xmlns}node"))) == 9
 
 
 def test_dot_has_no_control_characters(hostile):
@@ -229,8 +218,7 @@ def test_dot_has_no_control_characters(hostile):
     quoted = r'"(?:[^"\\\n]|\\.)*"'
     edges = [line for line in text.splitlines() if " -> " in line]
     assert len(edges) == len(HOSTILE) - 1
-    for line in edges:
-        assert re.fullmatch(rf"  {quoted} -> {quoted};", line)
+    assert all(re.fullmatch(rf"  {quoted} -> {quoted};", line) for line in edges)
     assert r'"line\nbreak??tab"' in text
     assert r'"quote \" \\ end\\"' in text
 

@@ -15,8 +15,6 @@ from pycupc.engines.base import (
     Counts,
     Engine,
     EngineError,
-    Floats,
-    Ints,
     LevelResult,
     Pairs,
     ProgressHook,
@@ -28,7 +26,6 @@ from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
-from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -88,31 +85,6 @@ class CpuEngine(Engine):
             self._tests = DiscreteTests(test.prepared)
         self._test, self._gaps, self._fixed, self._progress = test, gaps, fixed, progress
         self._graph: Graph | None = None  # exists from level 0 on
-
-    def resume(
-        self,
-        test: GaussianTest,
-        edges: tuple[Ints, Ints, Floats],
-        fixed: Pairs | None,
-        pruned: list[PrunedTests],
-        progress: ProgressHook | None = None,
-    ) -> None:
-        """Go on with a run that another engine has begun, instead of `take`; levels from 1 on may follow.
-
-        Parameters
-        ----------
-        test : GaussianTest
-        edges : tuple
-            x, y and z of `State`.
-        fixed : Pairs, optional
-            Edges that are never tested.
-        pruned : list of PrunedTests
-            Levels so far some of whose tests were answered without being made.
-        progress : callable, optional
-        """
-        self._test, self._gaps, self._fixed, self._progress = test, None, fixed, progress
-        self._tests = GaussianTests(test.data.C, test.data.n, self._pruning, pruned)
-        self._graph = Graph.of_edges(test.p, *edges, fixed)
 
     def _compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask, Pairs
+from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.threads import State, Task, run
 from pycupc.engines.cpu.tuning import PART_ENTRIES
@@ -136,16 +136,6 @@ class Graph:
         """The graph of these neighbour lists, without fixed edges, of which nothing has been tested."""
         n = len(neighbours)
         return cls(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
-
-    @classmethod
-    def of_edges(cls, p: int, x: Ints, y: Ints, z: Floats, fixed: Pairs | None) -> Graph:
-        """The graph of the edges x < y of p variables."""
-        source, neighbours, z = np.concatenate([x, y]), np.concatenate([y, x]), np.concatenate([z, z])
-        order = np.lexsort((neighbours, source))
-        source, neighbours = source[order], neighbours[order]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=p))])
-        never = np.zeros(len(source), dtype=np.bool_) if fixed is None else fixed.holds(source, neighbours)
-        return cls(offsets, neighbours, never, z[order])
 
     def degrees(self) -> Indices:
         """Number of neighbours of each variable, int64 (p,)."""

@@ -131,18 +131,9 @@ class CpuEngine(Engine):
         row, kept = graph.rows(), ~graph.fixed
         n_pairs, n_kept = int(above.sum()), int(np.count_nonzero(kept)) // 2
         below = (row > graph.neighbours) & kept
+        more = bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any())
         none = np.zeros(0, dtype=np.int32)
-        return LevelResult(
-            level=0,
-            x=none,
-            y=none,
-            S=none.reshape(0, 0),
-            r=np.zeros(0),
-            n_tests=n_pairs + n_kept,
-            n_removed=n_pairs - n_kept,
-            n_careful=0,
-            more=bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any()),
-        )
+        return LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), n_pairs + n_kept, n_pairs - n_kept, 0, more)
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()
@@ -160,19 +151,7 @@ class CpuEngine(Engine):
         made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        return LevelResult(
-            level=level,
-            x=separated.x,
-            y=separated.y,
-            S=separated.S,
-            r=separated.r,
-            n_tests=separated.n_tests,
-            n_removed=len(separated.x),
-            n_careful=n_careful,
-            more=more,
-            n_made=made.tests,
-            n_bounds=made.bounds,
-        )
+        return LevelResult(level, *separated, len(separated.x), n_careful, more, made.tests, made.bounds)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook = self._progress

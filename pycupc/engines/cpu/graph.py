@@ -6,6 +6,7 @@ neighbour. Nothing here knows which family of tests runs: tests are given target
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import unrank
-from pycupc.engines.cpu.threads import State, Task, run
-from pycupc.engines.cpu.tuning import PART_ENTRIES
+from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.system.compiled import compiled
+from pycupc.system.machine import in_threads
 
 Indices = NDArray[np.int64]
 
@@ -244,15 +245,8 @@ class Graph:
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
     size = -(-n // (1 + n_entries // PART_ENTRIES))
-
-    def task(first: int) -> Task:
-        def part(_: State) -> int:
-            work(first, min(first + size, n))
-            return 0
-
-        return part
-
-    run((task(first) for first in range(0, n, size)), n_threads, n_entries)
+    parts = ((first, min(first + size, n)) for first in range(0, n, size))
+    deque(in_threads(lambda part: work(*part), parts, n_threads if n_entries >= INLINE_TESTS else 1), maxlen=0)
 
 
 @compiled

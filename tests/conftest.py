@@ -136,22 +136,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Distribute tests one by one, except those that share work (`work_unit`)."""
+    """Distribute tests one by one, except those that share work (`ONE_PROCESS`)."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return work_unit(nodeid)
+            file = nodeid.partition("::")[0].rpartition("/")[2]
+            return file if file in ONE_PROCESS else nodeid
 
     return Scheduling(config, log)
-
-
-def work_unit(nodeid: str) -> str:
-    """Tests with the same name here run in the same process, one after the other."""
-    path, _, test = nodeid.partition("::")
-    file = path.rpartition("/")[2]
-    if file in ONE_PROCESS:
-        return file
-    if file == "test_golden.py" and "[" in test:
-        return test.partition("[")[2]  # the parameters: see test_golden.remembered
-    return nodeid

@@ -234,14 +234,6 @@ def test_gaps_everywhere_leave_nothing_to_test(engine):
     assert fit.why(0, 1).status == "gap"
 
 
-def test_summary_and_repr_say_the_essentials():
-    _, fit = small_fit()
-    assert repr(fit).startswith("<PcAlgo: 60 variables, ")
-    text = fit.summary()
-    for words in ("60 variables, 500 observations", "edges:", "level", "engine: cpu"):
-        assert words in text
-
-
 @pytest.mark.parametrize("options", [{}, {"conservative": True}, {"u2pd": "retry"}])
 def test_save_and_load(tmp_path, options):
     _, fit = small_fit(**options)
@@ -271,16 +263,6 @@ def test_an_older_file_stays_if_the_new_one_cannot_be_written(tmp_path, monkeypa
                 fit.save(tmp_path / "fit.npz")
         assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
         assert (tmp_path / "fit.npz").read_bytes() == before
-
-
-def test_load_refuses_other_files(tmp_path):
-    np.savez(tmp_path / "other.npz", a=1)
-    (tmp_path / "text.npz").write_text("no")
-    for name in ("other.npz", "text.npz"):
-        with pytest.raises(ValueError, match=f"{name} is not a result"):
-            pycupc.PcAlgo.load(tmp_path / name)
-    with pytest.raises(FileNotFoundError):
-        pycupc.PcAlgo.load(tmp_path / "nothing.npz")
 
 
 def test_custom_test_gets_what_it_was_given_and_NAdelete_decides():
@@ -356,14 +338,6 @@ print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
         watchdog.cancel()
     assert line.startswith("stopped ")
     assert rest == "works 1\n"
-
-
-def test_import_of_engine_by_instance():
-    from pycupc.engines.cpu.engine import CpuEngine
-
-    case, _ = small_fit()
-    fit = pycupc.skeleton(case.suff_stat, **case.arguments, engine=CpuEngine(2))
-    np.testing.assert_array_equal(fit.skeleton, case.skeleton)
 
 
 def dense_engine(p=200, pruning=True):

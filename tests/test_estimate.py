@@ -28,15 +28,15 @@ def problem():
     return pycupc.SuffStat.from_data(X, LABELS)
 
 
-def run(data, alpha, engine, test=None, progress=None, stages=None, **arguments):
+def run(data, alpha, engine, progress=None, stages=None, **arguments):
     """`run_stages` on the checked arguments of `pc`."""
     options = Options(alpha, np.inf, "stable", True, 1)
-    problem = check_arguments("pc", Variables(data, test, **arguments), options, engine, progress=progress)
+    problem = check_arguments("pc", Variables(data, **arguments), options, engine, progress=progress)
     return run_stages(problem, **(stages or {}))
 
 
-def mask(*pairs, diagonal=False):
-    out = np.eye(P, dtype=bool) & diagonal
+def mask(*pairs):
+    out = np.zeros((P, P), dtype=bool)
     for i, j in pairs:
         out[i, j] = out[j, i] = True
     return out
@@ -54,28 +54,44 @@ def bounds(adjacent, fixed, first):
     return tuple(out)
 
 
-@pytest.mark.parametrize("diagonal", [False, True])
+def discrete_problem(**how):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 3, (500, P))
+    for i in range(1, P):
+        codes[:, i] = np.where(rng.random(500) < 0.5, codes[:, i - 1], codes[:, i])
+    return DiscreteSuffStat(codes, labels=LABELS, adaptDF=how.pop("adaptDF", False), **how)
+
+
+KINDS = {
+    "gaussian": lambda: (problem(), {}),
+    "discrete": lambda: (discrete_problem(), {"indepTest": disCItest}),
+    "adaptDF": lambda: (discrete_problem(adaptDF=True), {"indepTest": disCItest}),
+    "quirks": lambda: (discrete_problem(adaptDF=True), {"indepTest": disCItest, "quirks": True}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine", [CpuEngine, ReferenceEngine])
 @pytest.mark.parametrize("gaps", [None, [(0, 1), (2, 5), (2, 6)]])
 @pytest.mark.parametrize("fixed", [None, [(0, 1), (0, 7), (3, 4)]])
-def test_bounds_follow_from_the_graph_of_each_stage(gaps, fixed, diagonal):
-    gaps = None if gaps is None else mask(*gaps, diagonal=diagonal)
-    fixed = None if fixed is None else mask(*fixed, diagonal=diagonal)
-    suff_stat, none = problem(), mask()
-    estimate = run(suff_stat, 0.05, ReferenceEngine(), fixedGaps=gaps, fixedEdges=fixed)
+def test_bounds_follow_from_the_graph_of_each_stage(kind, engine, gaps, fixed):
+    data, how = KINDS[kind]()
+    how |= {"fixedGaps": gaps and mask(*gaps), "fixedEdges": fixed and mask(*fixed)}
+    estimate = run(data, 0.05, engine(), **how)
+    fits = [pycupc.skeleton(data, alpha=0.05, engine="reference", m_max=m_max, **how) for m_max in (0, 1, np.inf)]
+    assert (estimate.test, estimate.n, estimate.p) == (kind if kind == "gaussian" else "discrete", data.n, P)
+    assert ("fewer than ten" in str(estimate)) == (kind != "gaussian") == ("pruning" not in str(estimate))
     assert [stage.level for stage in estimate.stages] == [-1, 0, 1]
-    for stage in estimate.stages:
-        if stage.level < 0:
-            adjacent = ~np.eye(P, dtype=bool) & ~(none if gaps is None else gaps)
-        else:
-            fit = pycupc.skeleton(
-                suff_stat, alpha=0.05, engine="reference", fixedGaps=gaps, fixedEdges=fixed, m_max=stage.level
-            )
-            adjacent = fit.skeleton
-            assert stage.n_tests == fit.n_edgetests[stage.level]
+    first = ~np.eye(P, dtype=bool) & ~mask(*(gaps or ()))
+    for stage, adjacent in zip(estimate.stages, [first, *(fit.skeleton for fit in fits[:2])], strict=True):
         degree = adjacent.sum(axis=1)
         assert (stage.edges, stage.max_degree) == (degree.sum() // 2, degree.max())
         assert stage.busiest == LABELS[int(np.argmax(degree))]
-        assert stage.most_tests == bounds(adjacent, none if fixed is None else fixed, stage.level + 1)
+        assert stage.most_tests == bounds(adjacent, mask(*(fixed or ())), stage.level + 1)
+        if stage.level >= 0:
+            assert stage.n_tests == fits[-1].n_edgetests[stage.level]
+        for bound, made in zip(stage.most_tests, fits[-1].n_edgetests[stage.level + 1 :], strict=False):
+            assert made <= bound
 
 
 class Recorder(ReferenceEngine):
@@ -130,7 +146,7 @@ def test_the_time_of_a_run_that_ends_during_the_trial():
 
 def test_the_time_of_a_run_that_does_not_end_during_the_trial():
     told = []
-    estimate = run(complete(25), 0.01, CpuEngine(1, False), None, lambda *now: told.append(now), {"trial": 0.2})
+    estimate = run(complete(25), 0.01, CpuEngine(1, False), lambda *now: told.append(now), {"trial": 0.2})
     found = estimate.trial
     assert not found.finished
     assert found.slow_level is None
@@ -180,38 +196,6 @@ def test_fixed_edges_are_not_tried():
     assert estimate.trial.finished
 
 
-def discrete_problem(**how):
-    rng = np.random.default_rng(6)
-    codes = rng.integers(0, 3, (500, P))
-    for i in range(1, P):
-        codes[:, i] = np.where(rng.random(500) < 0.5, codes[:, i - 1], codes[:, i])
-    return DiscreteSuffStat(codes, labels=LABELS, adaptDF=how.pop("adaptDF", False), **how)
-
-
-@pytest.mark.parametrize("name", ["cpu", "reference"])
-@pytest.mark.parametrize(("adaptDF", "quirks"), [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("pairs", [None, [(0, 1), (2, 5), (3, 4)]])
-def test_bounds_of_discrete_data_hold(name, adaptDF, quirks, pairs):
-    suff_stat = discrete_problem(adaptDF=adaptDF)
-    engine = CpuEngine(1) if name == "cpu" else ReferenceEngine()
-    chosen = None if pairs is None else mask(*pairs)
-    estimate = run(suff_stat, 0.05, engine, disCItest, fixedEdges=chosen, quirks=quirks)
-    how = {"alpha": 0.05, "quirks": quirks, "fixedEdges": chosen, "engine": "reference"}
-    fit = pycupc.skeleton(suff_stat, disCItest, **how)
-    assert (estimate.test, estimate.n, estimate.p) == ("discrete", 500, P)
-    assert [stage.n_tests for stage in estimate.stages[1:]] == fit.n_edgetests[:2]
-    for stage in estimate.stages:
-        adjacent = ~np.eye(P, dtype=bool)
-        if stage.level >= 0:
-            adjacent = pycupc.skeleton(suff_stat, disCItest, m_max=stage.level, **how).skeleton
-        assert stage.most_tests == bounds(adjacent, mask() if chosen is None else chosen, stage.level + 1)
-        for bound, made in zip(stage.most_tests, fit.n_edgetests[stage.level + 1 :], strict=False):
-            assert made <= bound
-        assert stage.memory >= suff_stat.codes.nbytes
-    assert "fewer than ten" in str(estimate)
-    assert "pruning" not in str(estimate)
-
-
 @pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["discrete"]), "--test", "discrete"]])
 @pytest.mark.parametrize("engine", ["auto", "reference"])
 def test_the_command_estimates_discrete_data(capsys, arguments, engine):
@@ -222,8 +206,3 @@ def test_the_command_estimates_discrete_data(capsys, arguments, engine):
     for level in (0, 1):
         line = next(line for line in lines if line.startswith(f"level {level}"))
         assert int(line.split()[-1]) == fit.n_edgetests[level]
-
-
-def test_options_of_discrete_data_are_refused_for_numbers(capsys):
-    assert cli.main(["estimate", "--example", "--quirks"]) == cli.DATA
-    assert "--test discrete" in capsys.readouterr().err

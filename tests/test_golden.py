@@ -13,7 +13,6 @@ import pytest
 from conftest import GOLDEN, Case
 
 import pycupc
-from pycupc.algorithm.skeleton import find_skeleton
 
 VARIANTS = {
     "relaxed": {},
@@ -32,33 +31,9 @@ def test_all_cases_are_there():
     assert len(GOLDEN) == 33
 
 
-#: Imported before any of them is patched, since one takes the function from the other.
-MODULES = [importlib.import_module(name) for name in ("pycupc.algorithm.skeleton", "pycupc.algorithm.pc")]
-
-
-@pytest.fixture
-def remembered(monkeypatch):
-    """`skeleton` and `pc` compute the skeleton of each problem once in a process: the orientations come after it."""
-    for module in MODULES:
-        monkeypatch.setattr(module, "find_skeleton", find_once)
-
-
-def find_once(problem):
-    """The result of `find_skeleton`, which is read-only: found anew only if something in the problem is new."""
-    pairs = tuple(None if pairs is None else pairs.keys.tobytes() for pairs in (problem.gaps, problem.fixed))
-    key = (problem.labels, problem.test.data.C.tobytes(), problem.test.n, problem.options, pairs, problem.engine_note)
-    if key not in FOUND:
-        FOUND.clear()  # tests of one problem follow one another
-        FOUND[key] = find_skeleton(problem)
-    problem.engine.take(problem.test, problem.labels)  # it is asked about triples
-    return FOUND[key]
-
-
-FOUND = {}
-
-
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_skeleton(golden, engine, remembered):
+def test_answer(golden, engine, monkeypatch):
+    """The skeleton, and every orientation that was recorded, which comes after it."""
     fit = pycupc.skeleton(golden.suff_stat, **golden.arguments, engine=engine)
     np.testing.assert_array_equal(fit.skeleton, golden.skeleton)
     assert fit.sepset.cells() == golden.cells()
@@ -66,16 +41,18 @@ def test_skeleton(golden, engine, remembered):
     assert fit.max_ord == golden.max_ord
     np.testing.assert_allclose(fit.pMax, golden.pMax, rtol=1e-6, atol=0)
 
+    def found(problem):
+        problem.engine.take(problem.test, problem.labels)  # it is asked about triples
+        return fit
 
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_cpdag(golden, engine, remembered):
+    monkeypatch.setattr(importlib.import_module("pycupc.algorithm.pc"), "find_skeleton", found)
     for variant in golden.variants():
-        fit = pycupc.pc(golden.suff_stat, **golden.arguments, **VARIANTS[variant], engine=engine, random_state=1)
+        fitted = pycupc.pc(golden.suff_stat, **golden.arguments, **VARIANTS[variant], engine=engine, random_state=1)
         recorded = getattr(golden, f"cpdag_{variant}")
-        if fit.notes.get("orientation") == "retry: random":
-            np.testing.assert_array_equal(fit.skeleton, (recorded != 0) | (recorded != 0).T, err_msg=variant)
+        if fitted.notes.get("orientation") == "retry: random":
+            np.testing.assert_array_equal(fitted.skeleton, (recorded != 0) | (recorded != 0).T, err_msg=variant)
         else:
-            np.testing.assert_array_equal(fit.graph, recorded, err_msg=variant)
+            np.testing.assert_array_equal(fitted.graph, recorded, err_msg=variant)
 
 
 def test_every_variant_is_recorded_somewhere():

@@ -6,16 +6,15 @@ The data are small and awkward: n from 5 on; duplicated, constant and collinear 
 from __future__ import annotations
 
 import warnings
-from itertools import combinations
 
 import numpy as np
 import pytest
 from conftest import assert_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_orientation import d_separated, random_dag, true_cpdag
 
 import pycupc
-from pycupc.independence.gaussian import gauss_ci_test
 
 COMMON = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
@@ -62,20 +61,15 @@ sizes = {
 }
 
 
+@pytest.mark.parametrize("awkward", [False, True])
 @COMMON
 @given(**sizes)
-def test_cpu_equals_reference(seed, p, n, alpha):
-    suff_stat = correlations(draw_data(seed, p, n, awkward=False))
+def test_cpu_equals_reference(awkward, seed, p, n, alpha):
+    suff_stat = correlations(draw_data(seed, p, n, awkward=awkward))
     cpu, reference = (run(suff_stat, alpha=alpha, engine=engine) for engine in ("cpu", "reference"))
     assert_same(cpu, reference)
-    np.testing.assert_allclose(cpu.pMax, reference.pMax, rtol=1e-6, atol=1e-300)
-
-
-@COMMON
-@given(**sizes)
-def test_cpu_equals_reference_on_singular_data(seed, p, n, alpha):
-    suff_stat = correlations(draw_data(seed, p, n, awkward=True))
-    assert_same(*(run(suff_stat, alpha=alpha, engine=engine) for engine in ("cpu", "reference")))
+    if not awkward:
+        np.testing.assert_allclose(cpu.pMax, reference.pMax, rtol=1e-6, atol=1e-300)
 
 
 @COMMON
@@ -112,78 +106,8 @@ def test_relabelling_permutes_the_skeleton(seed, p, n, alpha):
     np.testing.assert_array_equal(moved.skeleton, plain.skeleton[np.ix_(order, order)])
 
 
-@COMMON
-@given(**sizes)
-def test_every_stored_set_separates_and_no_kept_edge_has_one(seed, p, n, alpha):
-    suff_stat = correlations(draw_data(seed, p, n, awkward=False))
-    fit = run(suff_stat, alpha=alpha, engine="cpu")
-    for (x, y), S in fit.sepset.cells().items():
-        assert pycupc.gaussCItest(x, y, S, suff_stat) >= alpha
-    for x, y in np.argwhere(fit.skeleton).tolist():
-        others = [k for k in np.flatnonzero(fit.skeleton[x]) if k != y]
-        for level in range(min(len(others), fit.max_ord) + 1):
-            for S in combinations(others, level):
-                assert pycupc.gaussCItest(x, y, S, suff_stat) < alpha
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_d_separation_oracle_recovers_the_true_cpdag(seed):
-    import networkx as nx
-
-    rng = np.random.default_rng(seed)
-    p = int(rng.integers(4, 10))
-    dag = nx.DiGraph([(i, j) for i, j in combinations(range(p), 2) if rng.random() < 0.35])
-    dag.add_nodes_from(range(p))
-
-    def oracle(x, y, S, graph):
-        return float(nx.is_d_separator(graph, {x}, {y}, set(S)))
-
-    fit = pycupc.pc(dag, oracle, alpha=0.5, p=p)
-    np.testing.assert_array_equal(fit.graph, true_cpdag(dag, p))
-
-
-def true_cpdag(dag, p: int) -> np.ndarray:
-    """CPDAG of a DAG by definition: an edge is directed if all DAGs with its skeleton and colliders agree on it."""
-    import networkx as nx
-
-    edges = list(dag.edges)
-    adjacent = {frozenset(edge) for edge in edges}
-
-    def colliders(arrows) -> set:
-        parents: dict[int, list[int]] = {}
-        for a, b in arrows:
-            parents.setdefault(b, []).append(a)
-        return {
-            (a, b, c)
-            for b, into in parents.items()
-            for a, c in combinations(sorted(into), 2)
-            if frozenset((a, c)) not in adjacent
-        }
-
-    wanted = colliders(edges)
-    graph = np.zeros((p, p), dtype=np.int8)
-    assert len(edges) <= 14, "too many orientations to enumerate: choose other seeds"
-    for flips in range(2 ** len(edges)):
-        arrows = [(b, a) if flips >> i & 1 else (a, b) for i, (a, b) in enumerate(edges)]
-        if colliders(arrows) == wanted and nx.is_directed_acyclic_graph(nx.DiGraph(arrows)):
-            for a, b in arrows:
-                graph[a, b] = 1
-    return graph
-
-
-def test_canonical_equals_pcalgs_formula():
-    from pycupc.independence.gaussian import partial_correlation as canonical
-
-    rng = np.random.default_rng(0)
-    for _ in range(500):
-        level = int(rng.integers(0, 9))
-        X = rng.standard_normal((40, 12))
-        X[:, 5], X[:, 7] = X[:, 3], X[:, 1] + X[:, 2]
-        C = np.corrcoef(X, rowvar=False)
-        index = rng.choice(12, level + 2, replace=False)
-        S = np.sort(index[2:])
-        nodes = np.array([*S, *index[:2]])
-        got = canonical.partial_correlation(C, nodes, level, canonical.canonical_space(level))
-        want = gauss_ci_test.partial_correlation(C, index[0], index[1], S)
-        if len({3, 5} & set(index)) < 2 or level != 1:  # 0 / 0 and 1e-16 / 1e-16 are the same accident
-            assert got == pytest.approx(want, abs=1e-9)
+    dag, _ = random_dag(np.random.default_rng(seed))
+    fit = pycupc.pc(dag, lambda x, y, S, dag: float(d_separated(dag, x, y, S)), alpha=0.5, p=len(dag))
+    np.testing.assert_array_equal(fit.graph, true_cpdag(dag))

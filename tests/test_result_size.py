@@ -8,6 +8,7 @@ import numpy as np
 
 import pycupc
 from pycupc.engines.base import Engine, LevelResult, State
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000
@@ -56,7 +57,7 @@ class Recorded(Engine):
 def test_a_result_takes_memory_with_its_edges_and_sets():
     engine, C = Recorded(), np.broadcast_to(0.5, (P, P))
     suff_stat = pycupc.SuffStat(np.eye(2), 100, ["a", "b"])
-    suff_stat._C, suff_stat.p, suff_stat.labels = C, P, tuple(map(str, range(P)))  # p x p in shape only
+    suff_stat.correlations, suff_stat.labels = Correlations(C), tuple(map(str, range(P)))  # p x p in shape only
     pycupc.pc(suff_stat, alpha=0.05, engine=engine)  # the first call compiles or loads
     tracemalloc.start()
     fit = pycupc.pc(suff_stat, alpha=0.05, engine=engine)

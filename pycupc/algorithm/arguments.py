@@ -151,7 +151,7 @@ def check_arguments(
             text = "engine_options must be empty with a custom indepTest, whose engine takes none, got"
             raise ValueError(f"{text} {', '.join(engine_options)}")
     labels = _checked_labels(variables, test)
-    test.p = len(labels)
+    test.p = len(labels)  # which a user's function does not say
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)

@@ -145,17 +145,10 @@ class ReferenceEngine(Engine):
                 self._progress(level, number, n_pairs, int(self._graph.sum()) // 2)
         # At level 0 the empty set of a cell x < y is implied; a test that is not symmetric may separate on side B.
         stored = [f for f in found if level or f[0] > f[1]]
-        return LevelResult(
-            level=level,
-            x=np.array([x for x, _, _ in stored], dtype=np.int32),
-            y=np.array([y for _, y, _ in stored], dtype=np.int32),
-            S=np.array([made.S for _, _, made in stored], dtype=np.int32).reshape(len(stored), level),
-            r=np.array([made.value for _, _, made in stored], dtype=np.float64),
-            n_tests=n_tests,
-            n_removed=len(found),
-            n_careful=0,
-            more=more,
-        )
+        pairs = np.array([f[:2] for f in stored], dtype=np.int32).reshape(-1, 2).T.copy()
+        S = np.array([made.S for _, _, made in stored], dtype=np.int32).reshape(len(stored), level)
+        r = np.array([made.value for _, _, made in stored])
+        return LevelResult(level, pairs[0], pairs[1], S, r, n_tests, len(found), n_careful=0, more=more)
 
     def _searched(self, level: int, before: Mask) -> Iterator[tuple[int, int, int, Searched]]:
         """The pairs that are tested, with their numbers, in order; those removed between two of them are left out."""

@@ -20,13 +20,7 @@ from pycupc.engines.base import Counts, Floats, Questions
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import BATCH, FREE
 from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.independence.gaussian.partial_correlation import (
-    canonical_space,
-    careful_address,
-    clipped,
-    given_one,
-    given_several,
-)
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled, part
 from pycupc.system.machine import in_threads
 
@@ -95,12 +89,7 @@ def _separates(C, cutoff, walk, depth, size, free):
     last = size - depth + free  # of the members and the free neighbours in `order`
     x, y = walk.order[last], walk.order[last + 1]
     walk.nodes[size], walk.nodes[size + 1] = x, y
-    if size == 0:
-        r = clipped(C[x, y])
-    elif size == 1:
-        r = given_one(C, x, y, walk.nodes[0])
-    else:
-        r = given_several(C, walk.nodes, size, walk.elimination, walk.careful[ADDRESS])
+    r = given_set(C, walk.nodes, size, walk.elimination, walk.careful[ADDRESS])
     if r != r:
         walk.careful[WANTED] = 1
     return abs(r) <= cutoff

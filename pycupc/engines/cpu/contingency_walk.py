@@ -15,7 +15,8 @@ from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP
-from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.engines.cpu.walk import drop_separated, start_row
+from pycupc.engines.cpu.walk_state import Place
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.contingency import (
     Data,
@@ -45,14 +46,15 @@ class DiscreteWork(NamedTuple):
 
     chosen, S : int64 (level,)
         Positions and variables of the set.
-    is_open : bool (position,)
+    bound : float64 (position,)
+        -1 for a variable that is no target, or no longer one; else inf.
     g2, df, p : float64, int64, float64 (position,)
         Of the test with the largest p-value; p is -1 where there was none.
     """
 
     chosen: Indices
     S: Indices
-    is_open: Mask
+    bound: Floats
     g2: Floats
     df: Indices
     p: Floats
@@ -63,38 +65,11 @@ def work_space(level: int, d: int) -> DiscreteWork:
     return DiscreteWork(
         np.empty(level, np.int64),
         np.empty(level, np.int64),
-        np.empty(d, np.bool_),
+        np.empty(d),
         np.empty(d),
         np.empty(d, np.int64),
         np.empty(d),
     )
-
-
-@part
-def _start_row(side, outcomes, work, start, d, out, first):
-    """Set up for a walk over a row; returns the number of targets."""
-    n = 0
-    for i in range(d):
-        e, o = start + i, out + i
-        work.is_open[i] = side.chosen[e] and not 0 <= side.hint[e] < first
-        outcomes.rank[o] = NO_TARGET
-        if work.is_open[i]:
-            outcomes.entry[o], outcomes.rank[o] = e, -1
-            work.p[i] = -1.0
-            n += 1
-    return n
-
-
-@part
-def _drop_separated(side, work, start, d, number):
-    """Drop the targets that an earlier set is known to separate; returns how many."""
-    n = 0
-    for i in range(d):
-        known = side.hint[start + i]
-        if work.is_open[i] and 0 <= known < number:
-            work.is_open[i] = False
-            n += 1
-    return n
 
 
 @part
@@ -125,12 +100,14 @@ def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the
         x, first = items.row[item], items.first[item]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
-        n_open = _start_row(side, outcomes, work, start, d, out, first)
+        n_open = start_row(side, Place(x, d, start, out, first), outcomes, work.bound)
+        for i in range(d):
+            work.p[i] = -1.0
         unrank(side.binomials, d, level, first, work.chosen)
         ready, changed = -1, 0
         for number in range(first, first + items.prefixes[item]):
             if number % 64 == 0:
-                n_open -= _drop_separated(side, work, start, d, number)
+                n_open -= drop_separated(side.hint, Place(x, d, start, out, number), work.bound)
             if n_open == 0 or state[STOP] != 0:
                 break
             for t in range(changed, level):
@@ -141,7 +118,7 @@ def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the
                 member = False
                 for t in range(level):
                     member = member or work.chosen[t] == i
-                if member or not work.is_open[i]:
+                if member or work.bound[i] < 0.0:
                     continue
                 y = side.neighbours[start + i]
                 independent, p = True, 1.0  # too few observations count as independence
@@ -159,7 +136,7 @@ def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the
                     o = out + i
                     outcomes.rank[o] = rank_without(side.binomials, d - 1, level, work.chosen, i)
                     outcomes.r[o] = p
-                    work.is_open[i] = False
+                    work.bound[i] = -1.0
                     n_open -= 1
                     known = side.hint[start + i]
                     if known < 0 or number < known:

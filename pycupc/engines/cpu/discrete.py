@@ -13,13 +13,14 @@ from pycupc.engines.base import Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.queue import Queue
-from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, run
-from pycupc.engines.cpu.tuning import OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
+from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.tuning import INLINE_TESTS, OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
 from pycupc.engines.cpu.walk_state import Items, Outcomes
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.contingency import Data
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
+from pycupc.system.machine import in_threads
 
 
 class DiscreteTests:
@@ -41,27 +42,16 @@ class DiscreteTests:
     def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
         p = len(self._data.codes)
-        step = max(1, TASK_OBSERVATIONS // (p * self._n))
-        bounds = list(pairwise([*range(0, p, step), p]))
-        found: dict[int, tuple[Ints, Ints, Floats, Mask]] = {}
-
-        def test(block: int) -> Task:
-            def rows(state: State) -> int:
-                found[block] = self._pairs(*bounds[block], gaps, fixed, state)
-                return 0
-
-            return rows
-
-        run((test(block) for block in range(len(bounds))), n_threads, self._work(p * (p - 1) // 2))
-        x, y, z, is_fixed = map(np.concatenate, zip(*(found[block] for block in sorted(found)), strict=True))
+        blocks = pairwise([*range(0, p, max(1, TASK_OBSERVATIONS // (p * self._n))), p])
+        threads = n_threads if self._work(p * (p - 1) // 2) >= INLINE_TESTS else 1
+        found = in_threads(lambda rows: self._pairs(*rows, gaps, fixed), blocks, threads)
+        x, y, z, is_fixed = map(np.concatenate, zip(*found, strict=True))
         order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
         rows, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
         offsets = np.searchsorted(rows, np.arange(p + 1))
         return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
 
-    def _pairs(
-        self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None, state: State
-    ) -> tuple[Ints, Ints, Floats, Mask]:
+    def _pairs(self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None) -> tuple[Ints, Ints, Floats, Mask]:
         """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
         p = len(self._data.codes)
         pairs = np.arange(p)[None, :] > np.arange(low, high)[:, None]
@@ -70,14 +60,11 @@ class DiscreteTests:
         x, y = np.nonzero(pairs)
         x += low
         is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
-        independent, p_value = np.zeros(len(x), dtype=np.bool_), np.full(len(x), -np.inf)
+        kept, p_value = is_fixed.copy(), np.full(len(x), -np.inf)
         tested = np.flatnonzero(~is_fixed)
-        outcome, value = np.empty(len(tested), dtype=np.bool_), np.empty(len(tested))
-        work = contingency.work_space(self._data, 0)
-        no_sets = np.empty((len(tested), 0), np.int64)
-        state[DOUBTFUL] += contingency.run_tests(self._data, x[tested], y[tested], no_sets, work, outcome, value)
-        independent[tested], p_value[tested] = outcome, value
-        kept = ~independent
+        none = np.empty((len(tested), 0), np.int64)
+        independent, p_value[tested] = contingency.single_tests(self._data, x[tested], y[tested], none)
+        kept[tested] = ~independent
         return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
 
     def load(self, graph: Graph, level: int) -> None:

@@ -15,8 +15,6 @@ from pycupc.engines.base import (
     Counts,
     Engine,
     EngineError,
-    Floats,
-    Ints,
     LevelResult,
     Pairs,
     ProgressHook,
@@ -28,7 +26,6 @@ from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
-from pycupc.engines.cpu.pruning.minimum import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -89,31 +86,6 @@ class CpuEngine(Engine):
         self._test, self._gaps, self._fixed, self._progress = test, gaps, fixed, progress
         self._graph: Graph | None = None  # exists from level 0 on
 
-    def resume(
-        self,
-        test: GaussianTest,
-        edges: tuple[Ints, Ints, Floats],
-        fixed: Pairs | None,
-        pruned: list[PrunedTests],
-        progress: ProgressHook | None = None,
-    ) -> None:
-        """Go on with a run that another engine has begun, instead of `take`; levels from 1 on may follow.
-
-        Parameters
-        ----------
-        test : GaussianTest
-        edges : tuple
-            x, y and z of `State`.
-        fixed : Pairs, optional
-            Edges that are never tested.
-        pruned : list of PrunedTests
-            Levels so far some of whose tests were answered without being made.
-        progress : callable, optional
-        """
-        self._test, self._gaps, self._fixed, self._progress = test, None, fixed, progress
-        self._tests = GaussianTests(test.data.C, test.data.n, self._pruning, pruned)
-        self._graph = Graph.of_edges(test.p, *edges, fixed)
-
     def _compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""
         with announced(f"compiling for level {level}, once per machine"):
@@ -159,18 +131,9 @@ class CpuEngine(Engine):
         row, kept = graph.rows(), ~graph.fixed
         n_pairs, n_kept = int(above.sum()), int(np.count_nonzero(kept)) // 2
         below = (row > graph.neighbours) & kept
+        more = bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any())
         none = np.zeros(0, dtype=np.int32)
-        return LevelResult(
-            level=0,
-            x=none,
-            y=none,
-            S=none.reshape(0, 0),
-            r=np.zeros(0),
-            n_tests=n_pairs + n_kept,
-            n_removed=n_pairs - n_kept,
-            n_careful=0,
-            more=bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any()),
-        )
+        return LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), n_pairs + n_kept, n_pairs - n_kept, 0, more)
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()
@@ -188,19 +151,7 @@ class CpuEngine(Engine):
         made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        return LevelResult(
-            level=level,
-            x=separated.x,
-            y=separated.y,
-            S=separated.S,
-            r=separated.r,
-            n_tests=separated.n_tests,
-            n_removed=len(separated.x),
-            n_careful=n_careful,
-            more=more,
-            n_made=made.tests,
-            n_bounds=made.bounds,
-        )
+        return LevelResult(level, *separated, len(separated.x), n_careful, more, made.tests, made.bounds)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook = self._progress

@@ -5,7 +5,7 @@ Its sibling for the G^2 tests, with the same methods, is `discrete`.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from itertools import pairwise
 from math import comb
 
@@ -40,19 +40,17 @@ class GaussianTests:
         Number of observations.
     pruning : bool or {"always", "checked"}
         As of `CpuEngine`.
-    pruned : sequence of PrunedTests
-        As of `CpuEngine.resume`.
     """
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 2
 
-    def __init__(self, C: Floats, n: float, pruning: PruningMode, pruned: Sequence[PrunedTests] = ()) -> None:
+    def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
         self._C, self._n = C.view(), n
         self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
         self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
-        self._pruned_levels = list(pruned)
+        self._pruned_levels: list[PrunedTests] = []
 
     @staticmethod
     def rehearsal() -> GaussianTest:

@@ -6,6 +6,7 @@ neighbour. Nothing here knows which family of tests runs: tests are given target
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask, Pairs
+from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.combinations import unrank
-from pycupc.engines.cpu.threads import State, Task, run
-from pycupc.engines.cpu.tuning import PART_ENTRIES
+from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.system.compiled import compiled
+from pycupc.system.machine import in_threads
 
 Indices = NDArray[np.int64]
 
@@ -137,16 +138,6 @@ class Graph:
         n = len(neighbours)
         return cls(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
 
-    @classmethod
-    def of_edges(cls, p: int, x: Ints, y: Ints, z: Floats, fixed: Pairs | None) -> Graph:
-        """The graph of the edges x < y of p variables."""
-        source, neighbours, z = np.concatenate([x, y]), np.concatenate([y, x]), np.concatenate([z, z])
-        order = np.lexsort((neighbours, source))
-        source, neighbours = source[order], neighbours[order]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=p))])
-        never = np.zeros(len(source), dtype=np.bool_) if fixed is None else fixed.holds(source, neighbours)
-        return cls(offsets, neighbours, never, z[order])
-
     def degrees(self) -> Indices:
         """Number of neighbours of each variable, int64 (p,)."""
         return np.diff(self.offsets)
@@ -254,15 +245,8 @@ class Graph:
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
     size = -(-n // (1 + n_entries // PART_ENTRIES))
-
-    def task(first: int) -> Task:
-        def part(_: State) -> int:
-            work(first, min(first + size, n))
-            return 0
-
-        return part
-
-    run((task(first) for first in range(0, n, size)), n_threads, n_entries)
+    parts = ((first, min(first + size, n)) for first in range(0, n, size))
+    deque(in_threads(lambda part: work(*part), parts, n_threads if n_entries >= INLINE_TESTS else 1), maxlen=0)
 
 
 @compiled

@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from pycupc.engines.base import EngineError, Floats, Mask, Pairs
+from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.threads import State, Task, run
-from pycupc.engines.cpu.tuning import FOUND_BYTES, INSPECTED_TILE, LEVEL0_ENTRIES, SURELY_FREE
+from pycupc.engines.cpu.tuning import FOUND_BYTES, INLINE_TESTS, INSPECTED_TILE, LEVEL0_ENTRIES, SURELY_FREE
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts
-from pycupc.system.machine import free_memory
+from pycupc.system.machine import free_memory, in_threads
 
 #: A pair that differs by more is asymmetric; an entry beyond +-1 by more is not a correlation.
 TOLERANCE = 1e-8
@@ -24,20 +23,15 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
     """Inspect C once; returns the `MatrixFacts` for `SuffStat.check`."""
     p = len(C)
     lows = range(0, p, INSPECTED_TILE)
-    clean = np.zeros(len(lows), dtype=np.bool_)
 
-    def task(block: int) -> Task:
-        def look(_: State) -> int:
-            clean[block] = all(_is_clean(C, lows[block], low) for low in lows[block:])
-            return 0
+    def is_clean(low: int) -> bool:
+        return all(_is_clean(C, low, other) for other in range(low, p, INSPECTED_TILE))
 
-        return look
-
-    run((task(block) for block in range(len(lows))), n_threads, p * p)
+    clean = all(in_threads(is_clean, lows, n_threads if p * p >= INLINE_TESTS else 1))
     odd = np.flatnonzero(np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL)
     nan_count = np.zeros(p, dtype=np.int64)
     asymmetric = out_of_range = None
-    for low in lows if not clean.all() else ():
+    for low in () if clean else lows:
         nan_count[low : low + INSPECTED_TILE], unlike, beyond = _faults(C, low)
         asymmetric = asymmetric or unlike
         out_of_range = out_of_range or beyond
@@ -84,39 +78,31 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
     """
     p = len(C)
     room = p * p if FOUND_BYTES * p * p < SURELY_FREE else free_memory() // FOUND_BYTES
-    step = max(1, LEVEL0_ENTRIES // p)
-    bounds = list(pairwise([*range(0, p, step), p]))
-    degree = np.zeros(p, dtype=np.int64)
-    found: list[np.ndarray] = [np.zeros(0, np.int32)] * len(bounds)  # neighbours, row after row of a block
 
+    def sweep(rows: tuple[int, int]) -> tuple[Indices, Ints]:
+        """Degrees and neighbours, row after row."""
+        low, high = rows
+        left = _left(C, cutoff, low, high)
+        if fixed is not None:
+            left |= fixed.block(low, high)
+        if gaps is not None:
+            left &= ~gaps.block(low, high)
+        left[np.arange(high - low), np.arange(low, high)] = False
+        return np.count_nonzero(left, axis=1), np.flatnonzero(left).astype(np.int32) % p
+
+    blocks = pairwise([*range(0, p, max(1, LEVEL0_ENTRIES // p)), p])
+    found: list[tuple[Indices, Ints]] = []
     n_found = 0
-
-    def find(block: int) -> Task:
-        low, high = bounds[block]
-
-        def sweep(_: State) -> int:
-            left = _left(C, cutoff, low, high)
-            if fixed is not None:
-                left |= fixed.block(low, high)
-            if gaps is not None:
-                left &= ~gaps.block(low, high)
-            left[np.arange(high - low), np.arange(low, high)] = False
-            degree[low:high] = np.count_nonzero(left, axis=1)
-            found[block] = np.flatnonzero(left).astype(np.int32) % p
-            nonlocal n_found
-            n_found += len(found[block])
-            if n_found > room:
-                raise EngineError(
-                    f"level 0 leaves more than {n_found // 2:,} edges among {p:,} variables, which do not fit into the "
-                    f"{room * FOUND_BYTES / 1e9:.1f} GB that are free; take a smaller alpha or fewer variables"
-                )
-            return 0
-
-        return sweep
-
-    run((find(block) for block in range(len(bounds))), n_threads, p * p)
+    for block in in_threads(sweep, blocks, n_threads if p * p >= INLINE_TESTS else 1):
+        found.append(block)
+        n_found += len(block[1])
+        if n_found > room:
+            raise EngineError(
+                f"level 0 leaves more than {n_found // 2:,} edges among {p:,} variables, which do not fit into the "
+                f"{room * FOUND_BYTES / 1e9:.1f} GB that are free; take a smaller alpha or fewer variables"
+            )
+    degree, neighbours = map(np.concatenate, zip(*found, strict=True))
     offsets = np.concatenate(([0], np.cumsum(degree)))
-    neighbours = np.concatenate(found)
     never = np.zeros(len(neighbours), dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:

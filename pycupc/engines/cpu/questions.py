@@ -21,13 +21,7 @@ from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import (
-    canonical_space,
-    careful_address,
-    clipped,
-    given_one,
-    given_several,
-)
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled
 from pycupc.system.machine import in_threads
 
@@ -170,16 +164,9 @@ def _gaussian_tests(test: GaussianTest) -> Tests:
 
 @compiled
 def _correlations(C, nodes, space, careful, r):
-    """Write r of the last two of each row of nodes given the others; NaN where `given_several` needs `careful`."""
-    size = nodes.shape[1] - 2
+    """Write r of the last two of each row of nodes given the others; NaN where `given_set` needs `careful`."""
     for i in range(len(nodes)):
-        x, y = nodes[i, size], nodes[i, size + 1]
-        if size == 0:
-            r[i] = clipped(C[x, y])
-        elif size == 1:
-            r[i] = given_one(C, x, y, nodes[i, 0])
-        else:
-            r[i] = given_several(C, nodes[i], size, space, careful)
+        r[i] = given_set(C, nodes[i], nodes.shape[1] - 2, space, careful)
 
 
 def _discrete_tests(test: IndependenceTest) -> Tests:
@@ -187,8 +174,7 @@ def _discrete_tests(test: IndependenceTest) -> Tests:
     data = test.prepared
 
     def run(x: Indices, y: Indices, sets: Indices) -> Made:
-        independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-        contingency.run_tests(data, x, y, sets, contingency.work_space(data, sets.shape[1]), independent, p)
+        independent, p = contingency.single_tests(data, x, y, sets)
         return Made(independent, p, p)
 
     return run

@@ -32,10 +32,8 @@ from pycupc.system.compiled import compiled, copied_part, fused_part, part
 
 
 @copied_part
-def _start_row(side, place, outcomes, bound, padded):
+def start_row(side, place, outcomes, bound):
     """Set up for a walk over a row; returns the number of targets."""
-    for t in range(side.level - 1):
-        padded[t] = 0
     n = 0
     for i in range(place.d):
         e, o = place.start + i, place.out + i
@@ -49,7 +47,7 @@ def _start_row(side, place, outcomes, bound, padded):
 
 
 @copied_part
-def _drop_separated(hint, place, bound):
+def drop_separated(hint, place, bound):
     """Drop the targets that an earlier prefix is known to separate; returns how many."""
     n = 0
     for i in range(place.d):
@@ -270,20 +268,21 @@ def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - 
 @compiled
 def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot loop
     """Walk through the prefixes of each item."""
-    level, chosen = side.level, work.chosen
-    t = level - 2  # depth of the last stored matrices
+    level, chosen, t = side.level, work.chosen, side.level - 2  # t: depth of the last stored matrices
     out = 0
     for q in range(len(items.row)):
         x, first = items.row[q], items.first[q]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
-        n_open = _start_row(side, Place(x, d, start, out, first), outcomes, work.bound, m.padded)
+        n_open = start_row(side, Place(x, d, start, out, first), outcomes, work.bound)
+        for depth in range(level - 1):
+            m.padded[depth] = 0
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
         for number in range(first, first + items.prefixes[q]):
             place = Place(x, d, start, out, number)
             if changed < t or number % 64 == 0:
-                n_open -= _drop_separated(side.hint, place, work.bound)
+                n_open -= drop_separated(side.hint, place, work.bound)
             if n_open <= 0 or state[STOP] != 0 or state[WANTED] != 0:
                 break
             # separated targets stay in the stored matrices until they are a block and a quarter of the targets there

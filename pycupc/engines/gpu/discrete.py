@@ -208,9 +208,9 @@ class ContingencyTests:
 
     def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
         """Whether x and y are independent given their sets, and the p-values."""
-        from pycupc.independence.discrete.contingency import SingleTests  # loads Numba, which most runs do without
+        from pycupc.independence.discrete.contingency import single_tests  # loads Numba, which most runs do without
 
-        return SingleTests(self._codes.data).run(*tests)
+        return single_tests(self._codes.data, *tests)
 
 
 class DiscreteGraph(DeviceGraph):

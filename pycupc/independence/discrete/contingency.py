@@ -292,21 +292,14 @@ def run_tests(data, x, y, sets, counting, independent, p):
     return doubtful
 
 
-class SingleTests:
-    """Tests one by one, and of pairs given nothing."""
+def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
+    """Whether x[i] and y[i] are independent given sets[i], and the p-values; the sets are of one size, (k, size)."""
+    independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
+    x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
+    run_tests(data, x, y, sets, work_space(data, sets.shape[1]), independent, p)
+    return independent, p
 
-    def __init__(self, data: Data) -> None:
-        self._data = data
-        self._work: dict[int, Counting] = {}
 
-    def pairs(self, x: Ints, y: Ints) -> Floats:
-        """p-values of the pairs x[i], y[i] given nothing."""
-        return self.run(x, y, np.empty((len(x), 0), np.int64))[1]
-
-    def run(self, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether x[i] and y[i] are independent given sets[i], and the p-values."""
-        size = sets.shape[1]
-        work = self._work.setdefault(size, work_space(self._data, size))
-        independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-        run_tests(self._data, x.astype(np.int64), y.astype(np.int64), sets.astype(np.int64), work, independent, p)
-        return independent, p
+def unconditional(data: Data, x: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """The p-values of x[i] and y[i] given nothing."""
+    return single_tests(data, x, y, np.empty((len(x), 0), np.int64))[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from pycupc.independence.base import IndependenceTest, State
@@ -56,9 +56,9 @@ class DiscreteTest(IndependenceTest):
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:
             return RecordedPValues(state.p_max)
-        from pycupc.independence.discrete.contingency import SingleTests  # loads Numba
+        from pycupc.independence.discrete.contingency import unconditional  # loads Numba
 
-        return DiscretePValues(graph, removals, sepset.gaps(), -state.z, SingleTests(self.prepared).pairs)
+        return DiscretePValues(graph, removals, sepset.gaps(), -state.z, partial(unconditional, self.prepared))
 
     def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
         return untested_pairs(self.data, sepset, p_values)

@@ -89,6 +89,16 @@ def given_several(C, nodes, size, A, careful):
     return r
 
 
+@copied_part
+def given_set(C, nodes, size, A, careful):
+    """As `given_several`, for a conditioning set of any size."""
+    if size == 0:
+        return clipped(C[nodes[0], nodes[1]])
+    if size == 1:
+        return given_one(C, nodes[1], nodes[2], nodes[0])
+    return given_several(C, nodes, size, A, careful)
+
+
 def careful_address() -> int:
     """The address of compiled code for `given_several`: for sets whose elimination is not sound."""
     with _one_at_a_time:

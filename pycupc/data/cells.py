@@ -32,7 +32,7 @@ Rows = Callable[[], Iterator[tuple[int, list[str]]]]
 MOST_CELLS = 10_000_000
 
 
-def parse(content: bytes, name: str, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
+def parse(name: str, content: bytes, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
     """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as in `careful`."""
     X = fast(content, delimiter, layout, options)
     return careful(name, rows, layout, options) if X is None else X

@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 
 class Converted(NamedTuple):
-    """An array float64 in any number of dimensions, the names of its columns if it has any, and their types."""
+    """An array in any number of dimensions, the names of its columns if it has any, and their types, if they matter."""
 
-    values: Floats
+    values: NDArray[Any]
     names: list[str] | None
-    types: list[str]
+    types: list[Any]
 
 
 def _has(data: Any, *attributes: str) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
-from typing import TextIO
+from typing import Any, TextIO
 
 from pycupc.data.names import DataError
 
@@ -87,6 +86,11 @@ class Source:
     raw: bytes
     content: bytes
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Path, sha256 and number of bytes."""
+        return {"path": self.name, "sha256": hashlib.sha256(self.raw).hexdigest(), "bytes": len(self.raw)}
+
 
 def read_source(path: str | PurePath) -> Source:
     """Read a file, a pipe, or standard input (``-``), once and whole.
@@ -117,8 +121,7 @@ def read_source(path: str | PurePath) -> Source:
     return Source(name, ending, kind, raw, content)
 
 
-@contextmanager
-def open_text(source: Source) -> Iterator[TextIO]:
+def open_text(source: Source) -> TextIO:
     """The text of a source, which must be UTF-8 without control characters; else a `DataError` names the line."""
     content = source.content
     others = content.translate(None, _TEXT)
@@ -134,7 +137,7 @@ def open_text(source: Source) -> Iterator[TextIO]:
             f"{_place(source, error.start)}: not UTF-8 text (byte 0x{content[error.start]:02x}). If it is Latin-1, as "
             "Excel and R write on Windows: save it as CSV UTF-8, or: iconv -f LATIN1 -t UTF-8 FILE > NEW"
         ) from error
-    yield TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
+    return TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -82,7 +82,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
             raise ValueError(f"df must be 'pcalg' or 'observed', got {df!r}")
         if df == "observed" and adaptDF:
             raise ValueError("choose one of adaptDF=True and df='observed', which both change the degrees of freedom")
-        values, columns = values_of(dm, "dm")
+        values, columns, _ = values_of(dm, "dm")
         labels = columns if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, values.shape[1])
         names = _names(self.labels, values.shape[1])

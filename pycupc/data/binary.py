@@ -1,6 +1,7 @@
 """Tables in files that are not text: Parquet and Feather through pyarrow, Excel through openpyxl.
 
-A damaged file makes these libraries raise errors of many kinds; here, each becomes a `DataError`.
+A damaged file makes these libraries raise errors of many kinds; here, each becomes a `DataError`, as the lack of a
+library does.
 """
 
 from __future__ import annotations
@@ -28,13 +29,7 @@ _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
 
 def read_arrow(source: Source) -> Any:
-    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column.
-
-    Raises
-    ------
-    DataError
-        The file is damaged, or pyarrow is not installed.
-    """
+    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column."""
     try:
         import pyarrow
         from pyarrow import feather, parquet
@@ -71,14 +66,9 @@ def warn_of_rounding(X: NDArray[np.float64], ends: Ends, types: Iterable[str], n
 
 
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
-    """The rows of a sheet of an Excel file: their numbers and cells, as text.
+    """Numbers and cells, as text, of the rows of a sheet; empty rows and columns at the end are left out.
 
-    Empty rows, and empty columns at the right, are left out.
-
-    Raises
-    ------
-    DataError
-        The file is damaged or has no such sheet, there are several and none is named, or openpyxl is not installed.
+    `DataError` also if there is no such sheet, or there are several and none is named.
     """
     try:
         import openpyxl

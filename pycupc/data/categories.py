@@ -7,7 +7,7 @@ from pathlib import PurePath
 import numpy as np
 
 from pycupc.data import binary
-from pycupc.data.names import DataError, check_names, kept_names
+from pycupc.data.names import DataError, kept_names
 from pycupc.data.readers import FileTable, check_size, complete_rows, rows_of
 from pycupc.data.source import Source, read_source
 from pycupc.data.text_layout import ReadOptions, option
@@ -19,27 +19,16 @@ MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
     """Read a table of categories, as texts: rows are observations, columns are variables.
 
-    Parameters
-    ----------
-    path : str or Path
-        As for `read_data`.
-    options : ReadOptions, optional
-        Without ``header="no"`` the first line holds the names.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read as such a table.
+    Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. `DataError` if the
+    file cannot be read as such a table.
     """
     options = options or ReadOptions()
     source = read_source(path)
     names, body, layout = _from_arrow(source) if source.kind in ("parquet", "feather") else _from_cells(source, options)
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
-    check_names(source.name, names)
     labels = kept_names(source.name, names, options.only, options.drop)
-    columns = {name: k for k, name in enumerate(names)}
-    kept = [columns[label] for label in labels]
+    kept = [names.index(label) for label in labels]
     check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}

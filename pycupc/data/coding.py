@@ -40,10 +40,7 @@ def values_of(data: Any, name: str) -> Converted:
 def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:
     """Codes int64 (n, p) of a table, and the categories behind them by column; `names` are those of its columns.
 
-    Raises
-    ------
-    ValueError
-        Values are missing, or numbers that are not whole; the message names all columns.
+    ValueError if values are missing, or numbers are not whole; the message names all columns.
     """
     codes, categories = np.empty(values.shape, dtype=np.int64), []
     missing: list[str] = []

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.names import kept_names, listed
 from pycupc.data.text_layout import ReadOptions
 
 Floats = NDArray[np.float64]
@@ -41,15 +41,8 @@ def is_frame(data: Any) -> bool:
 def chosen_columns(data: Any, **options: Any) -> Any:
     """The columns of a DataFrame that the options `only`, `drop` and `drop_non_numeric` of `ReadOptions` leave.
 
-    Raises
-    ------
-    TypeError, ValueError
-        `data` is no DataFrame, a column does not exist, or another option is given, which are for files.
-
-    Warns
-    -----
-    UserWarning
-        Names the columns that `drop_non_numeric` leaves out.
+    A warning names those that `drop_non_numeric` leaves out. TypeError or ValueError if `data` is no DataFrame, a
+    column does not exist, or another option is given, which are for files.
     """
     choice = ReadOptions(**options)
     if of_files := [name for name in options if name not in ("only", "drop", "drop_non_numeric")]:
@@ -57,7 +50,6 @@ def chosen_columns(data: Any, **options: Any) -> Any:
     if not is_frame(data):
         raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
     names = [str(column) for column in data.columns]
-    check_names("data", names)
     kept = kept_names("data", names, choice.only, choice.drop)
     if choice.drop_non_numeric:
         types = dict(zip(names, data.dtypes, strict=True))
@@ -72,12 +64,8 @@ def chosen_columns(data: Any, **options: Any) -> Any:
 def converted(data: Any, what: str) -> Converted:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 
-    They are not copied if `data` is an array of float64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `data` is not numeric or of another kind; the message says how to convert it.
+    They are not copied if `data` is an array of float64. TypeError or ValueError if `data` is not numeric or of another
+    kind; the message says how to convert it.
     """
     if type(data) is np.ndarray:  # the other kinds take a while to rule out
         return _from_array(data, what)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
 from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
-from pycupc.data.names import DataError, check_names, kept_names, listed
+from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
 
@@ -104,17 +104,9 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
 
 
 def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
-    """Read a correlation matrix; NaN cells stay NaN.
+    """Read a correlation matrix, float64 (p, p), as it is in the file, with NaN; `SuffStat` checks the values.
 
-    Returns
-    -------
-    FileTable
-        Its values, float64 (p, p), are those in the file; `SuffStat` checks them.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, the table is not square, or its row names differ from its column names.
+    `DataError` if the file cannot be read, the table is not square, or its row names differ from its column names.
     """
     source = read_source(path)
     table, row_names = _read(source, options or ReadOptions(), matrix=True)
@@ -189,7 +181,6 @@ def _warn_left_out(name: str, columns: Sequence[str]) -> None:
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     table = binary.read_arrow(source)
     names = [str(name) for name in table.column_names]
-    check_names(source.name, names)
     kept = kept_names(source.name, names, options.only, options.drop)
     types = dict(zip(names, table.schema.types, strict=True))
     text = {name: cells.TextColumn(words=1) for name in kept if not binary.NUMERIC.match(str(types[name]))}
@@ -245,10 +236,7 @@ def check_size(name: str, n: int, p: int) -> None:
 def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing: str) -> FileTable:
     """The rows without missing values, which are where `holes`, bool (n, p), is True, and a fact about the others.
 
-    Raises
-    ------
-    DataError
-        A value is missing and `missing` is not "drop-rows", or no row is complete.
+    `DataError` if a value is missing and `missing` is not "drop-rows", or if no row is complete.
     """
     if not holes.any():
         return table

@@ -70,6 +70,11 @@ def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def names_for(labels: Sequence[str] | None, p: int) -> Sequence[str]:
+    """The labels, or without them names for messages: "column 0", "column 1", ..."""
+    return labels or [f"column {j}" for j in range(p)]
+
+
 @functools.lru_cache(maxsize=8)
 def default_labels(p: int) -> tuple[str, ...]:
     """Names for variables without names: "1", "2", ..."""

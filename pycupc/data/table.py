@@ -27,7 +27,7 @@ from pycupc.data.findings import (
     missing_in,
     sentinels,
 )
-from pycupc.data.names import check_labels, listed
+from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import Converted, chosen_columns, converted
 from pycupc.data.readers import FileTable, read_table
 from pycupc.data.text_layout import ReadOptions, option
@@ -119,7 +119,7 @@ class Table:
     @classmethod
     def _coded(cls, values: NDArray[Any], labels: tuple[str, ...] | None, types: Sequence[Any]) -> Table:
         p = values.shape[1]
-        codes, categories = code_table(values, labels or _numbered(p))
+        codes, categories = code_table(values, names_for(labels, p))
         kinds: list[Kind] = ["ordered" if getattr(t, "ordered", False) else "categorical" for t in types or [None] * p]
         ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
         return cls(codes, labels, ends, tuple(kinds), categories)
@@ -127,7 +127,7 @@ class Table:
     @property
     def names(self) -> Sequence[str]:
         """The labels, or names for messages."""
-        return self.labels or _numbered(self.values.shape[1])
+        return names_for(self.labels, self.values.shape[1])
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -190,10 +190,6 @@ class Table:
 
 def _numeric(values: Floats) -> tuple[Kind, ...]:
     return tuple(["numeric"] * values.shape[1])
-
-
-def _numbered(p: int) -> list[str]:
-    return [f"column {j}" for j in range(p)]
 
 
 def _check_shape(values: Floats) -> None:

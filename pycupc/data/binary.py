@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, rounded
-from pycupc.data.names import DataError, listed
+from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source
-from pycupc.data.text_layout import option
+from pycupc.data.text_layout import ReadOptions, option
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
@@ -47,6 +47,16 @@ def read_arrow(source: Source) -> Any:
         return table.drop_columns([name for name in index if isinstance(name, str) and name in table.column_names])
     except Exception as error:  # pyarrow has many of its own
         raise _damaged(source, error) from error
+
+
+def numeric_columns(
+    source: str, names: Iterable[Any], types: Iterable[Any], options: ReadOptions
+) -> tuple[list[str], list[str]]:
+    """The columns of numbers, and the others, among those that the options `only` and `drop` leave."""
+    columns = [str(name) for name in names]
+    kept = kept_names(source, columns, options.only, options.drop)
+    numeric = {name: NUMERIC.match(str(kind)) is not None for name, kind in zip(columns, types, strict=True)}
+    return [name for name in kept if numeric[name]], [name for name in kept if not numeric[name]]
 
 
 def arrow_values(table: Any) -> NDArray[np.float64]:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.names import kept_names, listed
+from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
+from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
 
 Floats = NDArray[np.float64]
@@ -49,16 +49,11 @@ def chosen_columns(data: Any, **options: Any) -> Any:
         raise TypeError(f"{of_files[0]!r} is an option of reading files, got {_type(data)}")
     if not is_frame(data):
         raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
-    names = [str(column) for column in data.columns]
-    kept = kept_names("data", names, choice.only, choice.drop)
-    if choice.drop_non_numeric:
-        types = dict(zip(names, data.dtypes, strict=True))
-        text = [name for name in kept if not NUMERIC.match(str(types[name]))]
-        kept = [name for name in kept if name not in text]
-        if text:
-            warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
-    columns = dict(zip(names, data.columns, strict=True))
-    return data[[columns[name] for name in kept]]
+    numbers, text = numeric_columns("data", data.columns, data.dtypes, choice)
+    if text and choice.drop_non_numeric:
+        warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
+    kept = {*numbers, *(() if choice.drop_non_numeric else text)}
+    return data[[column for column in data.columns if str(column) in kept]]
 
 
 def converted(data: Any, what: str) -> Converted:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
 from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
-from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
 
@@ -180,20 +180,15 @@ def _warn_left_out(name: str, columns: Sequence[str]) -> None:
 
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     table = binary.read_arrow(source)
-    names = [str(name) for name in table.column_names]
-    kept = kept_names(source.name, names, options.only, options.drop)
-    types = dict(zip(names, table.schema.types, strict=True))
-    text = {name: cells.TextColumn(words=1) for name in kept if not binary.NUMERIC.match(str(types[name]))}
+    kept, text = binary.numeric_columns(source.name, table.column_names, table.schema.types, options)
     if text and options.drop_non_numeric:
-        _warn_left_out(source.name, list(text))
-        kept = [name for name in kept if name not in text]
+        _warn_left_out(source.name, text)
     elif text:
-        first = next(iter(text))
-        column = table.column(first)
+        column = table.column(text[0])
         row = column.is_valid().index(True).as_py()
         place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
-        numbers = [name for name in kept if name not in text]
-        raise DataError(f"{source.name}: column {first!r} is not numeric{place}.{cells.mixed(text, numbers)}")
+        ways_out = cells.mixed({name: cells.TextColumn(words=1) for name in text}, kept)
+        raise DataError(f"{source.name}: column {text[0]!r} is not numeric{place}.{ways_out}")
     table = table.select(kept)
     X = binary.arrow_values(table)
     ends = ends_of(X)

@@ -155,6 +155,7 @@ def test_parts_are_those_of_the_matrix(known, monkeypatch):
     i, j = np.array([299, 7, 8, 0, 7]), np.arange(260, 100, -1)
     np.testing.assert_array_equal(parts.block(i, j), C[np.ix_(i, j)])
     np.testing.assert_array_equal(parts.rows([260, 3]), C[[260, 3]])
+    assert parts.block([], j).shape == (0, len(j))
     np.testing.assert_allclose(parts.pairs(i[:3], j[:3]), C[i[:3], j[:3]], rtol=0, atol=40 * 2.0**-52)
     assert parts.has_dense == known
     np.testing.assert_array_equal(parts.dense(), C)

@@ -435,13 +435,6 @@ def test_copies_and_constants_are_named_on_every_path(tmp_path):
         np.testing.assert_array_equal(got.C, want.C)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_copies_do_not_depend_on_where_they_stand():
-    X = copies()
-    fits = [pc(X[:, order], alpha=0.01) for order in (np.arange(257), np.arange(257)[::-1])]
-    np.testing.assert_array_equal(fits[0].skeleton, fits[1].skeleton[::-1, ::-1])
-
-
 def test_a_column_that_counts_the_rows_is_named():
     frame = pd.DataFrame(table(), columns=NAMES)
     frame.insert(0, "Unnamed: 0", range(60))

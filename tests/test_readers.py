@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 
 import numpy as np
 import pandas as pd
@@ -26,53 +23,10 @@ def write(path, content):
     return path
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("d.csv", PLAIN),
-        ("d.csv", PLAIN.replace("\n", "\r\n")),
-        ("d.csv", PLAIN.replace(",", ", ")),
-        ("d.csv", PLAIN + "\n\n"),
-        ("d.csv", "\ufeff" + PLAIN),
-        ("d.csv", PLAIN.replace(",", ";")),
-        ("d.txt", PLAIN.replace(",", "\t")),
-        ("d.txt", PLAIN.replace(",", "  ")),
-        ("d.tsv", PLAIN.replace(",", "\t")),
-        ("d.csv.gz", gzip.compress(PLAIN.encode(), mtime=0)),
-        ("d.tsv.bz2", bz2.compress(PLAIN.replace(",", "\t").encode())),
-        ("d.csv.xz", lzma.compress(PLAIN.encode())),
-        ("d.csv", PLAIN.replace("a,b,c", '"a","b","c"')),
-        # R: write.csv(row names), write.table(header one shorter)
-        ("d.csv", '"","a","b","c"\n' + "".join(f'"r{i}",{line}\n' for i, line in enumerate(PLAIN.split()[1:]))),
-        (
-            "d.txt",
-            "a b c\n" + "".join(f"r{i} {line}\n" for i, line in enumerate(PLAIN.replace(",", " ").split("\n")[1:4])),
-        ),
-    ],
-)
-def test_every_layout_gives_the_same_table(tmp_path, name, content):
-    frame = read_data(write(tmp_path / name, content))
-    assert list(frame.columns) == ["a", "b", "c"]
-    np.testing.assert_array_equal(frame.to_numpy(), VALUES)  # digit for digit
-
-
 def test_random_numbers_are_read_digit_for_digit(tmp_path):
     values = np.random.default_rng(0).standard_normal((500, 4)) * 10.0 ** np.arange(-200, 200, 100)
     path = write(tmp_path / "d.csv", "\n".join(",".join(map(repr, row)) for row in values.tolist()))
     np.testing.assert_array_equal(read_data(path).to_numpy(), values)
-
-
-def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
-    pd.DataFrame(VALUES, columns=list("abc")).assign(n=[1, 2, 3]).to_parquet(tmp_path / "d.parquet")
-    frame = read_data(tmp_path / "d.parquet", drop=["n"])
-    assert list(frame.columns) == ["a", "b", "c"]
-    np.testing.assert_array_equal(frame.to_numpy(), VALUES)
-    pd.DataFrame({"a": [1.0, 2.0], "who": ["x", "y"]}).to_parquet(tmp_path / "bad.parquet")
-    with pytest.raises(DataError, match="column 'who' is not numeric: row 1 holds 'x'"):
-        read_data(tmp_path / "bad.parquet")
-    with pytest.raises(DataError, match="not a readable Parquet file"):
-        read_data(write(tmp_path / "broken.parquet", b"PAR1 no"))
 
 
 def test_header_is_detected_or_given(tmp_path):
@@ -138,14 +92,8 @@ def test_unreadable_files_are_explained(tmp_path):
         read_data(tmp_path / "none.csv")
     with pytest.raises(DataError, match="is a directory"):
         read_data(tmp_path)
-    with pytest.raises(DataError, match=r"cannot be read .*gzip"):
-        read_data(write(tmp_path / "d.csv.gz", PLAIN))
-    with pytest.raises(DataError, match="cannot be read"):
-        read_data(write(tmp_path / "cut.csv.gz", gzip.compress(PLAIN.encode())[:-12]))
     with pytest.raises(DataError, match="cannot be read .*Corrupt|cannot be read .*Input format"):
         read_data(write(tmp_path / "d.csv.xz", PLAIN))
-    with pytest.raises(DataError, match="not UTF-8 text"):
-        read_data(write(tmp_path / "e.csv", b"a,b\n1,\xff\xfe\n"))
 
 
 def test_missing_rows_can_be_left_out_or_kept(tmp_path):
@@ -205,59 +153,11 @@ def test_example_data():
     assert (EXAMPLE.parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1
 
 
-WORDS = [
-    *[
-        "1",
-        "-2.5",
-        "+.5",
-        "5.",
-        "1e3",
-        "1E-5",
-        "1e400",
-        "0x1",
-        "1_0",
-        "١",
-        "nan",
-        "NaN",
-        "-nan",
-        "NA",
-        "na",
-        "inf",
-        "-Infinity",
-        "None",
-        "null",
-        "?",
-        "1,5",
-        "1.5",
-        "1;5",
-        "'1'",
-    ],
-    *[
-        '"2"',
-        '""',
-        '"a,b"',
-        '"1"2',
-        '1"2',
-        "r1",
-        "1d5",
-        "1f",
-        "1e",
-        "1e+",
-        ".",
-        "-",
-        "+",
-        "-999",
-        "-999.0",
-        "#",
-        "3#4",
-        "#N/A",
-        "True",
-        "1L",
-        "1 2",
-        "0b1",
-    ],
-    *("", " ", " 3 ", "\t4", "\xa07", "1\u2003"),
-]
+CELLS = """
+1 -2.5 +.5 5. 1e3 1E-5 1e400 0x1 1_0 \u0661 nan NaN -nan NA na inf -Infinity None null ? 1,5 1.5 1;5 '1'
+"2" "" "a,b" "1"2 1"2 r1 1d5 1f 1e 1e+ . - + -999 -999.0 # 3#4 #N/A True 1L 0b1
+"""
+WORDS = [*CELLS.split(), "", " ", " 3 ", "\t4", "\xa07", "1\u2003", "1 2"]
 
 
 @settings(max_examples=600, deadline=None)

@@ -15,6 +15,7 @@ from pycupc.data import EXAMPLES, DataError
 from pycupc.data.names import default_labels, listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import is_formula
 from pycupc.engines.select import NAMES, make_engine
@@ -34,30 +35,19 @@ GPU_PAYS_FROM_BYTES = 500_000
 def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
     """Add the arguments that describe the input; --correlation is not offered where `rows` are needed."""
     add = parser.add_argument_group("data").add_argument
-    add(
-        "data",
-        nargs="?",
-        type=Path,
-        metavar="DATA",
-        help="table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input",
+    table = (
+        "table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input"
     )
+    add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
     add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
     correlation = argparse.SUPPRESS if rows else "DATA is the correlation matrix of N observations"
     add("--correlation", type=positive, metavar="N", help=correlation)
-    add(
-        "--header",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="whether line 1 holds the names, which are V1, V2, ... if not (auto: decided from the table, or an error)",
-    )
-    add(
-        "--index",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="whether the first column holds names or numbers of the rows and is left out (auto: as for --header)",
-    )
+    names = "line 1 holds the names, which are V1, V2, ... if not (auto: decided from the table, or an error)"
+    numbers = "the first column holds names or numbers of the rows and is left out (auto: as for --header)"
+    for name, what in (("--header", names), ("--index", numbers)):
+        add(name, choices=("auto", "yes", "no"), default="auto", help=f"whether {what}")
     add("--delimiter", metavar="CHAR", type=delimiter, help="the character between cells (default: detected)")
     add("--decimal", choices=(".", ","), default=".", metavar="CHAR", help="the decimal point, . or , (default: .)")
     missing = "a cell that means a missing value, besides empty cells, NA, NaN, N/A, null and None; may be repeated"
@@ -80,33 +70,23 @@ def add_test_arguments(
     """
     group = parser.add_argument_group("tests")
     add = group.add_argument
-    add(
-        "--alpha",
-        type=probability,
-        nargs="+" if several else None,
-        default=[0.01] if several else 0.01,
-        metavar="A",
-        help="significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
-        + ("; if there are several, the consensus graph is that of the first" if several else ""),
-    )
+    alpha = "significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
+    if several:
+        alpha += "; if there are several, the consensus graph is that of the first"
+        add("--alpha", type=probability, nargs="+", default=[0.01], metavar="A", help=alpha)
+    else:
+        add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)
     if limited:
         limit = "size of the largest conditioning set (default: no limit)"
         add("--m-max", type=level, default=math.inf, metavar="L", help=limit)
-    add(
-        "--engine",
-        choices=(*NAMES, "schur"),
-        default="auto",
-        help="where the tests run; auto: the GPU if it works and the data are large enough to benefit, else the "
-        "CPU; cupc-e and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name for "
-        "gpu. All engines give the same answer",
+    engine = (
+        "where the tests run; auto: the GPU if it works and the data are large enough to benefit, else the CPU; cupc-e "
+        "and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name for gpu. All "
+        "engines give the same answer"
     )
-    add(
-        "--test",
-        choices=("auto", "gaussian", "discrete"),
-        default="auto",
-        help="gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
-        "table, and reported)",
-    )
+    add("--engine", choices=(*NAMES, "schur"), default="auto", help=engine)
+    test = "gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
+    add("--test", choices=("auto", "gaussian", "discrete"), default="auto", help=test + "table, and reported)")
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"
@@ -164,9 +144,8 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
-    if args.correlation is not None and (
-        args.only or args.drop or args.drop_non_numeric or args.missing != "error" or args.example
-    ):
+    chosen = args.only or args.drop or args.drop_non_numeric or args.missing != "error" or args.example
+    if args.correlation is not None and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
 
 
@@ -183,7 +162,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
         except DataError:
             raise
         except (TypeError, ValueError) as error:
-            raise DataError(f"{path}: {error}") from error
+            raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
     formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
@@ -200,18 +179,15 @@ def _read(
         matrix = read_correlation(path, ReadOptions(**options))
         return "correlation matrix", SuffStat(matrix.values, args.correlation, matrix.labels), matrix
     discrete = args.test == "discrete" or (args.test == "auto" and args.example == "discrete")
+    only_numbers = args.test == "gaussian" or args.drop_non_numeric or str(path) == STDIN  # which is read only once
     try:
         table = Table.of(path, categories=discrete, **options)
     except DataError:
-        categories = None if discrete else _try_categories(args, path, options)
-        if categories is None:
+        if discrete or only_numbers or (words := _table_of_words(path, options)) is None:
             raise
-        table = categories
-        warnings.warn(
-            f"{path}: holds categories, so that the G^2 test of discrete data runs (--test discrete); with "
-            "--test gaussian only numbers are accepted",
-            stacklevel=3,
-        )
+        table = words
+        text = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian "
+        warnings.warn(f"{path}: {text}only numbers are accepted", stacklevel=3)
     if table.categories is not None:
         return "categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table
     engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
@@ -223,15 +199,12 @@ def _read(
         engine.close()
 
 
-def _try_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Table | None:
+def _table_of_words(path: Path, options: dict[str, Any]) -> Table | None:
     """The table if it can be read as a table of categories and looks like one."""
-    if args.test == "gaussian" or args.drop_non_numeric or str(path) == "-":  # which can be read only once
-        return None
-    try:
+    with contextlib.suppress(DataError):
         table = Table.of(path, categories=True, **options)
-    except DataError:
-        return None
-    return table if table.looks_categorical() else None
+        return table if table.looks_categorical() else None
+    return None
 
 
 def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Reading data: files and tables of many kinds as arrays of numbers, and the example data of the package.
+"""Data: tables of many kinds, in memory and in files, as one `Table`, and the example data of the package.
 
+    table.py, findings.py             the one door, and the findings of one pass over a table
+    observations.py, coding.py        tables in memory: pandas, polars, Arrow, xarray, ...; categories as codes
     readers.py, categories.py         tables of numbers, and of categories, from files
     source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
-    observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
     names.py, pairs.py                checks of names and of numbers, and of pairs of names
-    remedies.py                       how messages name the options of reading
 
 The source and licence of the example data are in README.md in this folder.
 """

@@ -1,6 +1,7 @@
 """Tables in files that are not text: Parquet and Feather through pyarrow, Excel through openpyxl.
 
-A damaged file makes these libraries raise errors of many kinds; here, each becomes a `DataError`.
+A damaged file makes these libraries raise errors of many kinds; here, each becomes a `DataError`, as the lack of a
+library does.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, rounded
-from pycupc.data.names import DataError, listed
+from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source
-from pycupc.data.text_layout import option
+from pycupc.data.text_layout import ReadOptions, option
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
@@ -28,13 +29,7 @@ _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
 
 def read_arrow(source: Source) -> Any:
-    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column.
-
-    Raises
-    ------
-    DataError
-        The file is damaged, or pyarrow is not installed.
-    """
+    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column."""
     try:
         import pyarrow
         from pyarrow import feather, parquet
@@ -54,6 +49,16 @@ def read_arrow(source: Source) -> Any:
         raise _damaged(source, error) from error
 
 
+def numeric_columns(
+    source: str, names: Iterable[Any], types: Iterable[Any], options: ReadOptions
+) -> tuple[list[str], list[str]]:
+    """The columns of numbers, and the others, among those that the options `only` and `drop` leave."""
+    columns = [str(name) for name in names]
+    kept = kept_names(source, columns, options.only, options.drop)
+    numeric = {name: NUMERIC.match(str(kind)) is not None for name, kind in zip(columns, types, strict=True)}
+    return [name for name in kept if numeric[name]], [name for name in kept if not numeric[name]]
+
+
 def arrow_values(table: Any) -> NDArray[np.float64]:
     """The values of a pyarrow.Table of numeric columns, float64 (n, p); NaN for null."""
     X = np.empty((table.num_rows, table.num_columns), order="F")
@@ -71,14 +76,9 @@ def warn_of_rounding(X: NDArray[np.float64], ends: Ends, types: Iterable[str], n
 
 
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
-    """The rows of a sheet of an Excel file: their numbers and cells, as text.
+    """Numbers and cells, as text, of the rows of a sheet; empty rows and columns at the end are left out.
 
-    Empty rows, and empty columns at the right, are left out.
-
-    Raises
-    ------
-    DataError
-        The file is damaged or has no such sheet, there are several and none is named, or openpyxl is not installed.
+    `DataError` also if there is no such sheet, or there are several and none is named.
     """
     try:
         import openpyxl

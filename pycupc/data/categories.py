@@ -7,10 +7,10 @@ from pathlib import PurePath
 import numpy as np
 
 from pycupc.data import binary
-from pycupc.data.names import DataError, check_names, kept_names
-from pycupc.data.readers import FileTable, check_size, complete_rows, facts_of
-from pycupc.data.source import Source, open_text, read_source
-from pycupc.data.text_layout import ReadOptions, find_delimiter, option, rows
+from pycupc.data.names import DataError, kept_names
+from pycupc.data.readers import FileTable, check_size, complete_rows, rows_of
+from pycupc.data.source import Source, read_source
+from pycupc.data.text_layout import ReadOptions, option
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
@@ -19,32 +19,21 @@ MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
     """Read a table of categories, as texts: rows are observations, columns are variables.
 
-    Parameters
-    ----------
-    path : str or Path
-        As for `read_data`.
-    options : ReadOptions, optional
-        Without ``header="no"`` the first line holds the names.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read as such a table.
+    Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. `DataError` if the
+    file cannot be read as such a table.
     """
     options = options or ReadOptions()
     source = read_source(path)
     names, body, layout = _from_arrow(source) if source.kind in ("parquet", "feather") else _from_cells(source, options)
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
-    check_names(source.name, names)
     labels = kept_names(source.name, names, options.only, options.drop)
-    columns = {name: k for k, name in enumerate(names)}
-    kept = [columns[label] for label in labels]
+    kept = [names.index(label) for label in labels]
     check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
-    return complete_rows(source.name, FileTable(cells, labels, layout, facts_of(source)), holes, options.missing)
+    return complete_rows(source.name, FileTable(cells, labels, layout, source.facts), holes, options.missing)
 
 
 def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
@@ -54,14 +43,7 @@ def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
 
 
 def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[list[str]], str]:
-    if source.kind == "excel":
-        numbered = binary.read_sheet(source, options.sheet)
-    else:
-        with open_text(source) as text:
-            first_line = text.readline()
-            text.seek(0)
-            delimiter = options.delimiter or find_delimiter(source.ending, first_line)
-            numbered = list(rows(source.name, text, delimiter, options.comment))
+    numbered = list(rows_of(source, options)[0]())
     grid = [[cell.strip() for cell in row] for _, row in numbered]
     if not grid:
         raise DataError(f"{source.name}: the file is empty")

@@ -32,7 +32,7 @@ Rows = Callable[[], Iterator[tuple[int, list[str]]]]
 MOST_CELLS = 10_000_000
 
 
-def parse(content: bytes, name: str, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
+def parse(name: str, content: bytes, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
     """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as in `careful`."""
     X = fast(content, delimiter, layout, options)
     return careful(name, rows, layout, options) if X is None else X
@@ -96,11 +96,7 @@ def _missing_cell(delimiter: str, options: ReadOptions) -> re.Pattern[bytes]:
 def careful(name: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
     """The numeric columns of a table of cells, float64 (n, p); NaN where a value is missing.
 
-    Raises
-    ------
-    DataError
-        For the first row of wrong length or the first cell that is not a finite number; the message names line and
-        column.
+    `DataError` names line and column of the first row of wrong length or the first cell that is not a finite number.
     """
     width = len(layout.names)
     missing, values, columns = options.missing_cells, options.missing_numbers, layout.columns

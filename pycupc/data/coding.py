@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import listed
-from pycupc.data.observations import column_names
+from pycupc.data.observations import Converted, column_names
 from pycupc.data.text_layout import is_number, like_a_number
 from pycupc.system.log import logger
 
@@ -20,8 +20,8 @@ MOST_LEVELS = 255
 MOST_CODES = 20
 
 
-def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
-    """The values of a table (n, p), and the names of its columns if it has names; ValueError if it is no table."""
+def values_of(data: Any, name: str) -> Converted:
+    """The values of a table (n, p) of categories; ValueError if it is no table."""
     if isinstance(data, np.ma.MaskedArray):
         values = data.data.astype(object)
         values[np.ma.getmaskarray(data)] = None
@@ -34,16 +34,13 @@ def values_of(data: Any, name: str) -> tuple[NDArray[Any], list[str] | None]:
     if values.dtype == object:
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)
-    return values, column_names(data)
+    return Converted(values, column_names(data), list(getattr(data, "dtypes", [])))
 
 
 def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:
     """Codes int64 (n, p) of a table, and the categories behind them by column; `names` are those of its columns.
 
-    Raises
-    ------
-    ValueError
-        Values are missing, or numbers that are not whole; the message names all columns.
+    ValueError if values are missing, or numbers are not whole; the message names all columns.
     """
     codes, categories = np.empty(values.shape, dtype=np.int64), []
     missing: list[str] = []

@@ -41,8 +41,11 @@ class DataError(ValueError):
     """A file cannot be read, or its content is not what was expected; the message names the file and the place."""
 
 
-def check_names(source: str, names: Sequence[str]) -> None:
-    """Raise `DataError` if a column has no name or the name of another."""
+def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
+    """The `names` of columns in `only`, or all if that is empty, without those in `drop`.
+
+    `DataError` if a name in `only` or `drop` does not exist, or a column has no name or the name of another.
+    """
     first: dict[str, int] = {}
     for k, name in enumerate(names):
         if name in first:
@@ -50,22 +53,14 @@ def check_names(source: str, names: Sequence[str]) -> None:
                 f"{source}: columns {first[name] + 1} and {k + 1} are both named {name!r}; names must differ"
             )
         if not name:
-            raise DataError(
-                f"{source}: column {k + 1} has no name; name it, or remove it if it is empty (does each line end with "
-                "a delimiter?)"
-            )
+            remedy = "name it, or remove it if it is empty (does each line end with a delimiter?)"
+            raise DataError(f"{source}: column {k + 1} has no name; {remedy}")
         first[name] = k
-
-
-def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
-    """The `names` in `only`, or all if that is empty, without those in `drop`; `DataError` if one does not exist."""
-    known, wanted = set(names), set(only or names).difference(drop)
     for what, chosen in (("keep", only), ("drop", drop)):
-        if absent := [name for name in chosen if name not in known]:
-            raise DataError(
-                f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; the columns are "
-                f"{listed(names)}"
-            )
+        if absent := [name for name in chosen if name not in first]:
+            there = f"the columns are {listed(names)}"
+            raise DataError(f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; {there}")
+    wanted = set(only or names).difference(drop)
     return [name for name in names if name in wanted]
 
 
@@ -73,6 +68,11 @@ def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     """The first `most` names, and the number of the others, as text."""
     shown = separator.join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def names_for(labels: Sequence[str] | None, p: int) -> Sequence[str]:
+    """The labels, or without them names for messages: "column 0", "column 1", ..."""
+    return labels or [f"column {j}" for j in range(p)]
 
 
 @functools.lru_cache(maxsize=8)
@@ -106,19 +106,14 @@ def position(variable: str | int, labels: Sequence[str]) -> int:
         It is neither; there is no variable of this label (the message lists similar ones), or at this position.
     """
     if isinstance(variable, str):
-        return label_position(variable, labels)
+        if variable not in labels:
+            raise unknown(variable, labels)
+        return labels.index(variable)
     if not isinstance(variable, SupportsIndex):
         raise TypeError(f"a variable is named by its label or its number, got {variable!r}")
     if not 0 <= variable < len(labels):
         raise IndexError(f"variables are 0 to {len(labels) - 1}, got {variable}")
     return int(variable)
-
-
-def label_position(label: str, labels: Sequence[str]) -> int:
-    """Position of a label; a ValueError lists similar ones if it is not there."""
-    if label not in labels:
-        raise unknown(label, labels)
-    return labels.index(label)
 
 
 def unknown(label: str, labels: Sequence[str]) -> ValueError:

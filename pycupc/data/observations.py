@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.binary import NUMERIC, arrow_values
-from pycupc.data.names import check_names, kept_names, listed
+from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
+from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
 
 Floats = NDArray[np.float64]
 
 
 class Converted(NamedTuple):
-    """An array float64 in any number of dimensions, the names of its columns if it has any, and their types."""
+    """An array in any number of dimensions, the names of its columns if it has any, and their types, if they matter."""
 
-    values: Floats
+    values: NDArray[Any]
     names: list[str] | None
-    types: list[str]
+    types: list[Any]
 
 
 def _has(data: Any, *attributes: str) -> bool:
@@ -41,43 +41,26 @@ def is_frame(data: Any) -> bool:
 def chosen_columns(data: Any, **options: Any) -> Any:
     """The columns of a DataFrame that the options `only`, `drop` and `drop_non_numeric` of `ReadOptions` leave.
 
-    Raises
-    ------
-    TypeError, ValueError
-        `data` is no DataFrame, a column does not exist, or another option is given, which are for files.
-
-    Warns
-    -----
-    UserWarning
-        Names the columns that `drop_non_numeric` leaves out.
+    A warning names those that `drop_non_numeric` leaves out. TypeError or ValueError if `data` is no DataFrame, a
+    column does not exist, or another option is given, which are for files.
     """
     choice = ReadOptions(**options)
     if of_files := [name for name in options if name not in ("only", "drop", "drop_non_numeric")]:
         raise TypeError(f"{of_files[0]!r} is an option of reading files, got {_type(data)}")
     if not is_frame(data):
         raise TypeError(f"only, drop and drop_non_numeric choose columns of a DataFrame, got {_type(data)}")
-    names = [str(column) for column in data.columns]
-    check_names("data", names)
-    kept = kept_names("data", names, choice.only, choice.drop)
-    if choice.drop_non_numeric:
-        types = dict(zip(names, data.dtypes, strict=True))
-        text = [name for name in kept if not NUMERIC.match(str(types[name]))]
-        kept = [name for name in kept if name not in text]
-        if text:
-            warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
-    columns = dict(zip(names, data.columns, strict=True))
-    return data[[columns[name] for name in kept]]
+    numbers, text = numeric_columns("data", data.columns, data.dtypes, choice)
+    if text and choice.drop_non_numeric:
+        warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
+    kept = {*numbers, *(() if choice.drop_non_numeric else text)}
+    return data[[column for column in data.columns if str(column) in kept]]
 
 
 def converted(data: Any, what: str) -> Converted:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 
-    They are not copied if `data` is an array of float64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `data` is not numeric or of another kind; the message says how to convert it.
+    They are not copied if `data` is an array of float64. TypeError or ValueError if `data` is not numeric or of another
+    kind; the message says how to convert it.
     """
     if type(data) is np.ndarray:  # the other kinds take a while to rule out
         return _from_array(data, what)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
 from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
-from pycupc.data.names import DataError, check_names, kept_names, listed
+from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
 
@@ -105,17 +104,9 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
 
 
 def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
-    """Read a correlation matrix; NaN cells stay NaN.
+    """Read a correlation matrix, float64 (p, p), as it is in the file, with NaN; `SuffStat` checks the values.
 
-    Returns
-    -------
-    FileTable
-        Its values, float64 (p, p), are those in the file; `SuffStat` checks them.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, the table is not square, or its row names differ from its column names.
+    `DataError` if the file cannot be read, the table is not square, or its row names differ from its column names.
     """
     source = read_source(path)
     table, row_names = _read(source, options or ReadOptions(), matrix=True)
@@ -134,27 +125,7 @@ def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> tupl
         raise DataError(f"{source.name}: is not an Excel file and has no sheet {options.sheet!r}")
     if source.kind in ("parquet", "feather"):
         return _from_arrow(source, options), None
-    if source.kind == "excel":
-        grid = binary.read_sheet(source, options.sheet)
-        return _from_cells(source, lambda: iter(grid), options, matrix)
-    with open_text(source) as text:
-        first_line = text.readline()
-        while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():
-            first_line = text.readline()
-        if not first_line.strip():
-            what = "the first line is empty" if first_line else "the file is empty"
-            raise DataError(f"{source.name}: {what}")
-        delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
-        if options.decimal == delimiter:
-            raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
-        all_rows = lambda: rows(source.name, text, delimiter, options.comment)  # noqa: E731
-        return _from_cells(source, all_rows, options, matrix, delimiter)
-
-
-def _from_cells(
-    source: Source, all_rows: cells.Rows, options: ReadOptions, matrix: bool, delimiter: str | None = None
-) -> tuple[FileTable, list[str] | None]:
-    """As `_read`, from the cells of a table; `delimiter` where they are those of a text."""
+    all_rows, delimiter = rows_of(source, options)
     head = [row for _, row in islice(all_rows(), HEAD)]
     if not head:
         raise DataError(f"{source.name}: the file is empty")
@@ -167,7 +138,7 @@ def _from_cells(
     if delimiter is None:
         X = cells.careful(source.name, all_rows, layout, options)
     else:
-        X = cells.parse(source.content, source.name, delimiter, all_rows, layout, options)
+        X = cells.parse(source.name, source.content, delimiter, all_rows, layout, options)
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
     labels, ends = [layout.names[k] for k in layout.columns], ends_of(X)
@@ -180,7 +151,25 @@ def _from_cells(
         row_names = [row[0].strip() for _, row in islice(all_rows(), begin, None)]
     words = ["line 1 holds the names" if layout.has_header else "no names; the variables are V1, V2, ..."]
     words += ["column 1 holds row names"] if layout.has_row_names else []
-    return FileTable(X, labels, "; ".join(words), facts_of(source), ends), row_names
+    return FileTable(X, labels, "; ".join(words), source.facts, ends), row_names
+
+
+def rows_of(source: Source, options: ReadOptions) -> tuple[cells.Rows, str | None]:
+    """The rows of a text or of a sheet, from the beginning at each call, and the delimiter of a text."""
+    if source.kind == "excel":
+        grid = binary.read_sheet(source, options.sheet)
+        return lambda: iter(grid), None
+    text = open_text(source)
+    first_line = text.readline()
+    while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():
+        first_line = text.readline()
+    if not first_line.strip():
+        what = "the first line is empty" if first_line else "the file is empty"
+        raise DataError(f"{source.name}: {what}")
+    delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
+    if options.decimal == delimiter:
+        raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
+    return lambda: rows(source.name, text, delimiter, options.comment), delimiter
 
 
 def _warn_left_out(name: str, columns: Sequence[str]) -> None:
@@ -191,21 +180,15 @@ def _warn_left_out(name: str, columns: Sequence[str]) -> None:
 
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     table = binary.read_arrow(source)
-    names = [str(name) for name in table.column_names]
-    check_names(source.name, names)
-    kept = kept_names(source.name, names, options.only, options.drop)
-    types = dict(zip(names, table.schema.types, strict=True))
-    text = {name: cells.TextColumn(words=1) for name in kept if not binary.NUMERIC.match(str(types[name]))}
+    kept, text = binary.numeric_columns(source.name, table.column_names, table.schema.types, options)
     if text and options.drop_non_numeric:
-        _warn_left_out(source.name, list(text))
-        kept = [name for name in kept if name not in text]
+        _warn_left_out(source.name, text)
     elif text:
-        first = next(iter(text))
-        column = table.column(first)
+        column = table.column(text[0])
         row = column.is_valid().index(True).as_py()
         place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
-        numbers = [name for name in kept if name not in text]
-        raise DataError(f"{source.name}: column {first!r} is not numeric{place}.{cells.mixed(text, numbers)}")
+        ways_out = cells.mixed({name: cells.TextColumn(words=1) for name in text}, kept)
+        raise DataError(f"{source.name}: column {text[0]!r} is not numeric{place}.{ways_out}")
     table = table.select(kept)
     X = binary.arrow_values(table)
     ends = ends_of(X)
@@ -213,7 +196,7 @@ def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
     if has_infinite(X, ends):
         row, k = np.argwhere(np.isinf(X))[0].tolist()
         raise DataError(f"{source.name}: row {row + 1}, column {kept[k]!r}: infinite value")
-    return FileTable(X, kept, f"the names of {source.kind}", facts_of(source), ends)
+    return FileTable(X, kept, f"the names of {source.kind}", source.facts, ends)
 
 
 def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:
@@ -248,10 +231,7 @@ def check_size(name: str, n: int, p: int) -> None:
 def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing: str) -> FileTable:
     """The rows without missing values, which are where `holes`, bool (n, p), is True, and a fact about the others.
 
-    Raises
-    ------
-    DataError
-        A value is missing and `missing` is not "drop-rows", or no row is complete.
+    `DataError` if a value is missing and `missing` is not "drop-rows", or if no row is complete.
     """
     if not holes.any():
         return table
@@ -274,8 +254,3 @@ def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing
         f"Drop those rows ({option('missing', 'drop-rows')}) or columns ({option('drop', columns[:3])}), or impute the "
         "values"
     )
-
-
-def facts_of(source: Source) -> dict[str, Any]:
-    """Path, sha256 and number of bytes."""
-    return {"path": source.name, "sha256": hashlib.sha256(source.raw).hexdigest(), "bytes": len(source.raw)}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
-from typing import TextIO
+from typing import Any, TextIO
 
 from pycupc.data.names import DataError
 
@@ -27,9 +26,9 @@ _TABLES = (
     ((".xlsx", ".xlsm"), b"PK\x03\x04", "excel"),
 )
 
-_STATA = "data of Stata; read them with pandas.read_stata, and pass the table to pycupc.pc, or save them as CSV"
-_SPSS = "data of SPSS; read them with pandas.read_spss, and pass the table to pycupc.pc, or save them as CSV"
-_JSON = "JSON; read it with pandas.read_json, and pass the table to pycupc.pc, or save it as CSV"
+_OF_PANDAS = "{}; read with pandas.read_{}, and pass the table to pycupc.pc, or save as CSV"
+_STATA, _SPSS = _OF_PANDAS.format("data of Stata", "stata"), _OF_PANDAS.format("data of SPSS", "spss")
+_JSON = _OF_PANDAS.format("JSON", "json")
 #: The same by the ending of their names, where the first bytes do not tell.
 _OTHER_ENDINGS = {
     ".dta": _STATA,
@@ -37,27 +36,25 @@ _OTHER_ENDINGS = {
     ".json": _JSON,
     ".jsonl": _JSON,
     ".ndjson": _JSON,
-    ".sas7bdat": "data of SAS; read them with pandas.read_sas, and pass the table to pycupc.pc, or save them as CSV",
+    ".sas7bdat": _OF_PANDAS.format("data of SAS", "sas"),
 }
 
 #: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
-    b"\x93NUMPY": "a NumPy array; read it with numpy.load, and pass the array to pycupc.algorithm.pc",
-    b"\x89HDF": "an HDF5 file, such as .h5ad; read it in Python, and pass the table to pycupc.algorithm.pc",
+    b"\x93NUMPY": "a NumPy array; read it with numpy.load, and pass the array to pycupc.pc",
+    b"\x89HDF": "an HDF5 file, such as .h5ad; read it in Python, and pass the table to pycupc.pc",
     b"FEA1": "a Feather file of version 1; write it again with a newer pandas or pyarrow",
-    b"\x80\x04": "a Python pickle; read it in Python, and pass the table to pycupc.algorithm.pc",
-    b"\x80\x05": "a Python pickle; read it in Python, and pass the table to pycupc.algorithm.pc",
-    b"RDX": "data of R; write them as CSV with write.csv",
-    b"X\n\0": "data of R; write them as CSV with write.csv",
+    **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle; read it in Python, and pass the table to pycupc.pc"),
+    **dict.fromkeys((b"RDX", b"X\n\0"), "data of R; write them as CSV with write.csv"),
     b"<stata_dta>": _STATA,
     b"$FL2": _SPSS,
-    b'[{"': _JSON,
-    b'{"': _JSON,
+    **dict.fromkeys((b'[{"', b'{"'), _JSON),
     b"%PDF": "a PDF document; export the table as CSV",
     b"(\xb5/\xfd": "compressed with zstd; decompress it first: zstd -dc FILE | pycupc run -",
-    b"\xff\xfe": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
-    b"\xfe\xff": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+    **dict.fromkeys(
+        (b"\xff\xfe", b"\xfe\xff"), "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+    ),
 }
 
 #: Bytes that text may contain: no control characters except tabs and line ends.
@@ -87,14 +84,16 @@ class Source:
     raw: bytes
     content: bytes
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Path, sha256 and number of bytes."""
+        return {"path": self.name, "sha256": hashlib.sha256(self.raw).hexdigest(), "bytes": len(self.raw)}
+
 
 def read_source(path: str | PurePath) -> Source:
     """Read a file, a pipe, or standard input (``-``), once and whole.
 
-    Raises
-    ------
-    DataError
-        There is no such file, it cannot be read, or it is not of a kind that this package reads.
+    `DataError` if there is no such file, it cannot be read, or it is not of a kind that this package reads.
     """
     if str(path) == STDIN:
         name, raw = "standard input", sys.stdin.buffer.read()
@@ -117,8 +116,7 @@ def read_source(path: str | PurePath) -> Source:
     return Source(name, ending, kind, raw, content)
 
 
-@contextmanager
-def open_text(source: Source) -> Iterator[TextIO]:
+def open_text(source: Source) -> TextIO:
     """The text of a source, which must be UTF-8 without control characters; else a `DataError` names the line."""
     content = source.content
     others = content.translate(None, _TEXT)
@@ -134,7 +132,7 @@ def open_text(source: Source) -> Iterator[TextIO]:
             f"{_place(source, error.start)}: not UTF-8 text (byte 0x{content[error.start]:02x}). If it is Latin-1, as "
             "Excel and R write on Windows: save it as CSV UTF-8, or: iconv -f LATIN1 -t UTF-8 FILE > NEW"
         ) from error
-    yield TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
+    return TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -27,8 +27,8 @@ from pycupc.data.findings import (
     missing_in,
     sentinels,
 )
-from pycupc.data.names import check_labels, listed
-from pycupc.data.observations import chosen_columns, converted
+from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.observations import Converted, chosen_columns, converted
 from pycupc.data.readers import FileTable, read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.message import Argument, Message, Words
@@ -93,19 +93,23 @@ class Table:
         """
         file: FileTable | None = None
         if isinstance(data, (str, os.PathLike)):
-            read = read_categories if categories else read_table
-            file = read(os.fsdecode(data), ReadOptions(**options))
-        elif options:
-            data = chosen_columns(data, **options)
-        if categories:
-            table = cls._of_categories(data, labels, file)
-        elif file is not None:
-            _check_shape(file.values)
-            names = _checked(file.labels if labels is None else labels, file.values)
-            table = cls(file.values, names, file.ends or ends_of(file.values), _numeric(file.values))
+            file = (read_categories if categories else read_table)(os.fsdecode(data), ReadOptions(**options))
+            values, names, types = Converted(file.values, file.labels, [])
         else:
-            table = cls._of_numbers(data, labels)
-        return table if file is None else replace(table, layout=file.layout, facts=file.facts)
+            data = chosen_columns(data, **options) if options else data
+            values, names, types = (values_of if categories else converted)(data, "data")
+        if not categories:
+            _check_shape(values)
+        labels = names if labels is None else labels
+        checked = None if labels is None else check_labels(labels, values.shape[1])
+        if categories:
+            table = cls._coded(values, checked, types)
+        else:
+            own = values if file else np.empty_like(values)  # the caller may change it before C is computed
+            ends = (file and file.ends) or ends_of(values, own)
+            table = cls(own, checked, ends, _numeric(values))
+            warn_of_rounding(own, ends, types, names or table.names)
+        return replace(table, layout=file.layout, facts=file.facts) if file else table
 
     @classmethod
     def of_values(cls, values: Floats, labels: tuple[str, ...] | None) -> Table:
@@ -113,30 +117,17 @@ class Table:
         return cls(values, labels, ends_of(values), _numeric(values))
 
     @classmethod
-    def _of_numbers(cls, data: Any, labels: Sequence[str] | None) -> Table:
-        values, names, types = converted(data, "data")
-        _check_shape(values)
-        checked = _checked(names if labels is None else labels, values)
-        own = np.empty_like(values)  # the caller may change the table before its correlations are computed
-        table = cls(own, checked, ends_of(values, own), _numeric(values))
-        warn_of_rounding(own, table.ends, types, names or table.names)
-        return table
-
-    @classmethod
-    def _of_categories(cls, data: Any, labels: Sequence[str] | None, file: FileTable | None) -> Table:
-        values, names = values_of(data, "data") if file is None else (file.values, file.labels)
-        checked = _checked(names if labels is None else labels, values)
+    def _coded(cls, values: NDArray[Any], labels: tuple[str, ...] | None, types: Sequence[Any]) -> Table:
         p = values.shape[1]
-        codes, categories = code_table(values, checked or _numbered(p))
-        types = getattr(data, "dtypes", [None] * p)
-        kinds: list[Kind] = ["ordered" if getattr(kind, "ordered", False) else "categorical" for kind in types]
+        codes, categories = code_table(values, names_for(labels, p))
+        kinds: list[Kind] = ["ordered" if getattr(t, "ordered", False) else "categorical" for t in types or [None] * p]
         ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
-        return cls(codes, checked, ends, tuple(kinds), categories)
+        return cls(codes, labels, ends, tuple(kinds), categories)
 
     @property
     def names(self) -> Sequence[str]:
         """The labels, or names for messages."""
-        return self.labels or _numbered(self.values.shape[1])
+        return names_for(self.labels, self.values.shape[1])
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -199,14 +190,6 @@ class Table:
 
 def _numeric(values: Floats) -> tuple[Kind, ...]:
     return tuple(["numeric"] * values.shape[1])
-
-
-def _numbered(p: int) -> list[str]:
-    return [f"column {j}" for j in range(p)]
-
-
-def _checked(labels: Sequence[str] | None, values: NDArray[Any]) -> tuple[str, ...] | None:
-    return None if labels is None else check_labels(labels, values.shape[1])
 
 
 def _check_shape(values: Floats) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from pycupc.data.names import DataError, check_names, kept_names, listed
+from pycupc.data.names import DataError, kept_names, listed
 from pycupc.system.message import Words
 
 Choice = Literal["auto", "yes", "no"]
@@ -153,7 +153,6 @@ def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, 
     else:
         has_row_names = options.index == "yes" or data_with_row_names
         names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
-    check_names(name, names)
     kept = set(kept_names(name, names, options.only, options.drop))
     names = [""] * has_row_names + names
     text_columns = frozenset(k for k, n in enumerate(names) if n not in kept)
@@ -256,13 +255,7 @@ def find_delimiter(ending: str, first_line: str, decimal: str = ".") -> str:
 
 
 def rows(name: str, text: TextIO, delimiter: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the cells of each row; empty lines are skipped.
-
-    Raises
-    ------
-    DataError
-        If quotation marks do not match.
-    """
+    """Yield line number and cells of each row, without empty lines; `DataError` if quotation marks do not match."""
     text.seek(0)
     lines: Iterable[str] = text if comment is None else (line.partition(comment)[0] for line in text)
     if delimiter == " ":

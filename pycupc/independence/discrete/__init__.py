@@ -1,7 +1,6 @@
 """The G^2 tests of discrete data, the sibling of `pycupc.independence.gaussian`: below the engines and the orientation.
 
     suffstat.py     a table of codes, the number of levels of each variable, and adaptDF, checked
-    coding.py       from a table of categories, strings, booleans or numbers to such a table
     g_square.py     pcalg's disCItest, binCItest, gSquareDis and gSquareBin, one test at a time and literally
     contingency.py  the same tests in compiled code, as the engines and the orientation make them
     strata.py       the tables of contingency.py where the degrees of freedom are those observed

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.coding import MOST_LEVELS, values_of
-from pycupc.data.names import check_labels, listed
+from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
@@ -82,10 +82,10 @@ class DiscreteSuffStat(Mapping[str, Any]):
             raise ValueError(f"df must be 'pcalg' or 'observed', got {df!r}")
         if df == "observed" and adaptDF:
             raise ValueError("choose one of adaptDF=True and df='observed', which both change the degrees of freedom")
-        values, columns = values_of(dm, "dm")
+        values, columns, _ = values_of(dm, "dm")
         labels = columns if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, values.shape[1])
-        names = _names(self.labels, values.shape[1])
+        names = names_for(self.labels, values.shape[1])
         codes = _whole_numbers(values, names)
         self.nlev = _levels(codes, nlev, names)
         self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T, dtype=np.uint8)
@@ -200,12 +200,11 @@ def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuff
             f"{name} must be a DiscreteSuffStat or a mapping with 'dm' (codes) and 'adaptDF', "
             f"got {type(suffStat).__name__}; for a table of categories use DiscreteSuffStat.from_data(table)"
         )
-    missing = [key for key in ("dm", "adaptDF") if suffStat.get(key) is None]
-    if missing:
-        what = {"dm": "'dm' (codes, n rows and p columns)", "adaptDF": "'adaptDF' (True or False)"}
-        raise ValueError(f"{name} lacks {' and '.join(what[key] for key in missing)}")
-    options = {"adaptDF": suffStat["adaptDF"], "df": suffStat.get("df", "pcalg")}
-    return DiscreteSuffStat(suffStat["dm"], suffStat.get("nlev"), **options)
+    needed = {"dm": "'dm' (codes, n rows and p columns)", "adaptDF": "'adaptDF' (True or False)"}
+    if missing := [what for key, what in needed.items() if suffStat.get(key) is None]:
+        raise ValueError(f"{name} lacks {' and '.join(missing)}")
+    how = {"nlev": suffStat.get("nlev"), "adaptDF": suffStat["adaptDF"], "df": suffStat.get("df", "pcalg")}
+    return DiscreteSuffStat(suffStat["dm"], **how)
 
 
 def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int64]:
@@ -214,12 +213,9 @@ def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int
         raise TypeError(Message(text, kind=str(values.dtype), coding=_CODING))
     if values.dtype.kind == "f":
         _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
-        _refuse(
-            (values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0),
-            names,
-            "dm must hold whole numbers 0, 1, ...; {columns} does not. Is it continuous? Then use the Gaussian test "
-            "(gaussCItest), or cut it into intervals",
-        )
+        text = "dm must hold whole numbers 0, 1, ...; {columns} does not. Is it continuous? Then use the Gaussian test "
+        text += "(gaussCItest), or cut it into intervals"
+        _refuse((values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0), names, text)
     codes = values.astype(np.int64)
     _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
     return codes
@@ -230,32 +226,18 @@ def _levels(
 ) -> NDArray[np.int64]:
     largest = codes.max(axis=0)
     if nlev is None:
-        seen = np.array([len(np.unique(column)) for column in codes.T])
-        seen = _two_for_constants(seen, names)
-        _refuse(
-            largest >= seen,
-            names,
-            "without nlev the codes must be 0, 1, ..., k - 1; {columns} leaves some out: give nlev, or use {coding}",
-        )
-        levels = seen
+        levels = _two_for_constants(np.array([len(np.unique(column)) for column in codes.T]), names)
+        text = "without nlev the codes must be 0, 1, ..., k - 1; {columns} leaves some out: give nlev, or use {coding}"
     else:
-        given = np.asarray(nlev)
-        if given.shape != largest.shape or given.dtype.kind not in "iuf" or (given != np.floor(given)).any():
+        levels = np.asarray(nlev)
+        if levels.shape != largest.shape or levels.dtype.kind not in "iuf" or (levels != np.floor(levels)).any():
             raise ValueError(f"nlev must hold {len(largest)} whole numbers, one per column of dm, got {nlev!r}")
-        levels = given.astype(np.int64)
         _refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
         text = "a code of dm must be below nlev; it is not in {columns}. Codes begin at 0; for any others use {coding}"
-        _refuse(largest >= levels, names, text)
-    _refuse(
-        levels > MOST_LEVELS,
-        names,
-        f"a variable may have at most {MOST_LEVELS} levels; {{columns}} has more. Is it continuous?",
-    )
+    _refuse(largest >= levels, names, text)
+    text = f"a variable may have at most {MOST_LEVELS} levels; {{columns}} has more. Is it continuous?"
+    _refuse(levels > MOST_LEVELS, names, text)
     return levels.astype(np.int64)
-
-
-def _names(labels: Sequence[str] | None, p: int) -> Sequence[str]:
-    return labels or [f"column {j}" for j in range(p)]
 
 
 def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:

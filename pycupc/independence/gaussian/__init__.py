@@ -1,8 +1,9 @@
 """The Gaussian conditional-independence test.
 
 family.py                the test with its data
-suffstat.py              correlation matrix and number of observations, checked; table_checks.py, checks of a table
-correlation.py           the correlation matrix of a table of observations; pairwise.py, its compiled half
+suffstat.py              correlation matrix or data, and the number of observations, checked
+correlations.py          the correlations as an object: all of them, rows, blocks or pairs
+correlation.py           the definition of the correlations of data; pairwise.py, its compiled half
 fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
                          compiled_p_values.py, its compiled half
 p_values.py              the p-values of a result; p_matrix.py, those of all pairs

@@ -42,11 +42,16 @@ class Blocks:
     p: int
 
     @classmethod
-    def of_shape(cls, n: int, p: int) -> Blocks:
-        """Empty blocks of a table (n, p), of equal width."""
-        number = -(-p // WIDTH)
-        width = -(-p // (8 * number)) * 8
+    def of_shape(cls, n: int, p: int, width: int) -> Blocks:
+        """Empty blocks of a table (n, p)."""
+        number = -(-p // width)
         return cls(np.zeros((number, n, width)), np.zeros((number, width)), p)
+
+    @staticmethod
+    def width_for(p: int) -> int:
+        """The width of the blocks of p columns: a multiple of 8, at most `WIDTH`, with the last block nearly full."""
+        p = max(p, 1)
+        return -(-p // (8 * -(-p // WIDTH))) * 8
 
     def __len__(self) -> int:
         return len(self.centred)
@@ -80,7 +85,7 @@ class Blocks:
         return S[:m, :m]
 
     def correlate(self, i: int, other: Blocks, j: int) -> Floats:
-        """Correlations of the columns of block `i` with those of block `j` of `other`."""
+        """Correlations of the columns of block `i` with those of block `j` of `other`, which has the same width."""
         S = _products(self.centred[i], other.centred[j])
         _normalise(S, self.squares[i], other.squares[j])
         rows, columns = self.place(i), other.place(j)
@@ -105,7 +110,7 @@ _fma: Any = intrinsic(_fma_code)
 @compiled
 def _add_products(A: Floats, B: Floats, S: Floats) -> None:
     """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time."""
-    (n, width), columns = A.shape, B.shape[1]
+    n, width = A.shape
     for begin in range(0, n, DEPTH):
         end = begin + DEPTH if begin + DEPTH < n else n
         rest = end - (end - begin) % 4
@@ -115,7 +120,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
                 a10, a11, a12, a13 = A[k, i + 1], A[k + 1, i + 1], A[k + 2, i + 1], A[k + 3, i + 1]
                 a20, a21, a22, a23 = A[k, i + 2], A[k + 1, i + 2], A[k + 2, i + 2], A[k + 3, i + 2]
                 a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
-                for j in range(columns):
+                for j in range(width):
                     b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
                     S[i, j] = _fma(a03, b3, _fma(a02, b2, _fma(a01, b1, _fma(a00, b0, S[i, j]))))
                     S[i + 1, j] = _fma(a13, b3, _fma(a12, b2, _fma(a11, b1, _fma(a10, b0, S[i + 1, j]))))
@@ -124,7 +129,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
         for k in range(rest, end):
             for i in range(width):
                 a = A[k, i]
-                for j in range(columns):
+                for j in range(width):
                     S[i, j] = _fma(a, B[k, j], S[i, j])
 
 

@@ -36,14 +36,11 @@ GRAPH_FILES: Files = {
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
-    "graph/neighbours": ("count_neighbours", "weakest_evidence"),
+    "graph/neighbours": ("count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
-    "discrete/data": ("pack_codes",),
-    "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
-    "discrete/sets": (
-        *("count_targets", "plan_sets", "contingency_sets", "settle_sets"),
-        *("contingency_records", "p_values"),
-    ),
+    "discrete/data": ("pack_codes", "enter_results"),
+    "discrete/pairs": ("contingency_pairs", "tally_pairs"),
+    "discrete/sets": (*("count_targets", "plan_sets", "contingency_sets"), *("contingency_records", "p_values")),
 }
 
 

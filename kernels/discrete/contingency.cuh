@@ -141,3 +141,8 @@ DEVICE void put_aside(const Doubtful& list, const i64 e, const u64 rank, const i
     list.y[at] = y;
     for (int t = 0; t < b.size; ++t) list.S[at * b.size + t] = b.variable[1 + t];
 }
+
+// `report_separated`; if no set was known to separate the pair, row x has one target less in `open`, if that is given.
+DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
+    if (report_separated(g, e, x, y, rank) && open) atomicSub(&open[x], 1);
+}

@@ -27,6 +27,7 @@ from pycupc.engines.gpu.structures import (
     Records,
     SetRange,
     TableSpace,
+    f64,
     i32,
     i64,
     ptr,
@@ -42,12 +43,11 @@ STATE_BYTES = 30 * THREADS + 256
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
 
-PACK = ("discrete/data", "pack_codes")
-PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
+PACK, ENTER = ("discrete/data", "pack_codes"), ("discrete/data", "enter_results")
+PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs")]
 SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets")]
 RECORDS = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
-DOUBTFUL = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
-KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
+KERNELS: list[KernelName] = [PACK, ENTER, *PAIRS, *SETS, *RECORDS]
 
 
 def shared_bytes(level: int) -> int:
@@ -201,9 +201,9 @@ class ContingencyTests:
         outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
         dev.transfers.upload(independent.view(np.uint8), outcome)
         dev.transfers.upload(p_value, value)
-        last = (ptr(outcome), ptr(value))
-        args = (graph, found, i64(count), *((ctypes.c_void_p(graph.C),) if level == 0 else ()), *last)
-        dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
+        largest = ctypes.c_void_p(None if level else graph.C)
+        args = (graph, found, i64(count), largest, ptr(outcome), ptr(value))
+        dev.launch(*ENTER, (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()
 
     def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
@@ -229,7 +229,8 @@ class DiscreteGraph(DeviceGraph):
     def kernels(level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
         if level == 0:
-            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table"), WEAKEST]
+            of_graph = [("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours")]
+            return [*PAIRS, *of_graph, ("common/binomials", "binomial_table"), WEAKEST]
         return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
@@ -248,7 +249,8 @@ class DiscreteGraph(DeviceGraph):
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
     def _list_pairs(self) -> None:
-        self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graphs[0],))
+        args = (self._graphs[0], ptr(None), i32(False), f64(0.0), f64(0.0))
+        self._dev.launch("graph/neighbours", "list_neighbours", (-(-self.p // 4),), (128,), args)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""

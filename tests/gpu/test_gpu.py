@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import assert_same, take
+from gpu_on_host import compare_states
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import matrix
-from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
@@ -229,18 +229,7 @@ def test_edges_after_each_level(algorithm, gaps):
     pairs = {"gaps": problem.get("fixedGaps"), "fixed": problem.get("fixedEdges")}
     pairs = {name: None if matrix is None else Pairs.of_matrix(matrix) for name, matrix in pairs.items()}
     assert (pairs["gaps"] is not None) == gaps
-    engines = [take(engine, gaussian(problem), **pairs) for engine in (GpuEngine(algorithm), CpuEngine())]
-    for level in range(-1, 4):
-        if level >= 0:
-            results = [engine.run_level(level) for engine in engines]
-        mine, theirs = (engine.state() for engine in engines)
-        for i in (0, 1):
-            np.testing.assert_array_equal(mine[i], theirs[i])
-            assert mine[i].dtype == np.int32
-        np.testing.assert_allclose(mine.z, theirs.z, rtol=1e-6, atol=1e-12)
-        for name in ("x", "y", "S", "n_tests", "n_removed", "more") if level >= 0 else ():
-            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
-    engines[0].close()
+    compare_states(GpuEngine(algorithm), gaussian(problem), **pairs)
 
 
 E, S = "cupc-e", "cupc-s"

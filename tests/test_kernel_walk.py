@@ -55,10 +55,10 @@ def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int, m_max: f
     return fit
 
 
-@pytest.fixture(params=["rows in shared memory", "wide rows in tiles", "all rows in tiles"])
+@pytest.fixture(params=["rows in shared memory", "large rows in tiles", "all rows in tiles"])
 def rows(request, monkeypatch, engine):
     """Which kernel tests the rows: of more than five neighbours in tiles, or all for want of shared memory."""
-    if request.param == "wide rows in tiles":
+    if request.param == "large rows in tiles":
         monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
         engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)

@@ -145,7 +145,8 @@ struct Records {
     char* found;  // the m records, one array after the other, see Found in graph/record.cuh; settle, finish
 };
 
-// Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first two.
+// Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first
+// two.
 struct Codes {
     const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes
     const unsigned* plane;      // [1 + sum of levels, words] bit s of plane 0: observation s exists; of each further
@@ -173,8 +174,8 @@ struct TableSpace {
     int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
 };
 
-// Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs, contingency_sets.
-// The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
+// Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs,
+// contingency_sets. The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
 struct Doubtful {
     u64* count;  // [1] doubtful tests met
     i64* pair;   // [room] number e of the pair; at level 0 its cell x p + y

@@ -1,9 +1,9 @@
 // pairs.cu -- level 0 of discrete data.
-//   contingency_pairs, enter_results (if there are doubtful tests), tally_pairs, count_neighbours and list_neighbours of
-//   graph/neighbours.cu run one after the other.
-//   Arrays: see Graph, Codes, TableSpace and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
-//   upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed` as in
-//   level0 in graph/neighbours.cu.
+//   contingency_pairs, enter_results (if there are doubtful tests), tally_pairs, count_neighbours and list_neighbours
+//   of graph/neighbours.cu run one after the other.
+//   Arrays: see Graph, Codes, TableSpace and Doubtful in common/structures.cuh. g.C is not a matrix of correlations
+//   here: its upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed`
+//   as in level0 in graph/neighbours.cu.
 #include "discrete/contingency.cuh"
 
 // Tests all pairs x < y given the empty set.

@@ -16,10 +16,14 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from conftest import take
 
+from pycupc.data.pairs import Pairs
+from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.independence.gaussian.family import GaussianTest
 
 TESTS = Path(__file__).resolve().parent
 KERNELS = TESTS.parent / "kernels"
@@ -36,14 +40,11 @@ GRAPH_FILES: Files = {
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "common/binomials": ("binomial_table",),
-    "graph/neighbours": ("count_neighbours", "weakest_evidence"),
+    "graph/neighbours": ("count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
-    "discrete/data": ("pack_codes",),
-    "discrete/pairs": ("contingency_pairs", "tally_pairs", "list_pairs", "settle_pairs"),
-    "discrete/sets": (
-        *("count_targets", "plan_sets", "contingency_sets", "settle_sets"),
-        *("contingency_records", "p_values"),
-    ),
+    "discrete/data": ("pack_codes", "enter_results"),
+    "discrete/pairs": ("contingency_pairs", "tally_pairs"),
+    "discrete/sets": (*("count_targets", "plan_sets", "contingency_sets"), *("contingency_records", "p_values")),
 }
 
 
@@ -229,3 +230,18 @@ class HostEngine(GpuEngine):
     def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
         with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
             super().__init__(algorithm, pruning=prune)
+
+
+def compare_states(engine: GpuEngine, test: GaussianTest, **pairs: Pairs | None) -> None:
+    """Edges, their smallest |z| and the results of each level are those of the CPU engine, from before level 0 on."""
+    engines = [take(e, test, **pairs) for e in (engine, CpuEngine())]
+    for level in range(-1, 4):
+        results = [e.run_level(level) for e in engines if level >= 0]
+        mine, theirs = (e.state() for e in engines)
+        for i in (0, 1):
+            np.testing.assert_array_equal(mine[i], theirs[i])
+            assert mine[i].dtype == np.int32
+        np.testing.assert_allclose(mine.z, theirs.z, rtol=1e-6, atol=1e-12)
+        for name in ("x", "y", "S", "n_tests", "n_removed", "more") if results else ():
+            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
+    engine.close()

@@ -9,19 +9,16 @@ import ctypes
 import itertools
 import math
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
+from gpu_on_host import KERNELS, library_of
 
 from pycupc.engines.gpu import graph, schur
 from pycupc.engines.gpu.levels import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 
-KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 WRAPPER = """
 #include <cmath>
 using std::fabs; using std::sqrt;
@@ -73,34 +70,13 @@ def layout_function(structure) -> str:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("helpers")
-    (folder / "wrapper.cpp").write_text(WRAPPER.replace("LAYOUTS", "\n".join(map(layout_function, STRUCTURES))))
-    command = [
-        compiler,
-        "-std=c++17",
-        "-O2",
-        "-ffp-contract=off",
-        "-Wall",
-        "-Werror",
-        "-Wno-unused-function",
-        "-shared",
-        "-fPIC",
-        f"-I{KERNELS}",
-        "wrapper.cpp",
-        "-o",
-        "helpers.so",
-    ]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    lib = ctypes.CDLL(str(folder / "helpers.so"))
+    source = WRAPPER.replace("LAYOUTS", "\n".join(map(layout_function, STRUCTURES)))
+    lib = library_of(source, tmp_path_factory.mktemp("helpers"), "-Wall", "-Werror", "-Wno-unused-function")
     lib.r.restype = lib.small_r.restype = ctypes.c_double
     lib.r.argtypes = lib.small_r.argtypes = [
         F64,
         ctypes.c_longlong,
-        ctypes.c_int,
-        ctypes.c_int,
+        *[ctypes.c_int] * 2,
         I32,
         ctypes.c_int,
         F64,
@@ -108,8 +84,8 @@ def host(tmp_path_factory):
     ]
     lib.factor.argtypes = [F64, ctypes.c_longlong, I32, ctypes.c_int, F64, F64, F64]
     lib.choose.restype = lib.rank_of.restype = ctypes.c_ulonglong
-    lib.rank_of.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, I32]
-    lib.unrank.argtypes = [U64, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ulonglong, I32]
+    lib.rank_of.argtypes = [U64, *[ctypes.c_int] * 3, I32]
+    lib.unrank.argtypes = [U64, *[ctypes.c_int] * 3, ctypes.c_ulonglong, I32]
     lib.next.argtypes = [ctypes.c_int, ctypes.c_int, I32]
     return lib
 

@@ -8,13 +8,15 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, for_host, library_of
+from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, compare_states, for_host, library_of
 from indefinite_problems import indefinite_problem
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
+from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import levels, schur, tuning
+from pycupc.independence.gaussian.family import GaussianTest
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
@@ -53,10 +55,10 @@ def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int, m_max: f
     return fit
 
 
-@pytest.fixture(params=["rows in shared memory", "wide rows in tiles", "all rows in tiles"])
+@pytest.fixture(params=["rows in shared memory", "large rows in tiles", "all rows in tiles"])
 def rows(request, monkeypatch, engine):
     """Which kernel tests the rows: of more than five neighbours in tiles, or all for want of shared memory."""
-    if request.param == "wide rows in tiles":
+    if request.param == "large rows in tiles":
         monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
         engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
@@ -70,6 +72,13 @@ def test_the_answer_is_that_of_the_cpu(engine, n, strength, alpha, levels):
     fit = compare(engine, np.corrcoef(observations(0, 18, n, strength), rowvar=False), n, alpha, levels)
     if n == 2000:  # sound data: nearly all tests are settled in single precision
         assert sum(level.n_careful for level in fit.levels) < 1e-3 * sum(fit.n_edgetests)
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_states_between_levels(engine, restricted):
+    rng, C = np.random.default_rng(0), np.corrcoef(observations(0, 18, 200, 0.5), rowvar=False)
+    some = {name: Pairs.of_matrix(rng.random((18, 18)) < 0.2) if restricted else None for name in ("gaps", "fixed")}
+    compare_states(engine, GaussianTest(pycupc.SuffStat(C, 200), 0.1), **some)
 
 
 def test_a_level_that_the_device_cannot_count(engine, monkeypatch):

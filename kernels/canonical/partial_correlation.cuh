@@ -1,5 +1,6 @@
 // partial_correlation.cuh -- the canonical formula: the one definition of a partial correlation, by the operations of
-//   pycupc/independence/gaussian/partial_correlation.py in the same order. It decides the doubtful tests. One thread per test.
+//   pycupc/independence/gaussian/partial_correlation.py in the same order. It decides the doubtful tests. One thread
+//   per test.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off): the bits must equal Numba's.
 //   Arguments of all versions: C [p, p] float64, row-major; x and y, given the variables S[0..size-1], ascending; A:
 //   work space of one thread, canonical_doubles(size). Consecutive entries of S and A lie `step` apart, so that threads

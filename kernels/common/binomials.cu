@@ -1,14 +1,14 @@
 // binomials.cu -- the table of binomial coefficients that all kernels share.
 #include "common/subsets.cuh"
 
-// Columns k0 .. k1 - 1 of the table: C(n, k) at binom[k * stride + n] for n < stride, saturated at BINOM_MAX.
+// The table: C(n, k) at binom[k * stride + n] for n < stride and k < columns, saturated at BINOM_MAX.
 //   Work    one thread per n
 //   Launch  grid ceil(stride/128), block 128
-//   binom   [k1, stride] uint64; written here. Where k0 > 0, the columns before k0 are there
-extern "C" __global__ void binomial_table(u64* binom, const int stride, const int k0, const int k1) {
+//   binom   [columns, stride] uint64; written here
+extern "C" __global__ void binomial_table(u64* binom, const int stride, const int columns) {
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= stride) return;
-    for (int k = k0; k < k1; ++k) {
+    for (int k = 0; k < columns; ++k) {
         u64 value;
         if (k == 0) value = 1;
         else if (k > n) value = 0;

@@ -17,11 +17,11 @@ constexpr unsigned char GONE_B = 2;  // removed by side B (x > y) at this level
 constexpr unsigned char FIXED = 3;   // an edge that is never tested
 
 // The graph at the start of a level, as neighbour lists. Pair e is (source[e], column[e]); rows ascend, and columns
-// ascend within a row. list_neighbours makes the lists of the first graph (list_pairs, of discrete data), settle those
-// of every later one; both set `best` to NOT_SEPARATED.
+// ascend within a row. list_neighbours makes the lists of the first graph, settle the
+// lists of every later one; both set `best` to NOT_SEPARATED.
 struct Graph {
     const double* C;   // [p, p] correlations, row-major; the host or correlate. Discrete data: p-values of level 0, in
-                       // the upper triangle; contingency_pairs, settle_pairs
+                       // the upper triangle; contingency_pairs, enter_results
     unsigned char* G;  // [p, p] state of each pair; level0 or the kernels of discrete/pairs.cu, the tests, the filters,
                        // settle
     i64* start;        // [p + 1] first pair of each row; scan_of_rows
@@ -31,7 +31,7 @@ struct Graph {
     u64* least;        // [E] bits of the r^2 below which a test is weaker evidence than all before it: at first from z,
                        // then the smallest one met at this level; the tests. Not used for discrete data
     double* z;         // [E] smallest |z| of all tests of the pair at earlier levels. Discrete data: minus the largest
-                       // p-value, this level's included; contingency_sets, settle_sets
+                       // p-value, this level's included; contingency_sets, enter_results
     i64 p;             // number of variables
 };
 
@@ -145,7 +145,8 @@ struct Records {
     char* found;  // the m records, one array after the other, see Found in graph/record.cuh; settle, finish
 };
 
-// Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first two.
+// Discrete data (discrete/), as pycupc.independence.discrete.contingency.Data. The host fills all arrays but the first
+// two.
 struct Codes {
     const unsigned char* code;  // [p, pitch] code of each variable and observation, then zeros; pack_codes
     const unsigned* plane;      // [1 + sum of levels, words] bit s of plane 0: observation s exists; of each further
@@ -173,8 +174,8 @@ struct TableSpace {
     int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
 };
 
-// Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs, contingency_sets.
-// The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
+// Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs,
+// contingency_sets. The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
 struct Doubtful {
     u64* count;  // [1] doubtful tests met
     i64* pair;   // [room] number e of the pair; at level 0 its cell x p + y

@@ -1,5 +1,6 @@
-// correlation.cu -- the correlations of data, by the definition in pycupc/independence/gaussian/correlation.py and with its bits:
-//   every sum runs over the observations in order, by one thread, and adds each product by a fused multiply-add.
+// correlation.cu -- the correlations of data, by the definition in pycupc/independence/gaussian/correlation.py and with
+//   its bits: every sum runs over the observations in order, by one thread, and adds each product by a fused
+//   multiply-add.
 //   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
 //   Z        [n, p] float64, row-major: the centred columns; centre writes it
 //   squares  [p] float64: S_jj, the sum of squares of each centred column; centre writes it
@@ -43,7 +44,7 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const int
 }
 
 // Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and
-// centred again; a constant one becomes NaN. The conditions are those of `Blocks.centre` in
+// centred again; a constant one becomes NaN. The conditions are as in `Blocks.centre` of
 // pycupc/independence/gaussian/pairwise.py.
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32

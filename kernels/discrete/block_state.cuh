@@ -1,5 +1,5 @@
-// block_state.cuh -- the state of a block of THREADS threads that counts contingency tables: one x, one conditioning set S,
-//   and the targets y. All threads of the block take part in each call.
+// block_state.cuh -- the state of a block of THREADS threads that counts contingency tables: one x, one conditioning
+//   set S, and the targets y. All threads of the block take part in each call.
 #pragma once
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"

@@ -1,6 +1,7 @@
 // chi_square.cuh -- from the exact sum of a contingency table to a decision and a p-value.
 //   Compiles as CUDA and as plain C++ (tests/test_kernel_discrete.py). The twins of upper_tail and degrees_of_freedom
-//   are in pycupc/independence/discrete/; decisions have their bits, p-values agree to the accuracy of the mathematical library.
+//   are in pycupc/independence/discrete/; decisions have their bits, p-values agree to the accuracy of the mathematical
+//   library.
 #pragma once
 #include "common/structures.cuh"
 #ifndef __CUDACC__
@@ -23,7 +24,8 @@ constexpr double LEAST_TERM = 1e-14;  // smaller terms of the series, relative t
 enum Outcome { DEPENDENT, INDEPENDENT, DOUBTFUL };
 
 // The probability that a chi-square variable with df degrees of freedom exceeds g2, by its finite series, from the
-// largest term to both sides: see pycupc.independence.discrete.chi_square.upper_tail, which adds more terms. Both are right to 1e-9.
+// largest term to both sides: see pycupc.independence.discrete.chi_square.upper_tail, which adds more terms. Both are
+// right to 1e-9.
 HD double upper_tail(const double g2, const i64 df) {
     const double h = 0.5 * g2;
     if (!(h > 0.0)) return 1.0;

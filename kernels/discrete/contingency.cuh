@@ -1,5 +1,6 @@
 // contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block;
-//   what follows from a test: the pair's largest p-value, or an entry of the list of doubtful tests, by one thread.
+//   behind them the outcome of a test, by one thread: a separated pair, its largest p-value, or an entry of the list
+//   of doubtful tests.
 //   The configuration of an observation is v = code of x * q + configuration of S, v < V = kx q. The tables of a group
 //   of targets lie one after the other, a row of V counts for each level of y; before them lies the margin, a row with
 //   the counts of the configurations alone. They are filled by bit planes (planes.cuh) or by atomics (atomics.cuh).
@@ -19,9 +20,9 @@ DEVICE bool has_room(const BlockState& b, const Codes& d, const TableSpace& spac
 
 // Adds up f over the cells of a table with ky rows, less f over the sums of cells that differ in x alone: the share of
 // thread r of `threads`, which takes every `threads`-th pair of a level j of y and a configuration k of S. Adds the
-// number of empty cells to `empty`; or the observed degrees of freedom, that is the sum over k of (rx - 1) (ry - 1) with
-// rx and ry levels of x and y that occur, as (rx - 1) for each level of y that occurs, less (rx - 1) once.
-// margin: counts of the configurations alone.
+// number of empty cells to `empty`; or the observed degrees of freedom, that is the sum over k of (rx - 1) (ry - 1)
+// with rx and ry levels of x and y that occur, as (rx - 1) for each level of y that occurs, less (rx - 1) once. margin:
+// counts of the configurations alone.
 DEVICE u64 sum_table(const BlockState& b, const Codes& d, const unsigned* margin, const unsigned* table, const int ky,
                      const int r, const int threads, int& empty) {
     const int q = (int)b.q, kx = b.kx;
@@ -140,4 +141,9 @@ DEVICE void put_aside(const Doubtful& list, const i64 e, const u64 rank, const i
     list.x[at] = b.variable[0];
     list.y[at] = y;
     for (int t = 0; t < b.size; ++t) list.S[at * b.size + t] = b.variable[1 + t];
+}
+
+// `report_separated`; if no set was known to separate the pair, row x has one target less in `open`, if that is given.
+DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
+    if (report_separated(g, e, x, y, rank) && open) atomicSub(&open[x], 1);
 }

@@ -1,5 +1,6 @@
-// data.cu -- from the host's codes to padded rows and bit planes; see Codes in common/structures.cuh.
-#include "common/warp.cuh"
+// data.cu -- from the host's codes to padded rows and bit planes, see Codes in common/structures.cuh; from the host's
+//   results of doubtful tests to the graph.
+#include "discrete/contingency.cuh"
 
 // Pads the codes and makes the bit planes.
 //   Work    one warp per 32 observations of a variable
@@ -23,4 +24,23 @@ extern "C" __global__ void pack_codes(const Codes d, const unsigned char* __rest
     }
     const unsigned all = __ballot_sync(FULL, in);
     if (z == 0 && lane == 0) plane[w] = all;
+}
+
+// Enters the results of the host for doubtful tests.
+//   Work    one thread per entry of the list
+//   Launch  any grid, block 256
+//   largest  g.C, to write to, at level 0; else null
+//   independent, p_value  [entries] outcome of each test, from the host
+//   Writes  at level 0 g.G, largest; else g.best, g.z, g.G (GONE_A)
+extern "C" __global__ void enter_results(const Graph g, const Doubtful list, const i64 entries, double* largest,
+                                         const unsigned char* __restrict__ independent,
+                                         const double* __restrict__ p_value) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+        const i64 e = list.pair[i], x = list.x[i], y = list.y[i];
+        if (largest && !independent[i]) {
+            g.G[e] = g.G[y * g.p + x] = LIVE;
+            largest[e] = p_value[i];
+        } else if (!largest && independent[i]) separate(g, nullptr, e, (int)x, (int)y, list.rank[i]);
+        else if (!largest) keep_largest(&g.z[e], p_value[i]);
+    }
 }

@@ -1,9 +1,9 @@
-// pairs.cu -- level 0 of discrete data, and the first neighbour lists.
-//   contingency_pairs, settle_pairs (if there are doubtful tests), tally_pairs, count_neighbours of graph/neighbours.cu
-//   and list_pairs run one after the other.
-//   Arrays: see Graph, Codes, TableSpace and Doubtful in common/structures.cuh. g.C is not a matrix of correlations here: its
-//   upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed` as in
-//   level0 in graph/neighbours.cu.
+// pairs.cu -- level 0 of discrete data.
+//   contingency_pairs, enter_results (if there are doubtful tests), tally_pairs, count_neighbours and list_neighbours
+//   of graph/neighbours.cu run one after the other.
+//   Arrays: see Graph, Codes, TableSpace and Doubtful in common/structures.cuh. g.C is not a matrix of correlations
+//   here: its upper triangle receives the p-values of level 0. `largest` [p, p] is g.C, to write to. `gaps` and `fixed`
+//   as in level0 in graph/neighbours.cu.
 #include "discrete/contingency.cuh"
 
 // Tests all pairs x < y given the empty set.
@@ -72,43 +72,5 @@ extern "C" __global__ void tally_pairs(const Graph g, const Level lv, const unsi
     if ((threadIdx.x & 31) == 0 && tests) {
         atomicAdd(&lv.counters->tests, (u64)tests);
         atomicAdd(&lv.counters->removed, (u64)removed);
-    }
-}
-
-// Neighbour lists of the first graph, as list_neighbours in graph/neighbours.cu.
-//   Work    one warp per row, one cell of G per lane and turn
-//   Launch  grid p, block 32
-//   Reads   g.G, g.C, g.start
-//   Writes  g.column, g.source, g.best, g.z
-extern "C" __global__ void list_pairs(const Graph g) {
-    const int x = blockIdx.x, lane = threadIdx.x, p = (int)g.p;
-    i64 e = g.start[x];
-    for (int j0 = 0; j0 < p; j0 += 32) {
-        const int j = j0 + lane;
-        const unsigned char state = j < p ? g.G[(i64)x * p + j] : GONE_A;
-        const unsigned edges = __ballot_sync(FULL, state & 1);
-        if (state & 1) {
-            const i64 at = e + lanes_before(edges);
-            g.column[at] = j;
-            g.source[at] = x;
-            g.best[at] = NOT_SEPARATED;
-            g.z[at] = state == FIXED ? from_bits(0x7ff0000000000000ULL) : -g.C[(i64)min(x, j) * p + max(x, j)];
-        }
-        e += __popc(edges);
-    }
-}
-
-// Enters the results of the host for doubtful pairs.
-//   Work    one thread per entry of the list
-//   Launch  any grid, block 256
-//   independent, p_value  [entries] outcome of each test, from the host
-//   Writes  g.G, largest
-extern "C" __global__ void settle_pairs(const Graph g, const Doubtful list, const i64 entries, double* largest,
-                                        const unsigned char* __restrict__ independent,
-                                        const double* __restrict__ p_value) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
-        if (independent[i]) continue;
-        g.G[list.pair[i]] = g.G[(i64)list.y[i] * g.p + list.x[i]] = LIVE;
-        largest[list.pair[i]] = p_value[i];
     }
 }

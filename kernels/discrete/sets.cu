@@ -1,18 +1,14 @@
 // sets.cu -- levels from 1 on of discrete data: for each row the sets in lexicographic order, for each set all targets.
 //   A level runs side A, then side B: count_targets, then several times plan_sets and contingency_sets. Each of these
 //   launches tests four times as many sets of a row as all before it, so that a row costs little more once its targets
-//   are all separated, however many sets it has. After both sides: settle_sets (if there are doubtful tests), settle of
-//   graph/removals.cu, contingency_records, p_values.
-//   Arrays: see Graph, Codes, TableSpace, Doubtful and SetRange in common/structures.cuh. A set is numbered by its rank.
+//   are all separated, however many sets it has. After both sides: enter_results (if there are doubtful tests), settle
+//   of graph/removals.cu, contingency_records, p_values.
+//   Arrays: see Graph, Codes, TableSpace, Doubtful and SetRange in common/structures.cuh. A set is numbered by its
+//   rank.
 #include "discrete/contingency.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 #include "schur/work_queue.cuh"
-
-// `report_separated`; if no set was known to separate the pair, row x has one target less in `open`.
-DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
-    if (report_separated(g, e, x, y, rank) && open) atomicSub(&open[x], 1);
-}
 
 // Counts the targets of each row at the beginning of a side.
 //   Work    one warp per row
@@ -149,21 +145,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             if (threadIdx.x == 0) changed = max(0, subset_next(degree, l, members));
             __syncthreads();
         }
-    }
-}
-
-// Enters the results of the host for doubtful tests.
-//   Work    one thread per entry of the list
-//   Launch  any grid, block 256
-//   independent, p_value  [entries] outcome of each test, from the host
-//   Writes  g.best, g.z, g.G (GONE_A)
-extern "C" __global__ void settle_sets(const Graph g, const Doubtful list, const i64 entries,
-                                       const unsigned char* __restrict__ independent,
-                                       const double* __restrict__ p_value) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
-        const i64 e = list.pair[i];
-        if (independent[i]) separate(g, nullptr, e, list.x[i], list.y[i], list.rank[i]);
-        else keep_largest(&g.z[e], p_value[i]);
     }
 }
 

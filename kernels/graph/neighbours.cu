@@ -91,7 +91,7 @@ extern "C" __global__ void count_neighbours(const Graph g, const Level lv, const
 //   Launch  grid ceil(p/4), block 128
 //   Reads   g.G, g.C, g.start
 //   Writes  g.column, g.source, g.best, g.least, g.z, adjacent
-//   adjacent  [p, ceil(p/32)] uint32, the graph as bits, or null
+//   adjacent  [p, ceil(p/32)] uint32, the graph as bits; null for discrete data, of which C holds p-values
 //   mirrored  1: C equals its transpose to the last bits, so each row is read along itself, not from the upper triangle
 //   root_df0, root_df1  sqrt(n - 3) and sqrt(n - 4), or 0 where there are no degrees of freedom
 extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, const int mirrored, const double root_df0,
@@ -111,7 +111,7 @@ extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, co
         for (int h = 0; h < 4; ++h) {
             const int j = 32 * (w + h) + lane;
             const i64 at = mirrored || x < j ? (i64)x * p + j : (i64)j * p + x;
-            r[h] = state[h] & 1 ? fmin(fabs(g.C[at]), R_MAX) : 0.0;
+            r[h] = state[h] & 1 ? g.C[at] : 0.0;
         }
         UNROLL
         for (int h = 0; h < 4; ++h) {
@@ -119,8 +119,8 @@ extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, co
             if (adjacent && lane == 0 && w + h < words) adjacent[(i64)x * words + w + h] = edges;
             if (state[h] & 1) {
                 const i64 at = e + lanes_before(edges);
-                const double z =
-                    state[h] == FIXED ? __longlong_as_double(0x7ff0000000000000LL) : root_df0 * atanh(r[h]);
+                double z = adjacent ? root_df0 * atanh(fmin(fabs(r[h]), R_MAX)) : -r[h];
+                if (state[h] == FIXED) z = from_bits(0x7ff0000000000000ULL);
                 g.column[at] = 32 * (w + h) + lane;
                 g.source[at] = x;
                 g.best[at] = NOT_SEPARATED;

@@ -1,5 +1,6 @@
-// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows with too many neighbours for schur_sets. The suffix has two members,
-//   p < k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices of 128.
+// tiles.cu -- schur_tiles: the tests of a level >= 2 for rows with too many neighbours for schur_sets. The suffix has
+//   two members, p < k: p from a tile of ptile_width columns, k from tiles of 32 columns. Targets are taken in slices
+//   of 128.
 //   Work    item = (row, prefix, tile of p); a block goes through slices of targets, and for each through tiles of k. A
 //           warp takes one p at a time, its lanes 32 consecutive k; see sweep.cuh
 //   Launch  persistent grid; block 256; dynamic shared memory as tiles_shared() in pycupc/engines/gpu/schur.py

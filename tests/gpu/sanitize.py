@@ -99,9 +99,9 @@ def main() -> None:
     compare(("gpu",), ", rows screened")
     screening.TUNING = tuned
     tuning.BOUNDS = (3, 4, 5, 6, 7)
-    compare(("gpu",), ", wide rows")
+    compare(("gpu",), ", large rows in tiles")
     tuning.ILL_SHARE = -1.0
-    compare(("gpu",), ", wide rows, kernels for ill-conditioned data")
+    compare(("gpu",), ", large rows in tiles, kernels for ill-conditioned data")
     tuning.BOUNDS = (8, 12, 16, 32, 64)
     compare(("gpu",), ", kernels for ill-conditioned data")
 

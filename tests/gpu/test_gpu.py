@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import assert_same, take
+from gpu_on_host import compare_states
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import matrix
-from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
@@ -126,19 +126,13 @@ def dense() -> dict:
     return recorded(next(p for p in GOLDEN if p.stem == "dense_p150"))[0]
 
 
+@pytest.mark.parametrize("ill", [False, True])
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60), (8, 10, 90, 100, 140)])
-def test_every_class_of_rows_gives_the_same_answer(monkeypatch, bounds):
-    problem = dense()
-    expected = pycupc.pc(**problem, engine="cpu")
+def test_every_class_of_rows_and_kernel_gives_the_same_answer(monkeypatch, bounds, ill):
+    """Also the kernels for ill-conditioned data, on all data, sound or not."""
     monkeypatch.setattr(tuning, "BOUNDS", bounds)
-    same(pycupc.pc(**problem, engine="gpu"), expected)
-
-
-@pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60)])
-def test_kernels_for_singular_data(monkeypatch, bounds):
-    """Used on all data they give the same answer, sound tests or not, in all classes of rows."""
-    monkeypatch.setattr(tuning, "ILL_SHARE", -1.0)
-    monkeypatch.setattr(tuning, "BOUNDS", bounds)
+    if ill:
+        monkeypatch.setattr(tuning, "ILL_SHARE", -1.0)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
 
@@ -235,28 +229,16 @@ def test_edges_after_each_level(algorithm, gaps):
     pairs = {"gaps": problem.get("fixedGaps"), "fixed": problem.get("fixedEdges")}
     pairs = {name: None if matrix is None else Pairs.of_matrix(matrix) for name, matrix in pairs.items()}
     assert (pairs["gaps"] is not None) == gaps
-    engines = [take(engine, gaussian(problem), **pairs) for engine in (GpuEngine(algorithm), CpuEngine())]
-    for level in range(-1, 4):
-        if level >= 0:
-            results = [engine.run_level(level) for engine in engines]
-        mine, theirs = (engine.state() for engine in engines)
-        for i in (0, 1):
-            np.testing.assert_array_equal(mine[i], theirs[i])
-            assert mine[i].dtype == np.int32
-        np.testing.assert_allclose(mine.z, theirs.z, rtol=1e-6, atol=1e-12)
-        for name in ("x", "y", "S", "n_tests", "n_removed", "more") if level >= 0 else ():
-            np.testing.assert_array_equal(*(getattr(result, name) for result in results), err_msg=name)
-    engines[0].close()
+    compare_states(GpuEngine(algorithm), gaussian(problem), **pairs)
 
 
-@pytest.mark.parametrize("options", [{"beta": 64, "gamma": 1}, {"beta": 1, "gamma": 256}, {"beta": 8, "gamma": 8}])
-def test_configurations_of_cupc_e(options):
-    same(pycupc.pc(**dense(), engine="cupc-e", engine_options=options), pycupc.pc(**dense(), engine="cpu"))
+E, S = "cupc-e", "cupc-s"
 
 
-@pytest.mark.parametrize("options", [{"theta": 32, "delta": 1}, {"theta": 256, "delta": 7}])
-def test_configurations_of_cupc_s(options):
-    same(pycupc.pc(**dense(), engine="cupc-s", engine_options=options), pycupc.pc(**dense(), engine="cpu"))
+@pytest.mark.parametrize(("engine", "one", "other"), [(E, 64, 1), (E, 1, 256), (E, 8, 8), (S, 32, 1), (S, 256, 7)])
+def test_configurations(engine, one, other):
+    options = dict(zip(("beta", "gamma") if engine == E else ("theta", "delta"), (one, other), strict=True))
+    same(pycupc.pc(**dense(), engine=engine, engine_options=options), pycupc.pc(**dense(), engine="cpu"))
 
 
 @pytest.mark.parametrize("engine", NAMES)

@@ -124,7 +124,7 @@ class Device:
         if stride < p + 1 or rows < columns:
             rows, stride = max(columns + 8, 24), max(p + 1, stride)
             self._binom = self.cp.empty((rows, stride), dtype=np.uint64)
-            args = (ptr(self._binom), i32(stride), i32(0), i32(rows))
+            args = (ptr(self._binom), i32(stride), i32(rows))
             self.launch("common/binomials", "binomial_table", (-(-stride // 128),), (128,), args)
         return Binomials(self._binom.data.ptr, stride)
 

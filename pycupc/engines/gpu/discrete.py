@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
+from collections.abc import Callable
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ from pycupc.engines.gpu.structures import (
     Records,
     SetRange,
     TableSpace,
+    f64,
     i32,
     i64,
     ptr,
@@ -42,12 +45,11 @@ STATE_BYTES = 30 * THREADS + 256
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5
 
-PACK = ("discrete/data", "pack_codes")
-PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs", "list_pairs")]
+PACK, ENTER = ("discrete/data", "pack_codes"), ("discrete/data", "enter_results")
+PAIRS = [("discrete/pairs", name) for name in ("contingency_pairs", "tally_pairs")]
 SETS = [("discrete/sets", name) for name in ("count_targets", "plan_sets", "contingency_sets")]
 RECORDS = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
-DOUBTFUL = [("discrete/pairs", "settle_pairs"), ("discrete/sets", "settle_sets")]
-KERNELS: list[KernelName] = [PACK, *PAIRS, *SETS, *RECORDS, *DOUBTFUL]
+KERNELS: list[KernelName] = [PACK, ENTER, *PAIRS, *SETS, *RECORDS]
 
 
 def shared_bytes(level: int) -> int:
@@ -108,7 +110,7 @@ class ContingencyTests:
     def __init__(self, codes: DeviceCodes) -> None:
         self._codes = codes
         self._room_for_doubtful = tuning.DOUBTFUL
-        self._list: Doubtful | None = None
+        self._list: Doubtful
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [*SETS, *RECORDS]
@@ -173,27 +175,27 @@ class ContingencyTests:
         args = (graph, level, records, df, ptr(dev.answer))
         dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
 
-    def doubtful(self, dev: Device, tick: Tick | None) -> int:
-        """Wait for the tests that were launched, if any; returns how many of them are doubtful."""
-        if self._list is None:
-            return 0
+    def complete(self, dev: Device, graph: Graph, level: int, launch: Callable[[], None], tick: Tick) -> int:
+        """Make the doubtful ones of the launched tests on the host, as the engine "cpu" does; returns their number.
+
+        If the list was too short for them, `launch` first launches the tests once more.
+        """
+        count = self._count(dev, tick)
+        if count > self._list.room:  # removals stay; the second run meets the same doubtful tests, or fewer
+            self._room_for_doubtful = count + count // 8
+            launch()
+            count = self._count(dev, tick)
+        if count:
+            self._settle(dev, graph, level, count)
+        return count
+
+    def _count(self, dev: Device, tick: Tick) -> int:
         (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))
         dev.wait(tick)
         return int(count[0])
 
-    def enlarge(self, count: int) -> bool:
-        """Whether the list was too short for `count` doubtful tests; if so, the next list has room for them."""
-        assert self._list is not None
-        if count <= self._list.room:
-            return False
-        self._room_for_doubtful = count + count // 8
-        return True
-
-    def settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
-        """Make the `count` doubtful tests on the host, as the engine "cpu" does, and enter the results."""
+    def _settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
         found = self._list
-        if count == 0 or found is None:
-            return
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
         x, y, sets = dev.transfers.download(*pieces)
         dev.wait()
@@ -201,9 +203,8 @@ class ContingencyTests:
         outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
         dev.transfers.upload(independent.view(np.uint8), outcome)
         dev.transfers.upload(p_value, value)
-        last = (ptr(outcome), ptr(value))
-        args = (graph, found, i64(count), *((ctypes.c_void_p(graph.C),) if level == 0 else ()), *last)
-        dev.launch(*DOUBTFUL[level > 0], (min(1024, -(-count // 256)),), (256,), args)
+        args = (graph, found, i64(count), ptr(None if level else graph.C), ptr(outcome), ptr(value))
+        dev.launch(*ENTER, (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()
 
     def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
@@ -229,7 +230,8 @@ class DiscreteGraph(DeviceGraph):
     def kernels(level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
         if level == 0:
-            return [*PAIRS, ("graph/neighbours", "count_neighbours"), ("common/binomials", "binomial_table"), WEAKEST]
+            of_graph = [("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours")]
+            return [*PAIRS, *of_graph, ("common/binomials", "binomial_table"), WEAKEST]
         return [SETTLE]
 
     def launch_level0(self, cutoff: float) -> Running:
@@ -239,27 +241,25 @@ class DiscreteGraph(DeviceGraph):
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
         dev = self._dev
-        self._G.data.memset_async(0, self._G.nbytes, dev.stream)
-        self.tests.test_pairs(dev, graph, level, *self._masks)
-        count = self.tests.doubtful(dev, None)
-        if self.tests.enlarge(count):
+
+        def launch() -> None:
             self.tests.test_pairs(dev, graph, level, *self._masks)
-        self.tests.settle(dev, graph, 0, count)
+
+        self._G.data.memset_async(0, self._G.nbytes, dev.stream)
+        launch()
+        self.tests.complete(dev, graph, 0, launch, lambda: None)
         dev.launch("discrete/pairs", "tally_pairs", (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
     def _list_pairs(self) -> None:
-        self._dev.launch("discrete/pairs", "list_pairs", (self.p,), (32,), (self._graphs[0],))
+        args = (self._graphs[0], ptr(None), i32(False), f64(0.0), f64(0.0))
+        self._dev.launch("graph/neighbours", "list_neighbours", (-(-self.p // 4),), (128,), args)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""
-        tests, count = self.tests, 0
+        self._n_doubtful = 0
         if any(self.outlook.rows):
-            count = tests.doubtful(self._dev, tick)
-            if tests.enlarge(count):  # removals stay; the second run meets the same doubtful tests, or fewer
-                tests.launch(self._dev, graph, level, self.outlook, again=True)
-                count = tests.doubtful(self._dev, tick)
-            tests.settle(self._dev, graph, level.level, count)
-        self._n_doubtful = count
+            again = functools.partial(self.tests.launch, self._dev, graph, level, self.outlook, again=True)
+            self._n_doubtful = self.tests.complete(self._dev, graph, level.level, again, tick)
         return super().settle(graph, level, tick)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:

@@ -10,11 +10,8 @@ The public names:
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
-The layers of the package, from the top: cli, r and stability; algorithm (`pc`: skeleton, then orientation; the level
-loop; their checked arguments); engines, which run the tests of a level; results; orientation; graph, which all of them
-share, and the Gaussian and the discrete tests; data, which reads tables; system.
-
-Public names are imported when they are first used, so that the command line responds at once.
+Public names are imported when they are first used, so that the command line responds at once. docs/ARCHITECTURE.md
+tells how the package is built.
 """
 
 from __future__ import annotations

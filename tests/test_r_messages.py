@@ -13,7 +13,7 @@ from pycupc.engines.subsets import refusal
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.system.machine import several_cupys
-from pycupc.system.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
+from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 C = np.where(np.eye(3), 1.0, 0.5)
 
@@ -25,7 +25,6 @@ C = np.where(np.eye(3), 1.0, 0.5)
         (Variable(2), "2", "3"),
         (Variable(7), "7", "8"),  # of other data
         (Variables((0, 2)), "(0, 2)", "(random_state, 3)"),
-        (Position(3), "3", "4"),
         (Cell(0, 2), "[0, 2]", "[1, 3]"),
         (Argument("m_max"), "m_max", "m.max"),
         (Argument("alpha"), "alpha", "alpha"),

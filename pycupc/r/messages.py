@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.system.message import Argument, Cell, Message, Position, Setting, Value, Variable, Variables, Words
+from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 __all__ = ["failures_in_reply", "in_r"]
 
@@ -56,8 +56,6 @@ def _stated(fact: Any, labels: Sequence[str]) -> Any:
             return f"{number} ({labels[k]})" if k < len(labels) and labels[k] != number else number
         case Variables(positions):
             return f"({', '.join(labels[k] if k < len(labels) else str(k + 1) for k in positions)})"
-        case Position(k):
-            return str(k + 1)
         case Cell(i, j):
             return f"[{i + 1}, {j + 1}]"
         case Argument(name):

@@ -18,7 +18,7 @@ from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_o
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
 from pycupc.stability.study import Outcome, Study
-from pycupc.system.message import Message, Position, Words
+from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook, count_hook
 
 
@@ -206,7 +206,7 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         cause = failed.__cause__
         message = Message(
             "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}",
-            i=Position(failed.index),
+            i=Words(str(failed.index), str(failed.index + 1)),
             kind=type(cause).__name__,
             cause=cause,
             done=gathered.n,

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Argument", "Cell", "Message", "Position", "Setting", "Value", "Variable", "Variables", "Words"]
+__all__ = ["Argument", "Cell", "Message", "Setting", "Value", "Variable", "Variables", "Words"]
 
 
 class Message(str):
@@ -70,14 +70,6 @@ class Variables(_Fact):
 
     positions: tuple[int, ...]
     _in_python = "{0.positions}"
-
-
-@dataclass(frozen=True)
-class Position(_Fact):
-    """The position of anything else, from 0."""
-
-    position: int
-    _in_python = "{0.position}"
 
 
 @dataclass(frozen=True)

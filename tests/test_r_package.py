@@ -136,15 +136,6 @@ def test_the_version_is_that_of_the_python_package() -> None:
     assert version[1] == __version__.replace(".dev0", ".9000")
 
 
-def test_no_line_of_r_code_is_longer_than_120() -> None:
-    folders = (PACKAGE, ROOT / "pycupc" / "r", ROOT / "tests" / "R")
-    long = []
-    for path in (path for folder in folders for path in folder.rglob("*.R")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        long += [f"{path}:{k}" for k, line in enumerate(lines, 1) if len(line) > 120]
-    assert long == []
-
-
 def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:
     done = run_r(ROOT / "tests" / "R" / "source.R", PACKAGE / "R" / "cu_pc.R", PYTHONPATH="")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)

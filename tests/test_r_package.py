@@ -136,15 +136,6 @@ def test_the_version_is_that_of_the_python_package() -> None:
     assert version[1] == __version__.replace(".dev0", ".9000")
 
 
-def test_no_line_of_r_code_is_longer_than_120() -> None:
-    folders = (PACKAGE, ROOT / "pycupc" / "r", ROOT / "tests" / "R")
-    long = []
-    for path in (path for folder in folders for path in folder.rglob("*.R")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        long += [f"{path}:{k}" for k, line in enumerate(lines, 1) if len(line) > 120]
-    assert long == []
-
-
 def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:
     done = run_r(ROOT / "tests" / "R" / "source.R", PACKAGE / "R" / "cu_pc.R", PYTHONPATH="")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
@@ -166,25 +157,17 @@ library(pycupc)
 """
 
 
-@pytest.fixture(scope="module")
-def fresh_session(r_library: Path) -> str:
-    """Output of a process that loads the package and then calls cu_sitrep()."""
+def test_sitrep_names_what_is_there_and_loading_starts_nothing(r_library: Path) -> None:
     code = """
     library(pycupc)
     cat("reticulate loaded:", "reticulate" %in% loadedNamespaces(), "\\n")
     cat("Python started:", reticulate::py_available(), "\\n")
     invisible(cu_sitrep())
     """
-    return run_r("-e", code, R_LIBS=libraries(r_library)).stdout
-
-
-def test_nothing_happens_when_the_package_is_loaded(fresh_session: str) -> None:
-    assert "Python started: FALSE" in fresh_session
-
-
-@pytest.mark.parametrize("name", ["R", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"])
-def test_sitrep_names_what_is_there(fresh_session: str, name: str) -> None:
-    assert re.search(rf"^{name} +\S", fresh_session, re.MULTILINE), fresh_session
+    done = run_r("-e", code, R_LIBS=libraries(r_library)).stdout
+    assert "Python started: FALSE" in done
+    for name in ("R", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"):
+        assert re.search(rf"^{name} +\S", done, re.MULTILINE), done
 
 
 def test_a_pyproject_file_is_not_taken_for_one_of_poetry(r_library: Path, tmp_path: Path) -> None:
@@ -229,19 +212,13 @@ def test_without_a_source_the_release_is_installed_or_its_absence_explained(r_li
     assert "give `source`: the path of a checkout of pycupc, of a wheel or of a source distribution." in done.stdout
 
 
-@pytest.fixture(scope="module")
-def bare_session(r_library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A Python without any package; output of an R process that uses it: without pycupc, then with it."""
-    folder = tmp_path_factory.mktemp("bare")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    python = folder / "bin" / "python"
+def test_a_python_without_packages_is_an_error_that_names_what_lacks(r_library: Path, tmp_path: Path) -> None:
+    """Without pycupc, then without numpy only."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    python = tmp_path / "bin" / "python"
     code = f"small(); cu_sitrep(); cat('----\\n'); Sys.setenv(PYCUPC_CHECKOUT = '{ROOT}'); small(); cat('alive\\n')"
     done = run_r("-e", SMALL + code, R_LIBS=libraries(r_library), RETICULATE_PYTHON=str(python), PYTHONPATH="")
-    return python, done.stdout.split("----")
-
-
-def test_a_python_without_pycupc_is_an_error_that_names_the_command(bare_session: tuple[Path, list[str]]) -> None:
-    python, (output, _) = bare_session
+    output, with_pycupc = done.stdout.split("----")
     call, sitrep = output.split("R version", 1)
     assert f"({python}) has no package pycupc" in call, output
     assert 'cu_install(source = "' in call
@@ -249,12 +226,8 @@ def test_a_python_without_pycupc_is_an_error_that_names_the_command(bare_session
     assert f"RETICULATE_PYTHON = {python}" in sitrep
     assert "not usable" in sitrep
     assert "has no package pycupc" in sitrep
-
-
-def test_a_python_without_numpy_is_an_error_that_names_it(bare_session: tuple[Path, list[str]]) -> None:
-    _, (_, output) = bare_session
-    assert "lacks the Python package numpy" in output
-    assert "alive" in output
+    assert "lacks the Python package numpy" in with_pycupc
+    assert "alive" in with_pycupc
 
 
 def test_no_python_at_all_is_an_error(r_library: Path) -> None:

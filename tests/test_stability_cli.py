@@ -119,13 +119,6 @@ def test_more_resamples_from_a_checkpoint(here):
     assert result == pycupc.stability(data, n_resamples=5, random_state=result.random_state)
 
 
-def test_another_study_in_the_checkpoint(here, capsys):
-    options = ("--plot", "none", "--quiet", "--checkpoint", "kept", "--force", "--out", "out", "--resamples", 2)
-    assert run("data.csv", "--seed", 1, *options) == cli.OK
-    assert run("data.csv", "--seed", 2, *options) == cli.DATA
-    assert "checkpoint kept is of another study: random_state was 1, now 2" in capsys.readouterr().err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_interrupted_and_resumed(here, capsys):
     """Ctrl-C keeps what is finished, says so, and the same command goes on from there."""
@@ -176,12 +169,6 @@ def test_scheduler_that_is_not_there(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("data.csv", "--scheduler", "tcp://127.0.0.1:9") == cli.DEVICE
     assert "pip install 'pycupc[cluster]'" in capsys.readouterr().err
-
-
-def test_help_lists_what_is_taken(capsys):
-    """Correlations have no rows to draw: --correlation is refused, and not offered."""
-    assert run("--help") == cli.OK
-    assert "--correlation" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,13 @@ class Gathered:
 
 
 class _Unfinished(BaseException):
-    """The exception that ends `stability` early, with the frequencies over the resamples that had finished."""
+    """An exception that ends `stability` early.
+
+    Attributes
+    ----------
+    partial : Stability or None
+        The frequencies over the resamples that had finished; None if none had.
+    """
 
     def __init__(self, text: str, partial: Stability | None) -> None:
         super().__init__(text)
@@ -86,22 +92,13 @@ class _Unfinished(BaseException):
 
 
 class StabilityInterrupted(_Unfinished, KeyboardInterrupt):
-    """Ctrl-C during `stability`.
-
-    Attributes
-    ----------
-    partial : Stability or None
-        The frequencies over the resamples that had finished; None if none had.
-    """
+    """Ctrl-C during `stability`; `partial` is the `Stability` of the resamples that had finished, None if none had."""
 
 
 class StabilityError(_Unfinished, EngineError):
     """A resample could not be computed: too little memory, a broken executor, a worker that was killed repeatedly.
 
-    Attributes
-    ----------
-    partial : Stability or None
-        The frequencies over the resamples that had finished; None if none had.
+    `partial` is as of `StabilityInterrupted`.
     """
 
 
@@ -204,15 +201,9 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
         raise StabilityInterrupted(text, gathered.partial()) from None
     except ResampleFailed as failed:
         cause = failed.__cause__
-        message = Message(
-            "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}",
-            i=Words(str(failed.index), str(failed.index + 1)),
-            kind=type(cause).__name__,
-            cause=cause,
-            done=gathered.n,
-            n=n_resamples,
-            where=_where(checkpoint),
-        )
+        text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
+        facts = {"i": Position(failed.index), "kind": type(cause).__name__, "cause": cause, "where": _where(checkpoint)}
+        message = Message(text, done=gathered.n, n=n_resamples, **facts)
         raise StabilityError(message, gathered.partial()) from cause
     return gathered.result()
 

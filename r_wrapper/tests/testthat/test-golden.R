@@ -24,18 +24,3 @@ test_that("the CPDAG of every recorded variant is pcalg's", {
     }
   }
 })
-
-test_that("the S4 object of a recorded case holds the recorded answer in pcalg's types", {
-  skip_if_no_pcalg()
-  for (case in golden_cases()) {
-    fit <- suppressMessages(do.call(cu_pc, case_arguments(case)))
-    expect_s4_class(fit, "pcAlgo")
-    amat <- methods::as(fit@graph, "matrix")
-    expect_identical(unname(amat) + 0, case$cpdag_relaxed + 0, label = paste(case$name, "graph"))
-    expect_identical(fit@sepset, case_sepset(case), label = paste(case$name, "sepset"))
-    expect_identical(fit@n, integer(0))
-    expect_type(fit@max.ord, "integer")
-    expect_type(fit@n.edgetests, "double")
-    expect_identical(fit@zMin, matrix(NA, 1, 1))
-  }
-})

@@ -32,7 +32,7 @@ GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
 SHARED = HERE.parent.parent / "shared"
 DATA = Path(os.environ.get("PYCUPC_DATA") or SHARED / "data")
 
-#: Files whose tests share the work of an expensive fixture: pytest-xdist runs all of a file in one process.
+#: Files whose tests share the work of an expensive fixture: pytest-xdist (--dist loadgroup) runs each in one process.
 ONE_PROCESS = ("test_r_package.py", "test_rbridge.py", "test_orientation_live_pcalg.py")
 
 
@@ -132,16 +132,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and (why := no_gpu()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"no CUDA device: {why}"))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Distribute tests one by one, except those that share work (`ONE_PROCESS`)."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0].rpartition("/")[2]
-            return file if file in ONE_PROCESS else nodeid
-
-    return Scheduling(config, log)
+    for item in items:  # tests of one group run in the same process, one after the other
+        if item.path.name in ONE_PROCESS:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+        elif item.path.name == "test_golden.py" and "[" in item.name:
+            item.add_marker(pytest.mark.xdist_group(item.name.partition("[")[2]))  # see test_golden.remembered

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import generators, menu, networks, paired, peers, record, runs, workloads
+from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
 from benchmarks.experiments import discrete, pruning, scaling, stability
 from benchmarks.processes import run_limited
 
@@ -104,7 +104,7 @@ def test_merging_keeps_both_parts_and_sees_two_answers(tmp_path):
     line = {"set": "a", "engine": "cpu", "answer": "x", "seconds": 1, "machine": "m", "commit": "c"}
     record.write(one, "t", [line, {**line, "engine": "gpu"}])
     record.write(two, "t", [{**line, "engine": "gpu", "seconds": 2}, {**line, "set": "b"}])
-    assert menu.main(["merge", str(two), "--out", str(one)]) == 0
+    assert command.main(["merge", str(two), "--out", str(one)]) == 0
     found = [(row["set"], row["engine"], row["seconds"]) for row in record.lines(record.read(one, "t"))]
     assert found == [("a", "cpu", 1), ("a", "gpu", 2), ("b", "cpu", 1)]
     for wrong, words in (({"answer": "y"}, "two answers to the same problem"), ({"machine": "o"}, "times of m and o")):
@@ -134,7 +134,7 @@ def tiny(monkeypatch, tmp_path):
 
     def run(experiment, *words, expect=0):
         folders = ["--data", str(tmp_path), "--out", str(tmp_path), "--threads", "1"]
-        assert menu.main([experiment, *folders, *words]) == expect
+        assert command.main([experiment, *folders, *words]) == expect
         return record.lines(record.read(tmp_path, experiment))
 
     run.folder = tmp_path
@@ -385,7 +385,7 @@ def checkout(folder, member=2, tests=3):
 
 
 def test_this_checkout_against_itself(tmp_path, capsys):
-    assert menu.main(["paired", str(record.ROOT), *PAIRED, "--out", str(tmp_path)]) == 0
+    assert command.main(["paired", str(record.ROOT), *PAIRED, "--out", str(tmp_path)]) == 0
     rows = record.read(tmp_path, "paired")
     assert rows.call.tolist() == [call for call in paired.CALLS for _ in paired.SIDES]
     assert "differs" not in rows
@@ -404,12 +404,12 @@ def test_this_checkout_against_itself(tmp_path, capsys):
 def test_a_checkout_with_another_answer_is_not_timed(tmp_path, monkeypatch, capsys, old, named):
     monkeypatch.setattr(paired, "SELF", checkout(tmp_path / "new"))
     words = ["paired", str(checkout(tmp_path / "old", **old)), *PAIRED, "--calls", "skeleton from C", "--out"]
-    assert menu.main([*words, str(tmp_path)]) == int(named is not None)
+    assert command.main([*words, str(tmp_path)]) == int(named is not None)
     listed = f"{TINY} cpu skeleton from C ({named})" if named else "none"
     assert f"the answers differ: {listed}" in capsys.readouterr().out
     assert ("seconds" in record.read(tmp_path, "paired")) == (named is None)
     if named is None:
         with pytest.raises(SystemExit, match="nothing could be run"):
-            menu.main(["gpu" if word == "cpu" else word for word in [*words, str(tmp_path)]])
+            command.main(["gpu" if word == "cpu" else word for word in [*words, str(tmp_path)]])
         with pytest.raises(ImportError, match="not from"):
             paired.Worker.start(tmp_path / "elsewhere")

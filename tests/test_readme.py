@@ -118,6 +118,13 @@ def test_r_example_runs(tmp_path):
     assert shown[1] in done.stdout.splitlines()
 
 
+def test_a_release_has_the_tag_of_its_version():
+    command = [sys.executable, "tests/release.py", "--tag", "v0"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"v0 is not v{pycupc.__version__}," in done.stderr
+
+
 def test_the_code_of_the_page_on_stability_prints_its_output(capsys):
     parts = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", STABILITY, flags=re.DOTALL | re.MULTILINE)
     assert len(parts) == STABILITY.count("```python") >= 4

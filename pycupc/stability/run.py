@@ -202,8 +202,15 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
     except ResampleFailed as failed:
         cause = failed.__cause__
         text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
-        facts = {"i": Position(failed.index), "kind": type(cause).__name__, "cause": cause, "where": _where(checkpoint)}
-        message = Message(text, done=gathered.n, n=n_resamples, **facts)
+        message = Message(
+            text,
+            i=Words(str(failed.index), str(failed.index + 1)),
+            kind=type(cause).__name__,
+            cause=cause,
+            done=gathered.n,
+            n=n_resamples,
+            where=_where(checkpoint),
+        )
         raise StabilityError(message, gathered.partial()) from cause
     return gathered.result()
 

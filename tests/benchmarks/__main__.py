@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]  # under one name, also where a package "tests" is installed
 
-from benchmarks.menu import main  # noqa: E402 - from this folder
+from benchmarks.command import main  # noqa: E402 - from this folder
 
 if __name__ == "__main__":
     sys.exit(main())

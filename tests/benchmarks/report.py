@@ -187,12 +187,19 @@ def _finished(own, graphs):
 
 def calls(frame):
     """Whole calls of two checkouts, and the share of the orientation."""
+    at = ["set", "engine"]
     rows = with_cells(frame, "ms").assign(head=frame.call + ", " + frame.side + " (ms)")
-    rows["tests"] = rows.set.map(frame.groupby("set").tests.first())
-    out = pivot(rows, {**FACTS, **TESTS})
-    new = frame[frame.side == "new"].pivot(index="set", columns="call", values="seconds").reindex(out["data set"])
-    times = zip(new["pc from C"], new["skeleton from C"], strict=True)
-    return out.assign(**{"pc / skeleton from C": [f"{a / b:.2f} ({1e3 * (a - b):+.1f} ms)" for a, b in times]})
+    rows["tests"] = frame.groupby(at).tests.transform("first")
+    out = pivot(rows, {"data set": "set", "engine": "engine", **FACTS, **TESTS})
+    new = frame[frame.side == "new"].pivot(index=at, columns="call", values="seconds")
+    new = new.reindex(pd.MultiIndex.from_frame(out[["data set", "engine"]])).reindex(
+        columns=["pc from C", "skeleton from C"]
+    )
+    share = new.assign(share=new["pc from C"] / new["skeleton from C"], more=new["pc from C"] - new["skeleton from C"])
+    out["pc / skeleton from C"] = [
+        f"{r.share:.2f} ({1e3 * r.more:+.1f} ms)" for r in share.fillna(math.nan).itertuples()
+    ]
+    return out
 
 
 def discrete(frame, gpu):

@@ -9,7 +9,10 @@ HEAVY = ("stock_logret", "std_1000_100_2000")
 def gpu(args):
     """The engines gpu, cupc-e and cupc-s on every data set, as a whole and level by level; the slow ones last."""
     names, checks = workloads.wanted(args, workloads.SETS), {}
-    plan = [(name, engine) for name in names for engine in args.engines or runs.GPU_ENGINES]
+    engines = args.engines or runs.GPU_ENGINES
+    for engine in engines:
+        runs.once(runs.WARM_UP, engine)
+    plan = [(name, engine) for name in names for engine in engines]
     for name, engine in sorted(plan, key=lambda job: job[0] in HEAVY and job[1] != "gpu"):
         if args.has(set=name, engine=engine, level=None):
             continue

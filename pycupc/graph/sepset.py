@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -33,16 +34,15 @@ class SetsOfOneSize:
 
     def find(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Where each cell (x, y) is, or would have to be inserted, and whether it is there."""
-        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
-        at, end = self.x.searchsorted(x), self.x.searchsorted(x, side="right")
-        below = end
-        while (open_ := at < below).any():  # bisect the rows of all cells together
-            middle = (at + below) >> 1
-            less = open_ & (self.y[np.minimum(middle, len(self.y) - 1)] < y)
-            at, below = np.where(less, middle + 1, at), np.where(open_ & ~less, middle, below)
-        there = at < end
-        there[there] = self.y[at[there]] == y[there]
+        wanted = _cell_keys(x, y)
+        at = self._keys.searchsorted(wanted)
+        there = at < len(self._keys)
+        there[there] = self._keys[at[there]] == wanted[there]
         return at, there
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return _cell_keys(self.x, self.y)
 
     def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
         """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
@@ -54,6 +54,11 @@ class SetsOfOneSize:
         at, _ = left.find(x, y)
         new = zip((left.x, left.y, left.members), (x, y, members), strict=True)
         return SetsOfOneSize(*(np.insert(old, at, values, axis=0) for old, values in new))
+
+
+def _cell_keys(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
+    """One number for each cell, ascending in row order."""
+    return np.asarray(x, dtype=np.int64) << 32 | np.asarray(y, dtype=np.int64)
 
 
 class FlatCells(NamedTuple):
@@ -115,7 +120,7 @@ class SepSets:
         """From stored cells in any order; what `flat` gives."""
         x, y, length = (np.asarray(values, dtype=np.int32) for values in cells[:3])
         members = np.asarray(cells.members, dtype=np.int32)
-        start, order = _starts(length), np.lexsort((y, x))
+        start, order = _starts(length), np.argsort(_cell_keys(x, y), kind="stable")  # a merge, where parts are in order
         at = {size: order[length[order] == size] for size in np.unique(length).tolist()}
         blocks = [(x[k], y[k], members[start[k, None] + np.arange(size)]) for size, k in at.items()]
         return cls(skeleton, blocks, gaps)
@@ -238,8 +243,8 @@ class SepSets:
             return _one_after_the_other(self.blocks)
         largest = max(self.blocks, key=lambda block: len(block.x))  # mostly all but a few cells
         others = _one_after_the_other([block for block in self.blocks if block is not largest])
-        others = others.take(np.argsort(self._keys(others.x, others.y), kind="stable"))  # a merge: blocks are sorted
-        at = self._keys(largest.x, largest.y).searchsorted(self._keys(others.x, others.y))
+        others = others.take(np.argsort(_cell_keys(others.x, others.y), kind="stable"))  # a merge: blocks are sorted
+        at = largest.find(others.x, others.y)[0]
         size = largest.members.shape[1]
         lengths = np.full(len(largest.x), size, dtype=np.int32)
         members = np.insert(largest.members.reshape(-1), np.repeat(at * size, others.length), others.members)
@@ -277,8 +282,7 @@ class SepSets:
 
         A set that a mirrored cell had implicitly stays; a gap that receives a set is a gap no longer.
         """
-        keys, mirrored = self._keys(new.x, new.y), self._keys(new.y, new.x)
-        alone = ~np.isin(mirrored, keys)
+        alone = ~np.isin(_cell_keys(new.y, new.x), _cell_keys(new.x, new.y))
         there, held = self.of_cells(new.y[alone], new.x[alone])
         held = held.take(np.flatnonzero(there))
         x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
@@ -291,9 +295,6 @@ class SepSets:
             blocks[n] = block.edited(at[there], x[these], y[these], members[start[these, None] + np.arange(n)])
         parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
         return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
-
-    def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
-        return x.astype(np.int64) * self.p + y
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SepSets):

@@ -32,8 +32,8 @@ CIRCLE, ARROW, TAIL = 1, 2, 3
 
 DIRECTED, UNDIRECTED, BIDIRECTED = "directed", "undirected", "bidirected"
 
-#: The marks at both ends of each kind of edge, in the order in which its ends are listed. Circles come first: a graph
-#: without circles has the first three kinds only.
+#: The marks at both ends of each kind of edge, in the order in which its ends are listed (Zhang 2008, J. Mach. Learn.
+#: Res. 9). A graph without circles has the first three kinds only.
 KINDS = {
     DIRECTED: (TAIL, ARROW),
     UNDIRECTED: (TAIL, TAIL),

@@ -195,17 +195,13 @@ def fit(seed: int, engine: str) -> pycupc.PcAlgo:
     return pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_runs(exact, engine):
-    for seed in range(N_SHORT):
-        check(fit(seed, engine), exact(seed))
+SEEDS = [range(N_SHORT), *(pytest.param(range(N_SHORT + k, N_RUNS, 5), marks=pytest.mark.slow) for k in range(5))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-@pytest.mark.parametrize("part", range(5))
-def test_many_runs(exact, engine, part):
-    for seed in range(N_SHORT + part, N_RUNS, 5):
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_runs(exact, engine, seeds):
+    for seed in seeds:
         check(fit(seed, engine), exact(seed))
 
 

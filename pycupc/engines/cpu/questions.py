@@ -43,8 +43,8 @@ def first_separating(test: IndependenceTest, questions: Questions, n_threads: in
     m, sizes = len(questions.x), questions.sizes()
     open_, n_tests = np.ones(m, dtype=np.bool_), np.zeros((m, sizes.stop), dtype=np.int64)
     value, weight = np.full(m, math.nan), np.full(m, -math.inf)
-    sets = np.zeros((m, max(sizes.stop - 1, 0)), dtype=np.int32)
     length = np.zeros(m, dtype=np.int64)
+    parts: list[tuple[Indices, Indices]] = []  # pairs that were separated, and their sets
     for size in sizes:
         for owner, _, members, made in _rounds(test, questions, size, open_, n_threads):
             hits = np.flatnonzero(made.independent)
@@ -56,9 +56,11 @@ def first_separating(test: IndependenceTest, questions: Questions, n_threads: in
             n_tests[:, size] += np.bincount(owner[counted], minlength=m)
             np.maximum.at(weight, owner[counted], made.weight[counted])
             open_[separated], value[separated], length[separated] = False, made.value[first], size
-            sets[separated, :size] = members[first]
-    there = np.arange(sets.shape[1]) < length[:, None]
-    found = Lists(np.concatenate(([0], np.cumsum(length))), sets[there])
+            parts.append((separated, members[first]))
+    offsets = np.concatenate(([0], np.cumsum(length)))
+    found = Lists(offsets, np.empty(offsets[-1], dtype=np.int32))
+    for separated, sets in parts:
+        found.members[offsets[separated, None] + np.arange(sets.shape[1])] = sets
     p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if test.has_r else weight
     return Answers(~open_, found, value, p, n_tests)
 
@@ -99,10 +101,10 @@ def _rounds(
             n = _next_sets(offsets, skip, pairs, chosen, left, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            parts = [slice(k, k + PART_SETS) for k in range(0, n, PART_SETS)]
-            made = list(in_threads(lambda k: tests(x[owner[k]], y[owner[k]], members[k]), parts, n_threads))  # noqa: B023
-            if n:
-                yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+            cuts = range(PART_SETS, n, PART_SETS)
+            parts = zip(*(np.split(values, cuts) for values in (x[owner], y[owner], members)), strict=True)
+            made = in_threads(lambda part: tests(*part), parts, n_threads if cuts else 1)
+            yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
             left &= open_
             at_once *= 4
 

@@ -211,6 +211,8 @@ def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, 
             raise ValueError(f"p must be at least 2, got {p}")
     elif labels is None and custom:
         raise ValueError("either labels or p must be given with a custom indepTest")
+    if labels is not None and labels is test.labels:  # checked with the data
+        return tuple(labels)
     if test.labels is not None and labels is not None:
         _warn_of_order(list(labels), list(test.labels))
     number = p if custom else test.p

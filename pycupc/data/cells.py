@@ -40,18 +40,29 @@ def parse(name: str, content: bytes, delimiter: str, rows: Rows, layout: Layout,
 
 def fast(content: bytes, delimiter: str, layout: Layout, options: ReadOptions) -> Floats | None:
     """The table by NumPy's parser; None where that might accept a cell or a row that `careful` refuses."""
-    body = _plain(content, delimiter, layout, options)
-    if not body or len(layout.names) < 2 or b'"' in body or (options.decimal != "." and b"." in body):
+    if options.comment is not None:
+        content = re.sub(re.escape(options.comment.encode()) + rb"[^\r\n]*", b"", content)
+    if layout.has_row_names and b'"' in content:
+        content = re.sub(rb'(^|[\r\n])"[^"\r\n]*"(?=%s)' % re.escape(delimiter.encode()), rb"\g<1>0", content)
+    begin = _below_header(content, layout)
+    if begin is None or len(layout.names) < 2 or content.find(b'"', begin) >= 0:
         return None
-    body = body.replace(options.decimal.encode(), b".") if options.decimal != "." else body
+    if re.compile(rb"\S").search(content, begin) is None:  # no rows, of which NumPy warns
+        return None
+    if options.decimal != ".":
+        if content.find(b".", begin) >= 0:
+            return None
+        content = content.replace(options.decimal.encode(), b".")
     skipped: dict[int | str, Callable[[str], Any]] = {k: lambda _: 0.0 for k in layout.text_columns}
     for missing in (False, True):
         if missing:
-            lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            body = _missing_cell(delimiter, options).sub(b"nan", lines)
+            lines = content[begin:].strip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            content, begin = _missing_cell(delimiter, options).sub(b"nan", lines), 0
+        stream = BytesIO(content)
+        stream.seek(begin)
         try:
             X: Floats = np.loadtxt(
-                TextIOWrapper(BytesIO(body), encoding="utf-8"),
+                TextIOWrapper(stream, encoding="utf-8"),
                 delimiter=None if delimiter == " " else delimiter,
                 comments=None,
                 converters=skipped or None,
@@ -66,20 +77,13 @@ def fast(content: bytes, delimiter: str, layout: Layout, options: ReadOptions) -
     return None
 
 
-def _plain(content: bytes, delimiter: str, layout: Layout, options: ReadOptions) -> bytes | None:
-    """The rows of a text, without comments and without row names in quotation marks; None if the header is unusual."""
+def _below_header(content: bytes, layout: Layout) -> int | None:
+    """Where the rows of data begin; None if a name stretches over several lines."""
     begin = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
-    if options.comment is not None:
-        content = re.sub(re.escape(options.comment.encode()) + rb"[^\r\n]*", b"", content)
-    if layout.has_header:
-        header = re.compile(rb"(?:[ \t]*[\r\n])*([^\r\n]*)").match(content, begin)
-        if header is None or header[1].count(b'"') % 2:  # a name stretches over several lines
-            return None
-        begin = header.end()
-    body = content[begin:].strip(b"\r\n")
-    if layout.has_row_names and b'"' in body:
-        body = re.sub(rb'(^|[\r\n])"[^"\r\n]*"(?=%s)' % re.escape(delimiter.encode()), rb"\g<1>0", body)
-    return body
+    if not layout.has_header:
+        return begin
+    header = re.compile(rb"(?:[ \t]*[\r\n])*([^\r\n]*)").match(content, begin)
+    return None if header is None or header[1].count(b'"') % 2 else header.end()
 
 
 def _missing_cell(delimiter: str, options: ReadOptions) -> re.Pattern[bytes]:

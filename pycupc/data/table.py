@@ -108,7 +108,8 @@ class Table:
             own = values if file else np.empty_like(values)  # the caller may change it before C is computed
             ends = (file and file.ends) or ends_of(values, own)
             table = cls(own, checked, ends, _numeric(values))
-            warn_of_rounding(own, ends, types, names or table.names)
+            if types:
+                warn_of_rounding(own, ends, types, names or table.names)
         return replace(table, layout=file.layout, facts=file.facts) if file else table
 
     @classmethod

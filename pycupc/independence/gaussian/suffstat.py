@@ -127,7 +127,8 @@ class SuffStat:
             a PyArrow table or whatever else offers an Arrow stream, a NumPy array (also masked, where masked means
             missing, or a memory map), an array that offers DLPack (PyTorch, CuPy, JAX; copied to the CPU), an xarray
             DataArray (the labels are the coordinate of its second dimension), AnnData (its X; the labels are
-            var_names), a sparse matrix of SciPy (densified). Or the path of a file that `pycupc.data.read_data` reads.
+            var_names), a sparse matrix of SciPy (densified), or a `Table` made of any of these. Or the path of a file
+            that `pycupc.data.read_data` reads.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         engine : Engine, optional

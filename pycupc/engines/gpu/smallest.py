@@ -36,7 +36,7 @@ from pycupc.system.machine import available_cores
 from pycupc.system.message import Message
 
 if TYPE_CHECKING:
-    from pycupc.engines.cpu.pruning.minimum import PrunedTests
+    from pycupc.engines.cpu.pruning.smallest import PrunedTests
 
 #: Rank of a pair that no set separates (kernels/common/structures.cuh).
 NOT_SEPARATED = 2**64 - 1
@@ -44,7 +44,7 @@ NOT_SEPARATED = 2**64 - 1
 
 def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
     """The smallest |z| of all tests of each edge; `z` holds the smallest that is known."""
-    from pycupc.engines.cpu.pruning.minimum import SmallestZ
+    from pycupc.engines.cpu.pruning.smallest import SmallestZ
 
     C = data.C.view()
     C.flags.writeable = False
@@ -88,7 +88,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filt
 
 
 def _levels(pending: list[PendingLevel]) -> list[PrunedTests]:
-    from pycupc.engines.cpu.pruning.minimum import PrunedTests
+    from pycupc.engines.cpu.pruning.smallest import PrunedTests
 
     return [PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in pending]
 

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Graph, Targets
+from pycupc.engines.cpu.pruning.delta import is_definite
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
 #: pairs that bounds have decided are made as well.
 PruningMode = bool | Literal["always", "checked"]
 
-#: The two ways: the walk with bounds, and the searches.
-Way = Literal["rows", "pairs"]
-WAYS: tuple[Way, ...] = ("rows", "pairs")
+#: The two ways: the walk with bounds, and the search.
+Way = Literal["walk", "search"]
+WAYS: tuple[Way, ...] = ("walk", "search")
 #: Up to level `ROW_LEVEL` rows are walked with bounds, and at the next level rows with at least `WIDE_ROW` neighbours.
 #: In all other rows, a search decides each pair of variables.
 ROW_LEVEL, WIDE_ROW = 4, 64
@@ -32,7 +33,7 @@ WORTH_LOADING, WORTH = 1.0, 0.01
 #: Rows with fewer neighbours are not walked with bounds.
 ROW_DEGREE = 32
 #: Rows with more neighbours are not pruned, so that the work space of a thread stays below 200 MB up to level 40.
-MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
+MOST_NEIGHBOURS: dict[Way, int] = {"walk": 2000, "search": 512}
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4
 #: Seconds of the walk per prefix (the members of a set without the last one), and per test.
@@ -49,12 +50,12 @@ def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     if level < 2:  # a test of level 1 costs no more than a bound
         return np.zeros(len(degrees), dtype=np.bool_)
     wide = (level <= ROW_LEVEL) | (level == ROW_LEVEL + 1) & (degrees >= WIDE_ROW)
-    return wide if way == "rows" else ~wide
+    return wide if way == "walk" else ~wide
 
 
 def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     """The rows that can be pruned this way, bool (p,)."""
-    large_enough = degrees >= (ROW_DEGREE if way == "rows" else 0)
+    large_enough = degrees >= (ROW_DEGREE if way == "walk" else 0)
     return rows_of_way(way, degrees, level) & large_enough & (degrees <= MOST_NEIGHBOURS[way])
 
 
@@ -76,7 +77,7 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
 def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
     """Estimated seconds of pruning for rows of which the walk takes `walk` seconds."""
     searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees.astype(np.float64) ** 2) * targets
-    return 0.4 * walk if way == "rows" else searches
+    return 0.4 * walk if way == "walk" else searches
 
 
 class Pruning:
@@ -109,11 +110,11 @@ class Pruning:
             if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
                 return np.zeros_like(rows)
         _loaded.add(way)
-        return self.sound(graph, rows) if way == "rows" else rows
+        return self.sound(graph, rows) if way == "walk" else rows
 
     def on_trial(self, graph: Graph, pruned: Targets, level: int, way: Way) -> Mask:
         """The targets that are searched before the others, to see whether that pays, bool (E,); all if it must."""
-        if way == "rows" or not self._by_cost:
+        if way == "walk" or not self._by_cost:
             return pruned.chosen
         chosen = np.flatnonzero(pruned.chosen)
         trial = np.zeros_like(pruned.chosen)
@@ -125,8 +126,8 @@ class Pruning:
         degrees = graph.degrees()
         rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         if self.mode is not False:
-            rows &= ~_may_go("pairs", degrees, level)
-        limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['pairs']} neighbours"
+            rows &= ~_may_go("search", degrees, level)
+        limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['search']} neighbours"
         subsets.refuse(rows, degrees, level, limit if self.mode else "pruning is switched off")
 
     def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
@@ -147,21 +148,11 @@ class Pruning:
     def _is_sound(self, graph: Graph, x: int) -> bool:
         """Whether no set of variables in the row has a pivot that might be doubtful."""
         if self._all_sound is None:
-            self._all_sound = len(self._C) <= 1024 and _is_well_conditioned(self._C)
+            self._all_sound = len(self._C) <= 1024 and is_definite(self._C, LEAST_EIGENVALUE)
         if not self._all_sound and not self._sound.get(x):
             members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-            self._sound[x] = _is_well_conditioned(self._C[np.ix_(members, members)])
+            self._sound[x] = is_definite(self._C[np.ix_(members, members)], LEAST_EIGENVALUE)
         return self._all_sound or self._sound[x]
-
-
-def _is_well_conditioned(matrix: Floats) -> bool:
-    if not np.isfinite(matrix).all():  # LAPACK factorises a matrix with NaN without a word
-        return False
-    try:
-        np.linalg.cholesky(matrix - LEAST_EIGENVALUE * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]:

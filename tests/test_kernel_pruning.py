@@ -19,7 +19,7 @@ WRAPPER = """
 #include <cmath>
 #include <vector>
 using std::fabs; using std::sqrt;
-#include "pruning/search.cuh"
+#include "pruning/first.cuh"
 extern "C" {
 // Members of an open set, or of the first one, as positions; returns their number, 0: none is open, -1: not decided.
 int search(const double* R, const double* delta, int d, int target, int level, double cutoff, double margin, int left,
@@ -64,7 +64,7 @@ int search(const double* R, const double* delta, int d, int target, int level, d
         if (found.has(k)) members[n++] = k;
     return n;
 }
-i64 doubles(int width, int level) { return bench_doubles(width, level); }
+i64 doubles(int width, int level) { return space_doubles(width, level); }
 int node_size() { return sizeof(Node); }
 int quest_size() { return sizeof(Quest); }
 }
@@ -90,7 +90,7 @@ def host(tmp_path_factory):
 
 
 def row(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
-    """Correlations of a row, x last; delta, as bound_rows computes it; the smallest delta and var(x | neighbours)."""
+    """Correlations of a row, x last; delta, as find_delta computes it; the smallest delta and var(x | neighbours)."""
     d, n = int(rng.integers(4, 12)), int(rng.choice([30, 100, 1000]))
     X = rng.standard_normal((n, d + 1))
     W = (rng.random((d + 1, d + 1)) < 0.5) * rng.normal(0, 0.7, (d + 1, d + 1))
@@ -155,7 +155,7 @@ def test_stops_at_its_limit(host):
 
 def test_sizes_are_the_same_on_both_sides(host):
     for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
-        assert host.doubles(width, level) == pruning.bench_doubles(width, level)
+        assert host.doubles(width, level) == pruning.space_doubles(width, level)
     text = "".join(
         (KERNELS / "pruning" / name).read_text() for name in ("work.cuh", "exchange.cuh", "search.cuh", "node.cuh")
     )
@@ -166,9 +166,9 @@ def test_sizes_are_the_same_on_both_sides(host):
     assert pruning.EXCHANGE_ZEROS + parts * (host.node_size() + 16) == pruning.EXCHANGE_BYTES
     assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
     assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
-    assert host.quest_size() == 8 * pruning.QUEST_DOUBLES
+    assert host.quest_size() == 8 * pruning.FIRST_DOUBLES
     screened = re.search(r"\bMOST_SCREENED = (\d+)", (KERNELS / "pruning" / "screen.cu").read_text())[1]
-    assert int(screened) == screening.MOST_SCREENED
+    assert int(screened) == screening.MOST_WALKED
     assert len(pruning.CLASSES) <= len(structures.Counters().turns)
     for high, slots, block in pruning.CLASSES:
         assert high <= min(32 * slots, 32 * words)

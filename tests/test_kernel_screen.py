@@ -1,4 +1,4 @@
-"""The walk before long levels (kernels/pruning/screen.cu), run on the host: it finds first separating sets."""
+"""The walk before long levels (kernels/pruning/walk.cu), run on the host: it finds first separating sets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pycupc.engines.gpu import pruning, screening
 FILES = {
     "common/binomials": ("binomial_table",),
     "schur/plan": ("plan_phases",),
-    "pruning/screen": (
-        *("sound_rows", "settle_screened"),
-        *(f"{kernel}<{q}>" for kernel in ("try_screen", "screen_rows") for q in range(4)),
+    "pruning/walk": (
+        *("sound_rows", "settle_walked"),
+        *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in range(4)),
     ),
-    "pruning/decided": ("count_open",),
+    "pruning/decided": ("count_left",),
 }
 
 

@@ -1,4 +1,4 @@
-"""The search before long levels (kernels/pruning/pairs.cu), all its warps run on the host."""
+"""The search before long levels (kernels/pruning/search.cu), all its warps run on the host."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 NEVER = 1 << 30
 FILES = {
     "common/binomials": ("binomial_table",),
-    "pruning/rows": ("bound_rows",),
-    "pruning/pairs": ("prove_pairs<2>", "prove_pairs<12>"),
-    "pruning/decided": ("settle_shared", "count_open"),
+    "pruning/delta": ("find_delta",),
+    "pruning/search": ("search_pairs<2>", "search_pairs<12>"),
+    "pruning/decided": ("settle_shared", "count_left"),
 }
 
 
@@ -51,7 +51,7 @@ def test_every_pair_gets_its_first_separating_set(device, level, seed):
 def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
     monkeypatch.setattr(pruning, "CLASSES", ((384, 12, 512),))
-    monkeypatch.setattr(pruning, "PAIRS", [("pruning/pairs", "prove_pairs<12>")])
+    monkeypatch.setattr(pruning, "PAIRS", [("pruning/search", "search_pairs<12>")])
     rng = np.random.default_rng(5)
     p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
     X = rng.normal(size=(2000, p))

@@ -1,12 +1,12 @@
 // examine.cuh -- the outcome of a node: proven, open, or one or two smaller nodes.
 #pragma once
-#include "pruning/relaxation.cuh"
+#include "pruning/bound.cuh"
 
 enum Verdict {
-    PROVEN,        // every set of the node is surely dependent
+    NONE,        // every set of the node is surely dependent
     OPEN,          // `taken` has become a set that is not surely dependent
-    SPLIT,         // the node has become a smaller one
-    SPLIT_IN_TWO,  // the node has become its first child, and `other` its second
+    DIVIDED,         // the node has become a smaller one
+    DIVIDED_IN_TWO,  // the node has become its first child, and `other` its second
     FAILED         // cannot be decided here: a variance is too small, or there are too many nodes or members
 };
 
@@ -25,10 +25,10 @@ TEAM Two two_at(const int t, const int q) {
 // time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the
 // determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
-TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
-                      const double margin, const Aim& aim) {
+TEAM Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, Node& node, const double rho,
+                      const double margin, const Threshold& threshold) {
     constexpr int AT_ONCE = 4;
-    const double c2 = aim.cutoff * aim.cutoff;
+    const double c2 = threshold.cutoff * threshold.cutoff;
     double smallest = 1.0;
     const bool both = pr.m == 2;
     const int pitch = row.d + 1, sets = both ? pr.q * (pr.q - 1) / 2 : pr.q;
@@ -64,7 +64,7 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
             const double above = fabs(fma(rho, det, -xy)), num = above - margin * det, den = (det - xx) * (det - yy);
             const int t = t0 + i * LANES + team_lane();
             if (t >= sets || (num > 0.0 && num * num > c2 * den)) continue;
-            if (aim.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
+            if (threshold.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
             else first = t;
         }
         if (!team_any(first < sets)) continue;
@@ -77,8 +77,8 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
         team_sync();
         return OPEN;
     }
-    if (smallest < 1.0) lower(*aim.smallest, smallest);
-    return PROVEN;
+    if (smallest < 1.0) lower(*threshold.smallest, smallest);
+    return NONE;
 }
 
 // The pair and the candidates given the members taken: returns variances and covariance of x and y, and fills pr.a with
@@ -87,7 +87,7 @@ struct Moments {
     double vx, vy, cov;
 };
 template <int SLOTS>
-TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, Problem<SLOTS>& pr) {
+TEAM Moments moments_of(const Row& row, const Space& w, const int target, Problem<SLOTS>& pr) {
     const int x = row.d, y = target, pitch = row.d + 1;
     Moments m = {row.R.at(x * pitch + x), row.R.at(y * pitch + y), row.R.at(x * pitch + y)};
     UNROLL
@@ -120,7 +120,7 @@ TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, P
 // and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which
 // candidates are strong.
 template <int SLOTS>
-TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
+TEAM bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
     double squares[2] = {0.0, 0.0};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -153,7 +153,7 @@ TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, cons
 // Replaces the node by its children: the one with the candidate of the largest score by `node`, the one without it by
 // `other`. Where members are known that every open set has, there is one child, which takes them.
 template <int SLOTS>
-TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
+TEAM Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
     const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
     int left = 0, known = 0;
     double most = -1.0;
@@ -177,7 +177,7 @@ TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& o
     if (known) {
         if (team_lane() == 0) node.choose = pr.m - known;
         team_sync();
-        return SPLIT;
+        return DIVIDED;
     }
     int best = 0;
     bool mine = false;
@@ -195,35 +195,35 @@ TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& o
         node.choose = pr.m - 1;
     }
     team_sync();
-    return SPLIT_IN_TWO;
+    return DIVIDED_IN_TWO;
 }
 
 // Whether |r| of the pair given the members taken is surely below `limit`.
-TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, const double limit) {
-    if (!hold_all(row, w, node.taken)) return false;
+TEAM bool surely_below(const Row& row, const Space& w, const Node& node, const double limit) {
+    if (!factorise(row, w, node.taken)) return false;
     const int x = row.d, y = node.target;
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
 // Examines a node; see Verdict for the outcome in `node` and `other`.
 template <int SLOTS>
-TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, const Aim aim) {
+TEAM_CALL Verdict examine(const Row& row, const Space& w, Node& node, Node& other, const Threshold threshold) {
     Problem<SLOTS> pr;
     pr.m = node.choose;
     pr.q = list_members(node.kept, row.d, w.list);
-    if (pr.q < pr.m) return PROVEN;
-    if (!hold_all(row, w, node.taken)) return FAILED;
-    pr.taken = w.held->count;
+    if (pr.q < pr.m) return NONE;
+    if (!factorise(row, w, node.taken)) return FAILED;
+    pr.taken = w.factor->count;
     const Moments given_taken = moments_of(row, w, node.target, pr);
     const double vx = given_taken.vx, vy = given_taken.vy;
     if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
     const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);
     const double rho = fabs(cov), scale_y = cov < 0.0 ? -sy : sy, margin = row.margin * (sx * sy);
     if (pr.m == 0) {
-        if (rho - margin > aim.cutoff) return PROVEN;
-        if (!aim.smallest) return OPEN;
-        if (team_lane() == 0) lower(*aim.smallest, rho * rho);
-        return PROVEN;
+        if (rho - margin > threshold.cutoff) return NONE;
+        if (!threshold.smallest) return OPEN;
+        if (team_lane() == 0) lower(*threshold.smallest, rho * rho);
+        return NONE;
     }
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -238,9 +238,9 @@ TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node&
     }
     if (pr.m <= 2) {
         team_sync();
-        return test_all(row, w, pr, node, rho, margin, aim);
+        return test_all(row, w, pr, node, rho, margin, threshold);
     }
     Top top = {0.0, 1e300, 1e300};
-    if (set_up(row, pr, rho, margin, aim.cutoff) && prove(row, w, pr, top)) return PROVEN;
-    return split(pr, top, node, other);
+    if (set_up(row, pr, rho, margin, threshold.cutoff) && dismiss(row, w, pr, top)) return NONE;
+    return divide(pr, top, node, other);
 }

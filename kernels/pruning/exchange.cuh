@@ -13,7 +13,7 @@ struct Exchange {
     Part part[PARTS];    // part n lies at n % PARTS
 };
 
-// The notes about a pair with parts, in Filter::spares while the launch runs, besides the number of its nodes.
+// The notes about a pair with parts, in Pruning::spares while the launch runs, besides the number of its nodes.
 constexpr u64 GIVEN_UP = 1ULL << 63;  // some part could not be decided
 constexpr u64 OPENED = 1ULL << 62;  // a block searches for the first separating set; parts that were not asked are void
 
@@ -81,7 +81,7 @@ TEAM_CALL bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
 
 // Whether the nodes of a pair that several blocks work on are not wanted any more: the pair is given up, or a block
 // searches for its first separating set, or an earlier set is known than any of this part. One thread.
-DEVICE bool unwanted(const Filter& f, const Work& work, const i64 pair) {
+DEVICE bool unwanted(const Pruning& f, const Work& work, const i64 pair) {
     const u64 noted = latest(f.spares[pair]);
     if (noted & GIVEN_UP || (noted & OPENED && !work.asked())) return true;
     if ((double)(noted & (OPENED - 1)) > work.allowed) {

@@ -31,7 +31,7 @@ struct Words {
 };
 
 // The data common to all nodes of a row.
-struct RowBound {
+struct Row {
     Words R;              // [d + 1, d + 1] correlations of the neighbours and x
     const double* delta;  // [d] R without x, less diag(delta), is positive semidefinite
     int d;                // degree of the row
@@ -40,24 +40,24 @@ struct RowBound {
 };
 
 // The question about the sets of a node.
-struct Aim {
+struct Threshold {
     double cutoff;  // a set is open unless |r| given it is surely above this
     u64* smallest;  // null, or bits of the smallest r^2 known, in shared memory: then all sets below it are tested, and
                     // none counts as open
 };
 
 // The members taken whose rows of W a team holds, in the order of the rows.
-struct Held {
+struct Factor {
     int count;
     unsigned short order[MOST_TAKEN];  // positions
 };
 
 // Work space of a team.
-struct Bench {
+struct Space {
     double* p;             // [d] a vector over the candidates, in the order of `list`
     unsigned short* list;  // [d] positions of the candidates
-    Held* held;            // in shared memory
-    double* W;             // [held, d + 1] by position: cov(i, j | held) = R_ij - sum over s of W_si W_sj
+    Factor* factor;            // in shared memory
+    double* W;             // [factor, d + 1] by position: cov(i, j | factor) = R_ij - sum over s of W_si W_sj
     double *x, *y, *v;     // [d] covariances of the candidates with x and y, their variances, given the members taken
 };
 
@@ -75,9 +75,9 @@ TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
     return n;
 }
 
-// Adds a row to W, for position k. False if the variance of k given what is held is too small, or if there is no room.
-TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
-    const int s = w.held->count, pitch = row.d + 1;
+// Adds a row to W, for position k. False if the variance of k given what is factor is too small, or if there is no room.
+TEAM bool add_row(const Row& row, const Space& w, const int k) {
+    const int s = w.factor->count, pitch = row.d + 1;
     if (s == MOST_TAKEN) return false;
     double pivot = row.R.at(k * pitch + k);
     UNROLL4
@@ -92,35 +92,35 @@ TEAM bool hold(const RowBound& row, const Bench& w, const int k) {
     }
     team_sync();
     if (team_lane() == 0) {
-        w.held->order[s] = (unsigned short)k;
-        w.held->count = s + 1;
+        w.factor->order[s] = (unsigned short)k;
+        w.factor->count = s + 1;
     }
     team_sync();
     return true;
 }
 
-// Makes W hold the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False if a
-// call of `hold` fails.
-TEAM bool hold_all(const RowBound& row, const Bench& w, const Mask& taken) {
-    const int before = w.held->count;
+// Makes W add_row the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False if a
+// call of `add_row` fails.
+TEAM bool factorise(const Row& row, const Space& w, const Mask& taken) {
+    const int before = w.factor->count;
     int keep = 0;
-    while (keep < before && taken.has(w.held->order[keep])) ++keep;
+    while (keep < before && taken.has(w.factor->order[keep])) ++keep;
     team_sync();
-    if (team_lane() == 0) w.held->count = keep;
+    if (team_lane() == 0) w.factor->count = keep;
     team_sync();
     for (int i = 0; i < WORDS; ++i) {
         unsigned missing = taken.word[i];
         for (int s = 0; s < keep; ++s)
-            if (w.held->order[s] >> 5 == i) missing &= ~(1u << (w.held->order[s] & 31));
+            if (w.factor->order[s] >> 5 == i) missing &= ~(1u << (w.factor->order[s] & 31));
         for (; missing; missing &= missing - 1)
-            if (!hold(row, w, 32 * i + lowest_bit(missing))) return false;
+            if (!add_row(row, w, 32 * i + lowest_bit(missing))) return false;
     }
     return true;
 }
 
-// cov(i, j | held) of two positions.
-TEAM double given(const RowBound& row, const Bench& w, const int i, const int j) {
-    const int pitch = row.d + 1, n = w.held->count;
+// cov(i, j | factor) of two positions.
+TEAM double given(const Row& row, const Space& w, const int i, const int j) {
+    const int pitch = row.d + 1, n = w.factor->count;
     double v = row.R.at(i * pitch + j);
     UNROLL4
     for (int s = 0; s < n; ++s) v = fma(-w.W[s * pitch + i], w.W[s * pitch + j], v);

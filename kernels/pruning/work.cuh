@@ -1,8 +1,8 @@
-// work.cuh -- the work of a block of prove_pairs: some targets of a row, with the nodes that wait for a warp, or a
+// work.cuh -- the work of a block of search_pairs: some targets of a row, with the nodes that wait for a warp, or a
 //   part of a pair that another block gave away.
 #pragma once
 #include "common/warp.cuh"
-#include "pruning/search.cuh"
+#include "pruning/first.cuh"
 
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
 constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
@@ -24,7 +24,7 @@ struct Work {
     int next, waiting, busy, lock;      // next target; nodes that wait; warps with a node in hand; 1: locked
     int bottom;                         // the nodes that wait are stack[bottom .. bottom + waiting - 1]
     int most;                           // nodes of a target after which others are given away, or it is left
-    int quests;                         // bit w: warp w searches for a first separating set, which others may join
+    int firsts;                         // bit w: warp w searches for a first separating set, which others may join
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT, SEPARATED or ELSEWHERE
     u64 key[TARGETS];                   // of the first separating set; see key_of
     u64 smallest[TARGETS];              // bits of the smallest r^2 known

@@ -27,7 +27,7 @@ from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.structures import Filter, Graph, Level
+from pycupc.engines.gpu.structures import Pruning, Graph, Level
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
@@ -210,7 +210,7 @@ class GpuEngine(Engine):
             raise EngineError("the engine has no problem: call take() first")
         return self._graph
 
-    def _check(self, graph: Graph, level: Level, pairs: int, found: Filter) -> None:
+    def _check(self, graph: Graph, level: Level, pairs: int, found: Pruning) -> None:
         assert isinstance(self._test, GaussianTest)
         smallest.check(self.device, self._test.data, (graph, level, pairs), found)
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.structures import Filter, Graph, Level, i32, i64
+from pycupc.engines.gpu.structures import Pruning, Graph, Level, i32, i64
 
-ROWS: KernelName = ("pruning/rows", "bound_rows")
+ROWS: KernelName = ("pruning/delta", "find_delta")
 SHARED: KernelName = ("pruning/decided", "settle_shared")
-COUNT: KernelName = ("pruning/decided", "count_open")
+COUNT: KernelName = ("pruning/decided", "count_left")
 LIFT: KernelName = ("pruning/decided", "lift")
-#: Launches of prove_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
+#: Launches of search_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
 #: KiB of shared memory per block, 156 and 215 are the largest degrees with both words, and one word, of R in it.
 CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (215, 7, 512), (256, 8, 512), (384, 12, 512))
-PAIRS: list[KernelName] = [("pruning/pairs", f"prove_pairs<{slots}>") for _, slots, _ in CLASSES]
+PAIRS: list[KernelName] = [("pruning/search", f"search_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/: members taken; two stacks of nodes and a quest, in doubles.
-MOST_TAKEN, STACK_DOUBLES, QUEST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 24, 128 * 13
+MOST_TAKEN, STACK_DOUBLES, FIRST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 24, 128 * 13
 #: Bytes of an Exchange (kernels/pruning/exchange.cuh), and of all before its parts.
 EXCHANGE_BYTES, EXCHANGE_ZEROS = 24 + 8192 * (8 + 120), 24 + 8192 * 8
 #: Threads per block of `launch_on_rows`; most bytes of static shared memory of any of the filters' kernels.
@@ -56,13 +56,13 @@ class Tuning:
 TUNING = Tuning()
 
 
-def bench_doubles(width: int, level: int) -> int:
+def space_doubles(width: int, level: int) -> int:
     """As in kernels/common/structures.cuh."""
     return (min(level, MOST_TAKEN) + 3) * (width + 1)
 
 
 def pairs_shared(width: int, warps: int, words: int) -> int:
-    """Dynamic shared memory per block of prove_pairs, in bytes; same layout as the kernel."""
+    """Dynamic shared memory per block of search_pairs, in bytes; same layout as the kernel."""
     matrix = (words * (width + 1) ** 2 + 1) // 2
     return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
 
@@ -78,24 +78,24 @@ def all_kernels() -> list[KernelName]:
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
-    """Whether the filter may pay at a level; prove_pairs gives up early if it does not."""
+    """Whether the filter may pay at a level; search_pairs gives up early if it does not."""
     least = max(TUNING.least_tests, TUNING.tests_per_pair * outlook.pairs) * _falling(level)
     enough = outlook.tests_at_most >= least
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 
-def new_filter(dev: Device, p: int, pairs: int) -> Filter:
+def new_filter(dev: Device, p: int, pairs: int) -> Pruning:
     """Allocate the arrays of a filter that has decided nothing."""
     take = dev.scratch.take
     decided = take(pairs)
     dev.cp.cuda.runtime.memsetAsync(decided, 0, pairs, dev.stream.ptr)
-    return Filter(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+    return Pruning(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
 
 
-def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimum: bool = False) -> Filter:
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimum: bool = False) -> Pruning:
     """Launch the filter; the pairs that it decides are no targets of the tests until `lift`.
 
-    With `minimum` it looks for the smallest r^2 of each pair, see prove_pairs in kernels/pruning/pairs.cu, and does not
+    With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/search.cu, and does not
     give up.
     """
     p = graph.p
@@ -129,13 +129,13 @@ def _clamped(value: float, limits: tuple[int, int]) -> int:
     return int(min(max(value, low), high))
 
 
-def lift(dev: Device, graph: Graph, level: Level, found: Filter, pairs: int) -> None:
+def lift(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:
     """Launch the kernel that gives decided pairs their ranks, after the tests."""
     dev.launch(*LIFT, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 
 def launch_on_rows(
-    dev: Device, name: KernelName, graph: Graph, level: Level, found: Filter, *, widest: int, cells: int
+    dev: Device, name: KernelName, graph: Graph, level: Level, found: Pruning, *, widest: int, cells: int
 ) -> None:
     """Launch a kernel that takes one row at a time per block, with its matrix of up to `cells` doubles.
 
@@ -144,14 +144,14 @@ def launch_on_rows(
     kernel = dev.kernels.get(*name)
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
-    own = Filter.from_buffer_copy(found)
+    own = Pruning.from_buffer_copy(found)
     own.work_doubles = 0 if room == cells else cells
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     args = (graph, level, own, i32(widest), i32(room))
     kernel((grid,), (ROW_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)
 
 
-def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch: tuple[int, int, int]) -> None:
+def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Pruning, launch: tuple[int, int, int]) -> None:
     i, low, high = launch
     block = CLASSES[i][2]
     kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
@@ -159,8 +159,8 @@ def _prove_pairs(dev: Device, graph: Graph, level: Level, found: Filter, launch:
     words = next((n for n in (2, 1) if pairs_shared(high, warps, n) <= room), 0)
     shared = pairs_shared(high, warps, words)
     grid = dev.processors * kernel.blocks_per_processor(block, shared)
-    own = Filter.from_buffer_copy(found)
-    per_warp = QUEST_DOUBLES + DEPTH_DOUBLES + bench_doubles(high, level.level)
+    own = Pruning.from_buffer_copy(found)
+    per_warp = FIRST_DOUBLES + DEPTH_DOUBLES + space_doubles(high, level.level)
     own.work_doubles = STACK_DOUBLES + warps * per_warp + (high + 1) ** 2
     own.work, own.exchange = dev.scratch.take(8 * grid * own.work_doubles), dev.scratch.take(EXCHANGE_BYTES)
     dev.cp.cuda.runtime.memsetAsync(own.exchange, 0, EXCHANGE_ZEROS, dev.stream.ptr)

@@ -15,7 +15,7 @@ from pycupc.engines.gpu import pruning, screening, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
-from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64, ptr
+from pycupc.engines.gpu.structures import Pruning, Graph, Level, Queue, RowClass, i32, i64, ptr
 
 #: The kernel of level 1; the kernels that plan levels above; schur_sets by suffix size and by whether it is made for
 #: ill-conditioned data; schur_tiles by the latter.
@@ -123,7 +123,7 @@ def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: 
 
 
 #: Called with the outcome of pruning for a number of pairs of a level.
-Check = Callable[[Graph, Level, int, Filter], None]
+Check = Callable[[Graph, Level, int, Pruning], None]
 
 
 class SchurTests:

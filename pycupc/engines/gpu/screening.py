@@ -1,6 +1,6 @@
 """A filter before the tests of a long level 3 or 4: a walk over the conditioning sets of each row, with bounds.
 
-See kernels/pruning/screen.cuh. The walk goes through the prefixes of a row, all members of a set but the last two. For
+See kernels/pruning/walk.cuh. The walk goes through the prefixes of a row, all members of a set but the last two. For
 each target and each last but one member, a bound nearly always shows that no last member separates the pair; otherwise
 every last member is tested. The kernels serve levels 2 to 5; `Tuning` says where the walk is worth its time.
 """
@@ -14,16 +14,16 @@ from pycupc.engines.gpu import pruning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64
+from pycupc.engines.gpu.structures import Pruning, Graph, Level, Queue, RowClass, i32, i64
 
-SOUND: KernelName = ("pruning/screen", "sound_rows")
-SETTLE: KernelName = ("pruning/screen", "settle_screened")
+SOUND: KernelName = ("pruning/walk", "sound_rows")
+SETTLE: KernelName = ("pruning/walk", "settle_walked")
 PLAN: KernelName = ("schur/plan", "plan_phases")
 LEVELS = range(2, 6)
-TRY: dict[int, KernelName] = {l: ("pruning/screen", f"try_screen<{l - 2}>") for l in LEVELS}
-ROWS: dict[int, KernelName] = {l: ("pruning/screen", f"screen_rows<{l - 2}>") for l in LEVELS}
-#: As in kernels/pruning/screen.cu: largest degree of a row, most warps per block. Index of the counters of work items.
-MOST_SCREENED, WARPS, ITEMS = 1024, 16, 6
+TRY: dict[int, KernelName] = {l: ("pruning/walk", f"try_walk<{l - 2}>") for l in LEVELS}
+ROWS: dict[int, KernelName] = {l: ("pruning/walk", f"walk_rows<{l - 2}>") for l in LEVELS}
+#: As in kernels/pruning/walk.cu: largest degree of a row, most warps per block. Index of the counters of work items.
+MOST_WALKED, WARPS, ITEMS = 1024, 16, 6
 
 
 @dataclass(frozen=True)
@@ -57,25 +57,25 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
 
 
 def shared_of_block(width: int) -> int:
-    """Dynamic shared memory per block without its warps' part, in bytes; as lay_out in kernels/pruning/screen.cu."""
+    """Dynamic shared memory per block without its warps' part, in bytes; as lay_out in kernels/pruning/walk.cu."""
     return 8 * ((width + 1) // 2 + 1 + (width + 7) // 8)
 
 
 def shared_of_warp(width: int, q: int) -> int:
-    """Dynamic shared memory per warp, in bytes; as lay_out in kernels/pruning/screen.cu."""
+    """Dynamic shared memory per warp, in bytes; as lay_out in kernels/pruning/walk.cu."""
     return 8 * ((q + 5) * width + (width + 1) // 2)
 
 
-def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Filter:
+def certify(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> Pruning:
     """Launch the filter; the pairs that it decides are no targets of the tests until `pruning.lift`."""
     l, q, p, pairs = level.level, level.level - 2, graph.p, outlook.pairs
-    width, warps = _fitting(dev.shared_block - pruning.STATIC_SHARED, min(outlook.widest, MOST_SCREENED), q)
+    width, warps = _fitting(dev.shared_block - pruning.STATIC_SHARED, min(outlook.widest, MOST_WALKED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
     found = pruning.new_filter(dev, p, pairs)
     found.most_left = TUNING.most_left
     pruning.launch_on_rows(dev, SOUND, graph, level, found, widest=width, cells=(width + 1) ** 2)
     grid = dev.processors * min(dev.kernels.get(*k).blocks_per_processor(block, shared) for k in (TRY[l], ROWS[l]))
-    own = Filter.from_buffer_copy(found)
+    own = Pruning.from_buffer_copy(found)
     own.work_doubles = (width + 1) ** 2
     own.work = dev.scratch.take(8 * grid * own.work_doubles)
     phases = min(62, comb(width - 2, q).bit_length())

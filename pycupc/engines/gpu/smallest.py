@@ -1,7 +1,7 @@
 """The smallest |z| of all tests of each edge, which gives pMax, where filters have answered tests without making them.
 
 The decisions of a run do not need it, so it is found when somebody asks: for the edges of the final graph alone, level
-by level. The search before the tests (kernels/pruning/pairs.cu) then looks for the smallest r^2 of each pair, with the
+by level. The search before the tests (kernels/pruning/search.cu) then looks for the smallest r^2 of each pair, with the
 smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. What would
 take too long is left to the CPU.
 
@@ -27,7 +27,7 @@ from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import PendingLevel
-from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
+from pycupc.engines.gpu.structures import Counters, Pruning, Graph, Level
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -51,7 +51,7 @@ def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z:
     return SmallestZ.on_all_cores(C, data.n, _levels(pending), x, y, z)()
 
 
-def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filter) -> None:
+def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Pruning) -> None:
     """Make tests of some pairs that a filter has decided, on the CPU: the mode "checked".
 
     Parameters
@@ -60,7 +60,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filt
     data : SuffStat
     at : tuple
         Graph and level of the filter, and the number of ordered pairs.
-    found : Filter
+    found : Pruning
 
     Raises
     ------

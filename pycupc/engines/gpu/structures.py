@@ -59,7 +59,7 @@ class Classes(ctypes.Structure):
     _fields_ = [("bound", c_int * 5)]
 
 
-class Filter(ctypes.Structure):
+class Pruning(ctypes.Structure):
     """The filter before the tests of a level: what it decides, its work space and its limits."""
 
     _fields_ = [
@@ -146,7 +146,7 @@ class SetRange(ctypes.Structure):
 
 
 STRUCTURES = (
-    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
+    *(Binomials, Graph, Counters, Level, Classes, Pruning, RowClass, Queue, Shape, RowCounts, Records),
     *(Codes, TableSpace, Doubtful, SetRange),
 )
 

@@ -11,7 +11,7 @@ constexpr double ENTRY_PER_MARGIN = 4e-3;  // error of a covariance given the me
 //   a        sqrt(t) xi + eta / sqrt(t), where xi and eta are the covariances with x and y, which are scaled to
 //            variance 1 given the members taken
 //   v        variances given the members taken
-//   delta    as RowBound::delta
+//   delta    as Row::delta
 //   alive    whether some set that is not yet proven may contain the candidate
 //   weight   weights of the relaxation (lambda), in [0, 1], with sum m
 //   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
@@ -31,7 +31,7 @@ struct Problem {
 // out = cov(candidates | taken) times the vector w.p, nearly: R row by row, then the rows of W in groups, whose sums
 // overlap.
 template <int SLOTS>
-TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
+TEAM void multiply(const Row& row, const Space& w, const Problem<SLOTS>& pr, double* out) {
     constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
     const int pitch = row.d + 1;
     double p[SLOTS];
@@ -110,7 +110,7 @@ TEAM Top top_of(const Problem<SLOTS>& pr) {
 // `steps` steps of conjugate gradients for (E + diag(delta / weight)) z = a, from the present z on, with the diagonal
 // as preconditioner.
 template <int SLOTS>
-TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const int steps) {
+TEAM void improve(const Row& row, const Space& w, Problem<SLOTS>& pr, const int steps) {
     double product[SLOTS], extra[SLOTS], diagonal[SLOTS], rz = 0.0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -204,10 +204,10 @@ TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     return n;
 }
 
-// Tries to prove all sets of the node; true if that succeeds. Otherwise `alive` and the scores say what is left, and
+// Tries to dismiss all sets of the node; true if that succeeds. Otherwise `alive` and the scores say what is left, and
 // `top` is the bound on their sum.
 template <int SLOTS>
-TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
+TEAM bool dismiss(const Row& row, const Space& w, Problem<SLOTS>& pr, Top& top) {
     for (int round = 0;; ++round) {
         improve(row, w, pr, round ? 1 : FIRST_STEPS);
         const bool hopeless = score(pr);

@@ -56,7 +56,7 @@ struct Counters {
     // From here to turns, the filter; search_pairs, or the kernels of pruning/walk.cu
     u64 decided;   // ordered pairs that the filter has decided
     u64 bounds;    // bounds that it has computed: nodes examined by search_pairs, or pairs (s, y) looked at by a walk
-    u64 spared;    // tests of decided pairs (lift), less those that walk_rows made itself; signed
+    u64 spared;    // tests of decided pairs (enter_ranks), less those that walk_rows made itself; signed
     double worth;  // conditioning sets of the pairs that search_pairs has decided
     u64 turns[6];  // items that blocks have taken, per launch of search_pairs; or of try_walk: tests left [0], all [1]
     u64 arrivals;  // blocks that have reached a barrier; grid_barrier

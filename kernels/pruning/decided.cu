@@ -50,7 +50,7 @@ extern "C" __global__ void count_left(const Graph g, const Pruning f) {
 //   Reads   g.source, g.column, g.G, f.decided, f.rank, f.spares
 //   Writes  g.best, lv.counters->spared
 //   pairs   E
-extern "C" __global__ void lift(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
+extern "C" __global__ void enter_ranks(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (f.decided[e] != 1) continue;

@@ -150,11 +150,11 @@ def _test_all(side, nodes, slot, sets, w, state):
 
 @part
 def _divide(nodes, slot, w, q, m, over):
-    """Replace a node that is not dismissed by smaller ones in slot `slot` and, the one to be examined first, the next.
+    """Replace a node that is not dismissed by smaller ones, in slot `slot` and in the next, which is examined first.
 
-    A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k in
-    place of the smallest of those; a set without one of those m, with the next score in place of its own. This may show
-    that no set that separates the pair has k, or that all such sets have it.
+    A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
+    in place of the smallest of those; a set without one of those m, with the next score in place of its own. This may
+    show that no set that separates the pair has k, or that all such sets have it.
     """
     if over == math.inf:
         for k in range(q):
@@ -181,7 +181,7 @@ def _divide(nodes, slot, w, q, m, over):
 
 @part
 def examine(side, nodes, slot, sets, w, state):
-    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or DIVIDED or DIVIDED_IN_TWO; see `_divide`."""
+    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `_divide`."""
     q, m = nodes.q[slot], nodes.m[slot]
     if q < m:
         return NONE

@@ -84,8 +84,8 @@ class Work(NamedTuple):
 def search_space(level: int, d: int) -> tuple[Nodes, Sets, Work]:
     """Arrays for rows of up to d neighbours."""
     slots = level + 3
-    per_node = {name: (slots, d) for name in ("x", "y", "delta", "weight")}
-    numbers = {name: (slots,) for name in ("q", "m", "taken")}
+    per_node = dict.fromkeys(("x", "y", "delta", "weight"), (slots, d))
+    numbers = dict.fromkeys(("q", "m", "taken"), (slots,))
     nodes = Nodes(
         **floats(C=(slots, d, d), **per_node, rho=(slots,)),
         **integers(position=(slots, d), members=(slots, level), **numbers),
@@ -94,7 +94,7 @@ def search_space(level: int, d: int) -> tuple[Nodes, Sets, Work]:
         **floats(C=(slots, d, d), x=(slots, d), y=(slots, d), kk=(slots, d), xx=(slots,), yy=(slots,), xy=(slots,)),
         **integers(chosen=(level,), following=(slots,), found=(level,)),
     )
-    vectors = {name: (d,) for name in ("a", "b", "h", "z", "Ez", "s", "best", "row", "scale")}
+    vectors = dict.fromkeys(("a", "b", "h", "z", "Ez", "s", "best", "row", "scale"), (d,))
     work = Work(
         **floats(H=(d, d + 1), **vectors, top=(level + 2,), bound=(1,), smallest=(1,), margin=(1,), spent=(2,)),
         **integers(keep=(d,), first=(level,), variables=(level + 2,), counts=(2,)),

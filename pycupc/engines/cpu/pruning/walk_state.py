@@ -102,7 +102,7 @@ def integers(**shapes: tuple[int, ...]) -> dict[str, Any]:
 def walk_space(level: int, d: int) -> Work:
     """Arrays for walks over rows of up to d neighbours."""
     u = level - 1
-    vectors = {name: (d,) for name in ("scale", "G", "X", "threshold", "bound", "given", "e", "xk", "determinant")}
+    vectors = dict.fromkeys(("scale", "G", "X", "threshold", "bound", "given", "e", "xk", "determinant"), (d,))
     masks = {"open": (u, d, d), "live": (u, d), "transposed": (d,)}
     places = {"position": (u, d), "column": (u, d), "columns": (u,), "source": (d,), "n_open": (u, d)}
     return Work(

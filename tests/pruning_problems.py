@@ -1,4 +1,4 @@
-"""Graphs at the start of a level, on which the filters of the GPU engine (kernels/pruning/) are run on the host.
+"""Graphs at the start of a level, on which pruning on the GPU (kernels/pruning/) is run on the host.
 
 A plain enumeration with numpy.linalg says which conditioning set separates each pair first.
 """
@@ -37,7 +37,7 @@ class Problem:
         self.counters = Counters()
 
     def run(self, device, module: ModuleType, **tuning):
-        """Run the kernels of `screening` or `pruning`; returns decided, rank and spares of each pair."""
+        """Run the kernels of `walk` or `search`; returns decided, rank and spares of each pair."""
         device.scratch.reset()
         graph = Graph(*(a.ctypes.data for a in (self.C, self.state, self.start, self.column, self.source, self.best)))
         graph.p = len(self.C)
@@ -53,7 +53,7 @@ class Problem:
         tuned = module.TUNING
         module.TUNING = dataclasses.replace(tuned, **tuning)
         try:
-            found = module.certify(device, graph, level, outlook)
+            found = module.launch(device, graph, level, outlook)
         finally:
             module.TUNING = tuned
         out = [
@@ -109,8 +109,8 @@ def check_first_sets(problem: Problem, decided: np.ndarray, rank: np.ndarray, sp
     return separated
 
 
-def check_left_alone(filtered: Callable[[Problem], Any], r: float = 1 - 1e-5) -> tuple[np.ndarray, Problem]:
-    """What a filter must not decide: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem.
+def check_left_alone(pruned: Callable[[Problem], Any], r: float = 1 - 1e-5) -> tuple[np.ndarray, Problem]:
+    """Pairs that must not be decided: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem.
 
     r: correlation of two variables that are else alike, NaN or nearly 1.
     """
@@ -122,7 +122,7 @@ def check_left_alone(filtered: Callable[[Problem], Any], r: float = 1 - 1e-5) ->
     problem.C[:, a] = problem.C[:, b]
     problem.C[a, b] = problem.C[b, a] = r
     problem.C[a, a] = problem.C[b, b] = 1.0
-    decided, _, _ = filtered(problem)
+    decided, _, _ = pruned(problem)
     for e, (i, j) in enumerate(zip(problem.source, problem.column, strict=True)):
         row = np.flatnonzero(problem.near[i])
         if {a, b} <= {i, *row} or {i, j} == {x, y}:

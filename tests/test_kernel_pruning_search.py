@@ -9,12 +9,13 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from conftest import take
-from filter_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 from gpu_on_host import HostDevice, build
+from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
-from pycupc.engines.gpu import pruning, smallest
+from pycupc.engines.gpu import smallest
+from pycupc.engines.gpu.pruning import outcome, search
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
@@ -34,24 +35,24 @@ def device(tmp_path_factory):
     return HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, FILES))
 
 
-def search(problem: Problem, device, **tuning):
+def searched(problem: Problem, device, **tuning):
     """Run the kernels; returns decided, rank and spares of each pair."""
-    return problem.run(device, pruning, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning})
+    return problem.run(device, search, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning})
 
 
 @pytest.mark.parametrize("level", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(2))
 def test_every_pair_gets_its_first_separating_set(device, level, seed):
     problem = random_problem(100 * level + seed, level)
-    separated = check_first_sets(problem, *search(problem, device))
+    separated = check_first_sets(problem, *searched(problem, device))
     assert separated > 5
     assert problem.counters.bounds > 0
 
 
 def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
-    monkeypatch.setattr(pruning, "CLASSES", ((384, 12, 512),))
-    monkeypatch.setattr(pruning, "PAIRS", [("pruning/search", "search_pairs<12>")])
+    monkeypatch.setattr(search, "CLASSES", ((384, 12, 512),))
+    monkeypatch.setattr(search, "PAIRS", [("pruning/search", "search_pairs<12>")])
     rng = np.random.default_rng(5)
     p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
     X = rng.normal(size=(2000, p))
@@ -62,7 +63,7 @@ def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     near[0, 1:] = near[1:, 0] = True
     fixed = [(0, y) for y in range(1, p) if y not in targets]
     problem = Problem(np.corrcoef(X, rowvar=False), near, level, 0.02, fixed)
-    decided, rank, spares = search(problem, device)
+    decided, rank, spares = searched(problem, device)
     at = [y - 1 for y in targets]
     assert decided[at].all()
     assert decided.sum() == len(targets)
@@ -74,7 +75,7 @@ def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
 def test_one_node_proves_pairs_far_above_the_cutoff(device):
     C = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
     problem = Problem(C, ~np.eye(12, dtype=bool), 3, 0.01)
-    decided, rank, _ = search(problem, device)
+    decided, rank, _ = searched(problem, device)
     assert (decided == 1).all()
     assert (rank == NOT_SEPARATED).all()
     assert problem.counters.bounds == 12 * 11
@@ -83,7 +84,7 @@ def test_one_node_proves_pairs_far_above_the_cutoff(device):
 def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
     for tuning in ({"nodes": (1, 1)}, {"questions": (0, 0)}):
         problem = random_problem(300, 3)
-        decided, rank, _ = search(problem, device, few_nodes=NEVER, **tuning)
+        decided, rank, _ = searched(problem, device, few_nodes=NEVER, **tuning)
         left = decided == 0
         assert left.any()
         assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
@@ -101,13 +102,13 @@ def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
 
     def cleared(to, value, n, stream):
         clear(to, value, n, stream)
-        if n == pruning.EXCHANGE_ZEROS:
+        if n == search.EXCHANGE_ZEROS:
             ctypes.c_int.from_address(to + 20).value = idle
 
     monkeypatch.setattr(device.cp.cuda.runtime, "memsetAsync", cleared)
     problem = random_problem(500 + seed, 5, p=12)
     limits = {} if idle else {"nodes": (1, 1), "questions": (0, 0)}
-    found = search(problem, device, few_nodes=0, **limits)
+    found = searched(problem, device, few_nodes=0, **limits)
     assert check_first_sets(problem, *found) > 5
 
 
@@ -116,7 +117,7 @@ def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
     outcomes = []
     for allowed in (1.0, 10.0, 1e9):
         problem = random_problem(501, 5, p=12)
-        decided, rank, spares = search(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
+        decided, rank, spares = searched(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
         outcomes.append(int((decided == 0).sum()))
         for e in np.flatnonzero(decided):
             x, y = int(problem.source[e]), int(problem.column[e])
@@ -126,27 +127,27 @@ def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
 
 
 @pytest.mark.parametrize("later", [0, 1])
-def test_checked_filters_hold_and_a_wrong_one_is_reported(device, monkeypatch, later):
+def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, later):
     """Wrong: each first set is one set later than it is."""
-    problem, certify = random_problem(300, 3), pruning.certify
+    problem, launch = random_problem(300, 3), search.launch
 
     def checked(dev, graph, level, outlook):
-        found = certify(dev, graph, level, outlook)
+        found = launch(dev, graph, level, outlook)
         spares = (ctypes.c_uint64 * outlook.pairs).from_address(found.spares)
         spares[:] = [n + later for n in spares]
-        smallest.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
+        outcome.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
         return found
 
-    monkeypatch.setattr(pruning, "certify", checked)
+    monkeypatch.setattr(search, "launch", checked)
     with pytest.raises(EngineError, match="a bound is wrong at level 3") if later else nullcontext():
-        search(problem, device)
+        searched(problem, device)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
     """From what levels 0 and 1 know, the search finds what a run without bounds has seen at the levels from 2 on."""
-    monkeypatch.setattr(pruning, "CLASSES", ((64, 2, 256),))
-    monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, least_sets=0.0, sets_per_node=1e-6))
+    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, least_sets=0.0, sets_per_node=1e-6))
     monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
     monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
@@ -171,8 +172,8 @@ def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
 def test_pairs_of_which_the_smallest_z_is_not_known_are_named(device, monkeypatch, sets_per_node):
     """Also where the tests of a pair would take longer than any number of nodes; such pairs are not shared."""
     limits = {"least_sets": 0.0, "nodes": (1, 1), "sets_per_node": sets_per_node}
-    monkeypatch.setattr(pruning, "CLASSES", ((64, 2, 256),))
-    monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, **limits))
+    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **limits))
     monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
     monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C = random_problem(0, 2, p=16, noise=0.7).C
@@ -194,12 +195,12 @@ def graph_of(edges, p: int):
 
 def test_gives_up_where_it_does_not_pay(device):
     problem = random_problem(300, 3)
-    decided, _, _ = search(problem, device, sets_per_node=1e9, trial=(0.0, 0.0), nodes=(4096, 4096))
+    decided, _, _ = searched(problem, device, sets_per_node=1e9, trial=(0.0, 0.0), nodes=(4096, 4096))
     assert (decided == 0).sum() > len(decided) / 2
 
 
 @pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
 def test_fixed_edges_and_near_singular_rows_are_left_alone(device, r):
-    decided, problem = check_left_alone(lambda problem: search(problem, device), r)
+    decided, problem = check_left_alone(lambda problem: searched(problem, device), r)
     assert (decided == 1).any()
     assert GONE_A in problem.state

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import itertools
+import re
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from conftest import take
-from gpu_on_host import HostDevice, build
+from gpu_on_host import KERNELS, HostDevice, build, library_of
 from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
-from pycupc.engines.gpu import smallest
-from pycupc.engines.gpu.pruning import outcome, search
+from pycupc.engines.gpu import smallest, structures
+from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.engines.gpu.records import PendingLevel
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
@@ -47,6 +49,27 @@ def test_every_pair_gets_its_first_separating_set(device, level, seed):
     separated = check_first_sets(problem, *searched(problem, device))
     assert separated > 5
     assert problem.counters.bounds > 0
+
+
+@pytest.mark.parametrize("power", [3, 6, 9, 12])
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_cutoffs_beside_the_smallest_correlation(device, level, power):
+    """Without a doubtful band, so that the search's own margin is all that makes its outcomes certain."""
+    sure = 0
+    for sign in (-1, 1):
+        problem = random_problem(10 * level + power, level, p=9)
+        pairs = list(zip(problem.source.tolist(), problem.column.tolist(), strict=True))
+        r = [problem.correlations(x, y) for x, y in pairs]
+        problem.cutoff, problem.band = float(np.median([v.min() for v in r])) * (1 + sign * 10.0**-power), 0.0
+        decided, rank, _ = searched(problem, device)
+        sure += int((decided == 1).sum())
+        for e in np.flatnonzero(decided == 1):
+            if rank[e] == NOT_SEPARATED:
+                assert r[e].min() > problem.cutoff
+            else:
+                assert r[e][rank[e]] <= problem.cutoff
+                assert not (r[e][: rank[e]] <= problem.cutoff).any()
+    assert sure > len(pairs)
 
 
 def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
@@ -191,6 +214,27 @@ def graph_of(edges, p: int):
     near = np.zeros((p, p), dtype=bool)
     near[edges[0], edges[1]] = near[edges[1], edges[0]] = True
     return np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64), np.nonzero(near)[1].astype(np.int32)
+
+
+def test_sizes_are_the_same_on_both_sides(tmp_path):
+    wrapper = 'extern "C" long long doubles(int width, int level) { return space_doubles(width, level); }'
+    library = library_of(f'#include "common/structures.cuh"\n{wrapper}', tmp_path)
+    library.doubles.restype = ctypes.c_longlong
+    for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
+        assert library.doubles(width, level) == search.space_doubles(width, level)
+    text = "".join(file.read_text() for file in sorted((KERNELS / "pruning").iterdir()))
+    value = {name: int(number) for name, number in re.findall(r"\bconstexpr int (\w+) = (\d+);", text)}
+    node, parts = 8 * value["NODE_DOUBLES"], value["PARTS"]
+    assert 24 + 8 * parts == search.EXCHANGE_ZEROS
+    assert search.EXCHANGE_ZEROS + parts * (node + 16) == search.EXCHANGE_BYTES
+    assert value["STACK"] * node == 8 * search.STACK_DOUBLES
+    assert value["DEPTH"] * node == 8 * search.DEPTH_DOUBLES
+    assert value["FIRST_DOUBLES"] == search.FIRST_DOUBLES
+    assert value["MOST_WALKED"] == walk.MOST_WALKED
+    assert len(search.CLASSES) <= len(structures.Counters().turns)
+    for high, slots, block in search.CLASSES:
+        assert high <= min(32 * slots, 32 * value["WORDS"])
+        assert block <= 512
 
 
 def test_gives_up_where_it_does_not_pay(device):

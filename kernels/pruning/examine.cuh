@@ -14,7 +14,7 @@ enum Verdict {
 struct Two {
     int f, b;
 };
-TEAM Two two_at(const int t, const int q) {
+DEVICE Two two_at(const int t, const int q) {
     const int left = q * (q - 1) / 2 - 1 - t;                          // sets after this one
     const int m = (int)((sqrt((float)(8 * left + 1)) - 1.0f) * 0.5f);  // m (m + 1) / 2 <= left
     return {q - 2 - m, q - 1 - (left - m * (m + 1) / 2)};
@@ -25,7 +25,7 @@ TEAM Two two_at(const int t, const int q) {
 // time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the
 // determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
-TEAM Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, Node& node, const double rho,
+DEVICE Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, Node& node, const double rho,
                       const double margin, const Threshold& threshold) {
     constexpr int AT_ONCE = 4;
     const double c2 = threshold.cutoff * threshold.cutoff;
@@ -38,7 +38,7 @@ TEAM Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, 
         double g[AT_ONCE];           // cov(f, b)
         UNROLL
         for (int i = 0; i < AT_ONCE; ++i) {
-            const int own = t0 + i * LANES + team_lane(), t = own < sets ? own : sets - 1;
+            const int own = t0 + i * LANES + lane_id(), t = own < sets ? own : sets - 1;
             at[i] = both ? two_at(t, pr.q) : Two{t, t};
             f[i] = w.list[at[i].f];
             b[i] = w.list[at[i].b];
@@ -62,19 +62,19 @@ TEAM Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, 
             const double yy = fma(yf * vb, yf, yb * fma(vf, yb, -2.0 * g[i] * yf));
             const double xy = fma(xf * vb, yf, xb * fma(vf, yb, -g[i] * yf)) - g[i] * xf * yb;
             const double above = fabs(fma(rho, det, -xy)), num = above - margin * det, den = (det - xx) * (det - yy);
-            const int t = t0 + i * LANES + team_lane();
+            const int t = t0 + i * LANES + lane_id();
             if (t >= sets || (num > 0.0 && num * num > c2 * den)) continue;
             if (threshold.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
             else first = t;
         }
-        if (!team_any(first < sets)) continue;
-        first = sets - (int)team_max(sets - first);
+        if (!__any_sync(FULL, first < sets)) continue;
+        first = sets - max_over_warp(sets - first);
         const Two found = both ? two_at(first, pr.q) : Two{first, first};
-        if (team_lane() == 0) {
+        if (lane_id() == 0) {
             node.taken.add(w.list[found.b]);
             if (both) node.taken.add(w.list[found.f]);
         }
-        team_sync();
+        __syncwarp();
         return OPEN;
     }
     if (smallest < 1.0) lower(*threshold.smallest, smallest);
@@ -87,12 +87,12 @@ struct Moments {
     double vx, vy, cov;
 };
 template <int SLOTS>
-TEAM Moments moments_of(const Row& row, const Space& w, const int target, Problem<SLOTS>& pr) {
+DEVICE Moments moments_of(const Row& row, const Space& w, const int target, Problem<SLOTS>& pr) {
     const int x = row.d, y = target, pitch = row.d + 1;
     Moments m = {row.R.at(x * pitch + x), row.R.at(y * pitch + y), row.R.at(x * pitch + y)};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        const int k = pr.there(i) ? w.list[team_lane() + i * LANES] : 0;
+        const int k = pr.there(i) ? w.list[lane_id() + i * LANES] : 0;
         pr.at[i] = k;
         pr.a[i] = row.R.at(x * pitch + k);
         pr.u[i] = row.R.at(y * pitch + k);
@@ -120,7 +120,7 @@ TEAM Moments moments_of(const Row& row, const Space& w, const int target, Proble
 // and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which
 // candidates are strong.
 template <int SLOTS>
-TEAM bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
+DEVICE bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
     double squares[2] = {0.0, 0.0};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -130,7 +130,7 @@ TEAM bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const dou
         pr.s[i] = fabs(pr.a[i] * pr.u[i]) * inv;
         pr.alive[i] = pr.there(i);
     }
-    team_sums<2>(squares);
+    sums_over_warp<2>(squares);
     double t = fmin(1.5, fmax(2.0 / 3.0, sqrt(squares[1] / fmax(1e-300, squares[0]))));
     if (rho - 0.5 * c * (t + 1.0 / t) <= margin) t = 1.0;
     pr.budget = rho - 0.5 * c * (t + 1.0 / t) - margin;
@@ -153,17 +153,17 @@ TEAM bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const dou
 // Replaces the node by its children: the one with the candidate of the largest score by `node`, the one without it by
 // `other`. Where members are known that every open set has, there is one child, which takes them.
 template <int SLOTS>
-TEAM Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
+DEVICE Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
     const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
     int left = 0, known = 0;
     double most = -1.0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        left += team_count(pr.alive[i]);
+        left += lanes_with(pr.alive[i]);
         if (pr.there(i) && !pr.alive[i]) node.kept.drop(pr.at[i]);
         if (pr.alive[i]) most = fmax(most, pr.s[i]);
     }
-    most = team_max(most);
+    most = max_over_warp(most);
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         const bool in = pr.alive[i] && (left == pr.m || (pr.s[i] > top.tau && rest - pr.s[i] < pr.budget));
@@ -171,12 +171,12 @@ TEAM Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& 
             node.kept.drop(pr.at[i]);
             node.taken.add(pr.at[i]);
         }
-        known += team_count(in);
+        known += lanes_with(in);
     }
-    team_sync();
+    __syncwarp();
     if (known) {
-        if (team_lane() == 0) node.choose = pr.m - known;
-        team_sync();
+        if (lane_id() == 0) node.choose = pr.m - known;
+        __syncwarp();
         return DIVIDED;
     }
     int best = 0;
@@ -187,19 +187,19 @@ TEAM Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& 
             best = pr.at[i];
             mine = true;
         }
-    best = team_pick(best, mine);
-    if (team_lane() == 0) {
+    best = of_first_lane_with(mine, best);
+    if (lane_id() == 0) {
         node.kept.drop(best);
         other = node;
         node.taken.add(best);
         node.choose = pr.m - 1;
     }
-    team_sync();
+    __syncwarp();
     return DIVIDED_IN_TWO;
 }
 
 // Whether |r| of the pair given the members taken is surely below `limit`.
-TEAM bool surely_below(const Row& row, const Space& w, const Node& node, const double limit) {
+DEVICE bool surely_below(const Row& row, const Space& w, const Node& node, const double limit) {
     if (!factorise(row, w, node.taken)) return false;
     const int x = row.d, y = node.target;
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
@@ -207,7 +207,7 @@ TEAM bool surely_below(const Row& row, const Space& w, const Node& node, const d
 
 // Examines a node; see Verdict for the outcome in `node` and `other`.
 template <int SLOTS>
-TEAM_CALL Verdict examine(const Row& row, const Space& w, Node& node, Node& other, const Threshold threshold) {
+OUT_OF_LINE Verdict examine(const Row& row, const Space& w, Node& node, Node& other, const Threshold threshold) {
     Problem<SLOTS> pr;
     pr.m = node.choose;
     pr.q = list_members(node.kept, row.d, w.list);
@@ -222,14 +222,14 @@ TEAM_CALL Verdict examine(const Row& row, const Space& w, Node& node, Node& othe
     if (pr.m == 0) {
         if (rho - margin > threshold.cutoff) return NONE;
         if (!threshold.smallest) return OPEN;
-        if (team_lane() == 0) lower(*threshold.smallest, rho * rho);
+        if (lane_id() == 0) lower(*threshold.smallest, rho * rho);
         return NONE;
     }
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         pr.a[i] *= sx;
         pr.u[i] *= scale_y;
-        const int j = team_lane() + i * LANES;
+        const int j = lane_id() + i * LANES;
         if (pr.m <= 2 && j < pr.q) {
             w.x[j] = pr.a[i];
             w.y[j] = pr.u[i];
@@ -237,7 +237,7 @@ TEAM_CALL Verdict examine(const Row& row, const Space& w, Node& node, Node& othe
         }
     }
     if (pr.m <= 2) {
-        team_sync();
+        __syncwarp();
         return test_all(row, w, pr, node, rho, margin, threshold);
     }
     Top top = {0.0, 1e300, 1e300};

@@ -1,20 +1,20 @@
 // node.cuh -- a node of the search for a separating set of one ordered pair (x, y): its conditioning sets, and the
 //   covariances given the members that all of them have. kernels/README.md explains the search.
-//   Positions count the d neighbours of x, ascending; position d stands for x itself. All lanes of a team take
+//   Positions count the d neighbours of x, ascending; position d stands for x itself. All lanes of a warp take
 //   part in each call, except that single lanes may call the functions of Mask.
 #pragma once
 #include "canonical/partial_correlation.cuh"
-#include "pruning/team.cuh"
+#include "pruning/lanes.cuh"
 
 constexpr int WORDS = 12;  // words of a Mask
 constexpr int MOST_NEIGHBOURS = 32 * WORDS;
 
-// A set of positions, in shared or global memory. Several lanes of a team may change it at once.
+// A set of positions, in shared or global memory. Several lanes of a warp may change it at once.
 struct Mask {
     unsigned word[WORDS];  // bit k & 31 of word k >> 5: position k
-    TEAM bool has(const int k) const { return word[k >> 5] >> (k & 31) & 1; }
-    TEAM void add(const int k) { team_or(word[k >> 5], 1u << (k & 31)); }
-    TEAM void drop(const int k) { team_and(word[k >> 5], ~(1u << (k & 31))); }
+    DEVICE bool has(const int k) const { return word[k >> 5] >> (k & 31) & 1; }
+    DEVICE void add(const int k) { atomicOr(&word[k >> 5], 1u << (k & 31)); }
+    DEVICE void drop(const int k) { atomicAnd(&word[k >> 5], ~(1u << (k & 31))); }
 };
 
 // The conditioning sets that consist of all of `taken` and of `choose` candidates from `kept`.
@@ -26,8 +26,8 @@ struct Node {
 // Correlations, with the two words of each number apart: sums that only need to be near read half as much.
 struct Words {
     const unsigned *high, *low;
-    TEAM double at(const int i) const { return join_words(high[i], low[i]); }
-    TEAM double near(const int i) const { return join_words(high[i], 0x80000000u); }  // off by at most 2^-21 |at(i)|
+    DEVICE double at(const int i) const { return __hiloint2double((int)high[i], (int)low[i]); }
+    DEVICE double near(const int i) const { return __hiloint2double((int)high[i], (int)0x80000000u); }  // off by at most 2^-21 |at(i)|
 };
 
 // The data common to all nodes of a row.
@@ -46,13 +46,13 @@ struct Threshold {
                     // none counts as open
 };
 
-// The members taken whose rows of W a team holds, in the order of the rows.
+// The members taken whose rows of W a warp holds, in the order of the rows.
 struct Factor {
     int count;
     unsigned short order[MOST_TAKEN];  // positions
 };
 
-// Work space of a team.
+// Work space of a warp.
 struct Space {
     double* p;             // [d] a vector over the candidates, in the order of `list`
     unsigned short* list;  // [d] positions of the candidates
@@ -62,21 +62,21 @@ struct Space {
 };
 
 // Writes the positions in `set` to `list`, ascending; returns their number.
-TEAM int list_members(const Mask& set, const int d, unsigned short* list) {
+DEVICE int list_members(const Mask& set, const int d, unsigned short* list) {
     int n = 0;
     for (int b = 0; b < d; b += LANES) {
-        const int k = b + team_lane();
+        const int k = b + lane_id();
         const bool in = k < d && set.has(k);
-        const int at = n + team_before(in);
+        const int at = n + lanes_before_with(in);
         if (in) list[at] = (unsigned short)k;
-        n += team_count(in);
+        n += lanes_with(in);
     }
-    team_sync();
+    __syncwarp();
     return n;
 }
 
 // Adds a row to W, for position k. False if the variance of k given what is factor is too small, or if there is no room.
-TEAM bool add_row(const Row& row, const Space& w, const int k) {
+DEVICE bool add_row(const Row& row, const Space& w, const int k) {
     const int s = w.factor->count, pitch = row.d + 1;
     if (s == MOST_TAKEN) return false;
     double pivot = row.R.at(k * pitch + k);
@@ -84,30 +84,30 @@ TEAM bool add_row(const Row& row, const Space& w, const int k) {
     for (int i = 0; i < s; ++i) pivot = fma(-w.W[i * pitch + k], w.W[i * pitch + k], pivot);
     if (!(pivot > PIVOT_FLOOR)) return false;
     const double scale = 1.0 / sqrt(pivot);
-    for (int c = team_lane(); c < pitch; c += LANES) {
+    for (int c = lane_id(); c < pitch; c += LANES) {
         double v = row.R.at(k * pitch + c);
         UNROLL4
         for (int i = 0; i < s; ++i) v = fma(-w.W[i * pitch + k], w.W[i * pitch + c], v);
         w.W[s * pitch + c] = v * scale;
     }
-    team_sync();
-    if (team_lane() == 0) {
+    __syncwarp();
+    if (lane_id() == 0) {
         w.factor->order[s] = (unsigned short)k;
         w.factor->count = s + 1;
     }
-    team_sync();
+    __syncwarp();
     return true;
 }
 
 // Makes W add_row the members of `taken`. Rows of the node before stay up to the first that is not in `taken`. False if a
 // call of `add_row` fails.
-TEAM bool factorise(const Row& row, const Space& w, const Mask& taken) {
+DEVICE bool factorise(const Row& row, const Space& w, const Mask& taken) {
     const int before = w.factor->count;
     int keep = 0;
     while (keep < before && taken.has(w.factor->order[keep])) ++keep;
-    team_sync();
-    if (team_lane() == 0) w.factor->count = keep;
-    team_sync();
+    __syncwarp();
+    if (lane_id() == 0) w.factor->count = keep;
+    __syncwarp();
     for (int i = 0; i < WORDS; ++i) {
         unsigned missing = taken.word[i];
         for (int s = 0; s < keep; ++s)
@@ -119,7 +119,7 @@ TEAM bool factorise(const Row& row, const Space& w, const Mask& taken) {
 }
 
 // cov(i, j | factor) of two positions.
-TEAM double given(const Row& row, const Space& w, const int i, const int j) {
+DEVICE double given(const Row& row, const Space& w, const int i, const int j) {
     const int pitch = row.d + 1, n = w.factor->count;
     double v = row.R.at(i * pitch + j);
     UNROLL4

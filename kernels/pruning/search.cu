@@ -5,6 +5,7 @@
 constexpr int NODE_DOUBLES = 13;
 constexpr int FIRST_DOUBLES = 24;
 static_assert(sizeof(Node) == 8 * NODE_DOUBLES && sizeof(FirstSet) == 8 * FIRST_DOUBLES);
+static_assert(sizeof(Part) == sizeof(Node) + 16 && sizeof(Exchange) == 24 + PARTS * (8 + sizeof(Part)));
 
 // Begins the work item of row x whose targets are known. One thread.
 DEVICE void begin(const Graph& g, const Level& lv, const Pruning& f, const int x, Work& work) {
@@ -118,7 +119,7 @@ template <int SLOTS>
 DEVICE void follow(const Launch& at, const Row& row, const Space& w, Node* stack, Node* own, Examined& h,
                    FirstSet& q) {
     Work& work = at.work;
-    const int t = h.node.target - work.first, lane = team_lane();
+    const int t = h.node.target - work.first, lane = lane_id();
     for (;;) {
         int go_on = 0;
         if (lane == 0) {
@@ -128,7 +129,7 @@ DEVICE void follow(const Launch& at, const Row& row, const Space& w, Node* stack
         if (!__shfl_sync(FULL, go_on, 0)) return;
         Threshold threshold = {row.cutoff, nullptr};
         if (at.f.minimum) {  // read by one lane: other warps lower it, and lanes that differ would wait for ever
-            if (lane == 0) threshold.cutoff = sqrt(now(work.smallest[t]));
+            if (lane == 0) threshold.cutoff = sqrt(from_bits(now(work.smallest[t])));
             threshold = {__shfl_sync(FULL, threshold.cutoff, 0), &work.smallest[t]};
         }
         const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, threshold);
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
             const i64 pair = work.pair + t;
             work.used[t] = 0;
-            if (f.minimum) work.smallest[t] = latest(((u64*)g.least)[pair]);
+            if (f.minimum) work.smallest[t] = now(((u64*)g.least)[pair]);
             work.state[t] = work.is_part || g.G[(i64)x * g.p + g.column[pair]] == LIVE ? UNDECIDED : LEFT;
             if (work.is_part) continue;
             f.rank[pair] = NOT_SEPARATED;

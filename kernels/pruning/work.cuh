@@ -38,13 +38,13 @@ struct Work {
     Part part;
 
     // Whether the item is a question about the first separating set of its target, or belongs to one.
-    TEAM bool asked() const { return is_part && part.asked; }
+    DEVICE bool asked() const { return is_part && part.asked; }
     // Whether other blocks have parts of target t.
-    TEAM bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
+    DEVICE bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
 };
 
 // Rank of a set of l of the row's d neighbours. One thread.
-TEAM_CALL u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
+OUT_OF_LINE u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
     u64 rank = binom(d, l) - 1;
     for (int k = 0, i = 0; k < d; ++k)
         if (set.has(k)) rank -= binom(d - 1 - k, l - i++);
@@ -52,7 +52,7 @@ TEAM_CALL u64 rank_of(const Binomials binom, const int d, const int l, const Mas
 }
 
 // pcalg's number of tests of the target at position y up to the set of this rank. One thread.
-TEAM_CALL u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
+OUT_OF_LINE u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
     u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
     for (int i = 0, top = d - 1; i < l; ++i) {
         const u64* column = binom.column(l - i);

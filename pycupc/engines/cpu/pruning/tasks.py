@@ -228,7 +228,7 @@ class PrunedSide:
     def _matrix(self, x: int) -> Floats:
         """The correlations of the neighbours of x and, last, x."""
         members = np.append(self._side.neighbours[self._side.offsets[x] : self._side.offsets[x + 1]], x)
-        R = self._side.C[np.ix_(members, members)]
+        R: Floats = self._side.C[np.ix_(members, members)]
         np.fill_diagonal(R, 1.0)
         return R
 

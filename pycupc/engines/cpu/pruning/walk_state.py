@@ -99,14 +99,18 @@ def integers(**shapes: tuple[int, ...]) -> dict[str, Any]:
     return {name: np.zeros(shape, dtype=np.int64) for name, shape in shapes.items()}
 
 
+def masks(**shapes: tuple[int, ...]) -> dict[str, Any]:
+    """Arrays of these shapes, bool."""
+    return {name: np.empty(shape, dtype=np.bool_) for name, shape in shapes.items()}
+
+
 def walk_space(level: int, d: int) -> Work:
     """Arrays for walks over rows of up to d neighbours."""
     u = level - 1
     vectors = dict.fromkeys(("scale", "G", "X", "threshold", "bound", "given", "e", "xk", "determinant"), (d,))
-    masks = {"open": (u, d, d), "live": (u, d), "transposed": (d,)}
     places = {"position": (u, d), "column": (u, d), "columns": (u,), "source": (d,), "n_open": (u, d)}
     return Work(
         **floats(B=(u, d, d), h=(u, d), T=(d, d), **vectors),
-        **{name: np.empty(shape, dtype=np.bool_) for name, shape in masks.items()},
+        **masks(open=(u, d, d), live=(u, d), transposed=(d,)),
         **integers(**places, following=(u,), chosen=(level,), counts=(2,)),
     )

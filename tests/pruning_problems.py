@@ -64,7 +64,7 @@ class Problem:
                 (found.spares, 8, np.uint64),
             )
         ]
-        self.open = np.frombuffer((ctypes.c_char * (4 * len(self.C))).from_address(found.open), dtype=np.int32).copy()
+        self.open = np.frombuffer((ctypes.c_char * (4 * len(self.C))).from_address(found.left), dtype=np.int32).copy()
         return out
 
     def correlations(self, x: int, y: int) -> np.ndarray:

@@ -1,4 +1,5 @@
-// relaxation.cuh -- an upper bound over all conditioning sets of a node at once; kernels/README.md derives it.
+// bound.cuh -- the bound of a node: no choice of m of its candidates separates x and y. Source: docs/PRUNING.md, section
+//   2. Its vector g is 0 here, so that a score takes a product with z and no more.
 #pragma once
 #include "pruning/node.cuh"
 
@@ -12,10 +13,10 @@ constexpr double ENTRY_PER_MARGIN = 4e-3;  // error of a covariance given the me
 //            variance 1 given the members taken
 //   v        variances given the members taken
 //   delta    as Row::delta
-//   alive    whether some set that is not yet proven may contain the candidate
+//   alive    whether some set that is not yet dismissed may contain the candidate
 //   weight   weights of the relaxation (lambda), in [0, 1], with sum m
 //   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
-//   s        scores: a set T is proven if w z'Ez + (sum of s over T) < budget
+//   s        scores: a set T is dismissed if w z'Ez + (sum of s over T) < budget
 //   path     sum of |z| over all steps so far; u and Ez err by less than path * rounding
 template <int SLOTS>
 struct Problem {
@@ -163,7 +164,7 @@ DEVICE void improve(const Row& row, const Space& w, Problem<SLOTS>& pr, const in
 }
 
 // Computes the scores of the present z. Returns whether the node is hopeless: whether the present weights give a lower
-// bound of what any z can reach that is above the budget.
+// bound, for every z, that is above the budget.
 template <int SLOTS>
 DEVICE bool score(Problem<SLOTS>& pr) {
     double zEz = 0.0, reach = 0.0;
@@ -191,7 +192,7 @@ DEVICE void move_weights(Problem<SLOTS>& pr, const double tau, const double step
     }
 }
 
-// Drops the candidates all of whose sets are proven. Returns how many stay.
+// Drops the candidates all of whose sets are dismissed. Returns how many stay.
 template <int SLOTS>
 DEVICE int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     const double rest = pr.w * pr.zEz + top.sum - top.tau;
@@ -204,8 +205,8 @@ DEVICE int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     return n;
 }
 
-// Tries to dismiss all sets of the node; true if that succeeds. Otherwise `alive` and the scores say what is left, and
-// `top` is the bound on their sum.
+// Tries to dismiss all sets of the node; true if that succeeds. Otherwise `alive` says which candidates are left,
+// and `top` is the bound on the sum of their scores.
 template <int SLOTS>
 DEVICE bool dismiss(const Row& row, const Space& w, Problem<SLOTS>& pr, Top& top) {
     for (int round = 0;; ++round) {

@@ -1,12 +1,12 @@
-// decided.cu -- before the tests, what several blocks found about a pair, and the number of pairs of each row that are
-//   left for the tests; after them, the ranks of the decided pairs.
+// decided.cu -- before the tests, the outcome of a pair that several blocks searched for, and the number of pairs of
+//   each row that are left to the tests; after them, the ranks of the decided pairs.
 #include "pruning/exchange.cuh"
 
-// After search_pairs: decides the pairs that several blocks searched for, unless they are given up or their first open
+// After search_pairs: decides the pairs that several blocks searched for, unless they are left or their first open
 // set is doubtful.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
-//   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and what is noted)
+//   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and notes)
 //   Writes  as settle_targets: g.best, g.G, f.decided, f.rank, f.spares, lv.counters->decided
 //   pairs   E
 extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
@@ -34,17 +34,17 @@ extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Pr
 //   Work    one warp per row
 //   Launch  grid p, block 32
 //   Reads   g.start, g.column, g.G, f.decided
-//   Writes  f.open
+//   Writes  f.left
 extern "C" __global__ void count_left(const Graph g, const Pruning f) {
     const int x = blockIdx.x;
-    int open = 0;
+    int left = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += f.decided[e] == LEFT_TO_WALK || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
-    open = sum_over_warp(open);
-    if (threadIdx.x == 0) f.open[x] = open;
+        left += f.decided[e] == LEFT_TO_WALK || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
+    left = sum_over_warp(left);
+    if (threadIdx.x == 0) f.left[x] = left;
 }
 
-// After the tests: gives decided pairs their rank (NOT_SEPARATED to certified ones), and counts their tests.
+// After the tests: gives decided pairs their rank (NOT_SEPARATED to dismissed ones), and counts their tests.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.G, f.decided, f.rank, f.spares

@@ -1,4 +1,4 @@
-// rows.cu -- find_delta: what the bounds of a row rely on (delta, margin), and which rows can have bounds.
+// delta.cu -- find_delta: delta and margin of a row, on which its bounds rely, and which rows can have bounds.
 #include "common/warp.cuh"
 #include "pruning/definite.cuh"
 #include "pruning/node.cuh"

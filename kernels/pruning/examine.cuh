@@ -1,13 +1,13 @@
-// examine.cuh -- the outcome of a node: proven, open, or one or two smaller nodes.
+// examine.cuh -- the outcome of a node: no set is open, one is, or there are one or two smaller nodes.
 #pragma once
 #include "pruning/bound.cuh"
 
 enum Verdict {
-    NONE,        // every set of the node is surely dependent
-    OPEN,          // `taken` has become a set that is not surely dependent
+    NONE,            // no set of the node is open: x and y are surely dependent given each
+    OPEN,            // `taken` has become a set that is not surely dependent
     DIVIDED,         // the node has become a smaller one
     DIVIDED_IN_TWO,  // the node has become its first child, and `other` its second
-    FAILED         // cannot be decided here: a variance is too small, or there are too many nodes or members
+    FAILED           // cannot be decided here: a variance is too small, or there are too many nodes or members
 };
 
 // The sets of two of q candidates in lexicographic order: positions f < b of the two in set t.
@@ -26,7 +26,7 @@ DEVICE Two two_at(const int t, const int q) {
 // determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
 DEVICE Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, Node& node, const double rho,
-                      const double margin, const Threshold& threshold) {
+                        const double margin, const Threshold& threshold) {
     constexpr int AT_ONCE = 4;
     const double c2 = threshold.cutoff * threshold.cutoff;
     double smallest = 1.0;

@@ -3,7 +3,7 @@
 #pragma once
 #include "pruning/work.cuh"
 
-constexpr int PARTS = 8192;  // most parts that wait; also in pycupc/engines/gpu/pruning.py
+constexpr int PARTS = 8192;  // most parts that wait; also in pycupc/engines/gpu/pruning/search.py
 
 // One per launch, in global memory. All but `part` is zero at first.
 struct Exchange {
@@ -77,7 +77,7 @@ OUT_OF_LINE bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
     }
 }
 
-// Whether the nodes of a pair that several blocks work on are not wanted any more: the pair is given up, or a block
+// Whether the nodes of a pair that several blocks work on are not wanted any more: the pair is left, or a block
 // searches for its first separating set, or an earlier set is known than any of this part. One thread.
 DEVICE bool unwanted(const Pruning& f, const Work& work, const i64 pair) {
     const u64 noted = now(f.spares[pair]);

@@ -1,9 +1,9 @@
-// search.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
-//   is not surely dependent. Teams may share the work.
+// first.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
+//   is not surely dependent. Warps may share the work.
 #pragma once
 #include "pruning/examine.cuh"
 
-constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning.py
+constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning/search.py
 
 constexpr int NEVER = 1 << 30;  // above all positions
 
@@ -24,7 +24,7 @@ struct FirstSet {
     int failed;     // smallest candidate with a question that has no answer, or NEVER
     int left;       // nodes that may still be examined
     int lock;       // 1: a warp reads or changes this
-    // The quest also fails when no more than `spare` nodes are left and others could help: *idle > 0.
+    // The search also fails when no more than `spare` nodes are left and others could help: *idle > 0.
     const int* idle;
     int spare;
 };
@@ -49,7 +49,7 @@ DEVICE void witness(FirstSet& q, const Mask& set) {
     for (int i = 0; i < WORDS; ++i) q.witness.word[i] = set.word[i] & ~q.best.taken.word[i];
 }
 
-// Begins a quest: `best` has been set, and `open` is an open set of it. One lane.
+// Begins: `best` has been set, and `open` is an open set of it. One lane.
 DEVICE void begin_first(FirstSet& q, const Mask& open, const int left, const int* idle, const int spare) {
     witness(q, open);
     q.asked = 0;

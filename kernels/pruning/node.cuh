@@ -27,7 +27,9 @@ struct Node {
 struct Words {
     const unsigned *high, *low;
     DEVICE double at(const int i) const { return __hiloint2double((int)high[i], (int)low[i]); }
-    DEVICE double near(const int i) const { return __hiloint2double((int)high[i], (int)0x80000000u); }  // off by at most 2^-21 |at(i)|
+    DEVICE double near(const int i) const {
+        return __hiloint2double((int)high[i], (int)0x80000000u);
+    }  // off by at most 2^-21 |at(i)|
 };
 
 // The data common to all nodes of a row.
@@ -56,7 +58,7 @@ struct Factor {
 struct Space {
     double* p;             // [d] a vector over the candidates, in the order of `list`
     unsigned short* list;  // [d] positions of the candidates
-    Factor* factor;            // in shared memory
+    Factor* factor;        // in shared memory
     double* W;             // [factor, d + 1] by position: cov(i, j | factor) = R_ij - sum over s of W_si W_sj
     double *x, *y, *v;     // [d] covariances of the candidates with x and y, their variances, given the members taken
 };
@@ -75,7 +77,7 @@ DEVICE int list_members(const Mask& set, const int d, unsigned short* list) {
     return n;
 }
 
-// Adds a row to W, for position k. False if the variance of k given what is factor is too small, or if there is no room.
+// Adds a row to W, for position k. False if the variance of k given the members before is too small, or if there is no room.
 DEVICE bool add_row(const Row& row, const Space& w, const int k) {
     const int s = w.factor->count, pitch = row.d + 1;
     if (s == MOST_TAKEN) return false;

@@ -1,5 +1,5 @@
-// pairs.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
-//   pair is certified (no set separates it), separated (by its first separating set), or left to the tests.
+// search.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
+//   pair is dismissed (no set separates it), separated (by its first separating set), or left to the tests.
 #include "pruning/separate.cuh"
 
 constexpr int NODE_DOUBLES = 13;
@@ -116,8 +116,7 @@ DEVICE bool first_to_find(const Launch& at, const int t) {
 
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
-DEVICE void follow(const Launch& at, const Row& row, const Space& w, Node* stack, Node* own, Examined& h,
-                   FirstSet& q) {
+DEVICE void follow(const Launch& at, const Row& row, const Space& w, Node* stack, Node* own, Examined& h, FirstSet& q) {
     Work& work = at.work;
     const int t = h.node.target - work.first, lane = lane_id();
     for (;;) {
@@ -198,18 +197,18 @@ DEVICE void settle_targets(const Launch& at) {
 //   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines
 //           one node at a time, and the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
-//           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
+//           pycupc/engines/gpu/pruning/search.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided (also SHARED, see
 //           settle_shared), f.rank, f.spares, lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
-//   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then space_doubles();
+//   f.work  per block: the stack [STACK] nodes; per warp a FirstSet, then [DEPTH] nodes, then space_doubles();
 //           R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>
 __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     search_pairs(const Graph g, const Level lv, const Pruning f, const int low, const int high, const int launch,
-                const int words) {
+                 const int words) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
     __shared__ Examined examined[16];

@@ -12,8 +12,7 @@ struct Launch {
     Work& work;
 };
 
-// Asks the next question of a quest, and notes the answer. Returns false if there is no question to be asked now. One
-// warp.
+// Asks the next question, and notes the answer. Returns false if there is none to be asked now. One warp.
 template <int SLOTS>
 OUT_OF_LINE bool ask(const Row& row, const Space& w, Node* own, Examined& h, FirstSet& q) {
     int k = -1;
@@ -35,7 +34,7 @@ OUT_OF_LINE bool ask(const Row& row, const Space& w, Node* own, Examined& h, Fir
     return true;
 }
 
-// Asks a question of a quest of another warp, if there is one to be asked. One warp.
+// Asks a question for another warp that searches, if there is one to be asked. One warp.
 template <int SLOTS>
 DEVICE bool help(const Work& work, const Row& row, const Space& w, Node* own, Examined& h, FirstSet* firsts) {
     unsigned open = 0;
@@ -45,7 +44,7 @@ DEVICE bool help(const Work& work, const Row& row, const Space& w, Node* own, Ex
     return false;
 }
 
-// Gives away the questions of a quest that have no answer, up to that about the known open set. Returns false if that
+// Gives away the questions that have no answer, up to that about the known open set. Returns false if that
 // is not possible. One thread.
 DEVICE bool give_questions(const Launch& at, const FirstSet& q, const int t, Node& node) {
     Work& work = at.work;
@@ -67,7 +66,7 @@ DEVICE bool give_questions(const Launch& at, const FirstSet& q, const int t, Nod
 // and no other for the same t; waiting warps help.
 template <int SLOTS>
 OUT_OF_LINE void separate(const Launch& at, const Row& row, const Space& w, Node* own, Examined& h, FirstSet& q,
-                        const int t) {
+                          const int t) {
     Work& work = at.work;
     const Level& lv = at.lv;
     const int most = min(work.most, at.f.most_questions), warp = (int)threadIdx.x >> 5;

@@ -1,5 +1,5 @@
-// screen.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
-//   skips most of them; see screen.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
+// walk.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
+//   skips most of them; see walk.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
 //   at levels 3 and 4.
 //   sound_rows, plan_phases, try_walk, walk_rows and settle_walked run one after the other. try_walk looks at a
 //   few prefixes of every SAMPLE-th row; if too many tests would be left, the kernels after it do nothing.
@@ -8,12 +8,12 @@
 #include "schur/work_queue.cuh"
 
 // Whether try_walk has found that the bounds leave too many tests.
-DEVICE bool gave_up(const Counters& total, const Pruning& f) {
+DEVICE bool not_worth(const Counters& total, const Pruning& f) {
     return (double)total.turns[0] > f.most_left * (double)total.turns[1];
 }
 
-constexpr int MOST_WALKED = 1024;  // largest degree of a row that is screened
-constexpr int SAMPLE = 4;            // try_walk looks at every fourth row
+constexpr int MOST_WALKED = 1024;  // largest degree of a row that is walked
+constexpr int SAMPLE = 4;          // try_walk looks at every fourth row
 
 // Fills A [n, n] with the correlations of the variables `ids`. Whole block.
 DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
@@ -22,13 +22,13 @@ DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
     __syncthreads();
 }
 
-// Finds the rows that can be screened: those in which all pivots of every set, x and y included, are above LEAST.
+// Finds the rows that can be walked with bounds: those in which all pivots of every set, x and y included, are above LEAST.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
 //   Reads   g.C, g.start, g.column
 //   Writes  f.margin: WALK_MARGIN for those rows, 0 for all others
 //   f.work  per block the matrix [n + 1, n + 1] of a row that does not fit `room`
-//   widest  largest degree of a row that may be screened, at most MOST_WALKED
+//   widest  largest degree of a row that may be walked, at most MOST_WALKED
 extern "C" __global__ void __launch_bounds__(256, 1)
     sound_rows(const Graph g, const Level lv, const Pruning f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 
 // Lays out the dynamic shared memory of a block: ids [width + 1] and live [width] for the row, then the arrays of
 // `Given` for each warp. width: largest degree. shared_of_block() and shared_of_warp() in
-// pycupc/engines/gpu/screening.py add it up.
+// pycupc/engines/gpu/pruning/walk.py add it up.
 DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*& live) {
     ids = (int*)start;
     live = (bool*)(ids + width + 1);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(512, 1) try_walk(const Graph g, const Level lv
     add_up(*lv.counters, tally, true);
 }
 
-// Walks over every prefix of the rows that can be screened; Q, width and f.work as in try_walk.
+// Walks over every prefix of the rows that can be walked with bounds; Q, width and f.work as in try_walk.
 //   Work    item = consecutive prefixes of a row, see Queue; one warp per prefix
 //   Launch  persistent grid; block and dynamic shared memory as try_walk
 //   Reads   g.C, g.G, g.start, g.column, g.best, lv.binom, f.margin, f.decided, queue, lv.counters->turns
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(512, 1)
     double* R = f.work + blockIdx.x * f.work_doubles;
     int* prefix = prefixes[threadIdx.x >> 5];
     const double cutoff = sqrt(lv.sure_out + 1e-12);
-    if (gave_up(*lv.counters, f)) return;
+    if (not_worth(*lv.counters, f)) return;
     Tally tally = {};
     while (next_item(queue, lv, item)) {
         const int x = item.row;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(512, 1)
     add_up(*lv.counters, tally, false);
 }
 
-// Marks the pairs that the walk has decided: those of screened rows without a doubtful test.
+// Marks the pairs that the walk has decided: those of its rows without a doubtful test.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.start, g.G, f.margin, lv.binom, lv.counters->turns
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(512, 1)
 //           lv.counters->decided
 //   pairs   E
 extern "C" __global__ void settle_walked(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
-    const bool nothing = gave_up(*lv.counters, f) || *lv.stop;
+    const bool nothing = not_worth(*lv.counters, f) || *lv.stop;
     unsigned decided = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         const i64 x = g.source[e], y = g.column[e];

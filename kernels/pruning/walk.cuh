@@ -1,4 +1,4 @@
-// screen.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
+// walk.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
 //   members.
 //   A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of the row's
 //   neighbours and h those with x. For a target y and a member s let, over all k > s,
@@ -160,7 +160,7 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Pruning& f, const W
 // Goes through all sets that begin with the prefix; with TRIAL, computes the bounds only. One warp.
 template <int Q, bool TRIAL>
 DEVICE void walk_prefix(const Graph& g, const Level& lv, const Pruning& f, const WalkedRow& row, Given& w,
-                   const int* prefix, const double cutoff, Tally& tally) {
+                        const int* prefix, const double cutoff, Tally& tally) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1;
     const unsigned live = give<Q>(row, w, prefix);
     const int targets = sum_over_warp(__popc(live));

@@ -5,10 +5,10 @@
 #include "pruning/first.cuh"
 
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
-constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning/search.py
 
-// State of a target. LEFT: to the tests. ELSEWHERE: other blocks search for its first set. What is UNDECIDED when no
-// node is left, here or elsewhere, is certified.
+// State of a target. LEFT: to the tests. ELSEWHERE: other blocks search for its first set. A target that is UNDECIDED
+// when no node is left, here or elsewhere, is dismissed.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2, ELSEWHERE = 3;
 
 // A node that a block has given away. asked: whether it is a question about the first separating set, or belongs to one

@@ -175,7 +175,7 @@ class SchurTests:
             return
         chosen, _ = self._decide(level.level, outlook)
         found = chosen.launch(dev, graph, level, outlook) if chosen else None
-        self.launch_walk(dev, graph, level, outlook, found.open if found else None)
+        self.launch_walk(dev, graph, level, outlook, found.left if found else None)
         if found:
             if self._check:
                 self._check(graph, level, outlook.pairs, found)

@@ -157,12 +157,12 @@ class Search:
         if outlook.tests_at_most > FEW_TESTS:
             found = search.launch(dev, graph, level, outlook, minimum=True)
             opened, decided = dev.transfers.download(
-                (found.open, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
+                (found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
             )
             dev.wait()
             if float((opened * comb(degrees - 1, level.level)).sum()) > MANY_TESTS:
                 return np.not_equal(decided, 1)
-        self._tests.launch_walk(dev, graph, level, outlook, found.open if found else None)
+        self._tests.launch_walk(dev, graph, level, outlook, found.left if found else None)
         return np.zeros(pairs, dtype=np.bool_)
 
     def _load(self, level: int, outlook: Outlook) -> None:

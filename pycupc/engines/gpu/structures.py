@@ -60,10 +60,10 @@ class Classes(ctypes.Structure):
 
 
 class Pruning(ctypes.Structure):
-    """The filter before the tests of a level: what it decides, its work space and its limits."""
+    """Pruning before the tests of a level: its outcome, its work space and its limits."""
 
     _fields_ = [
-        *_pointers("delta", "margin", "open", "decided", "rank", "spares", "work"),
+        *_pointers("delta", "margin", "left", "decided", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),

@@ -9,7 +9,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats
 
-#: Allowance for the rounding of a factorisation that proves something, for up to 900 variables; 2e-10 for 1,300.
+#: Allowance for the rounding of a factorisation that proves something.
 PROOF = 1e-10
 #: Steps of the power method; tries to prove delta, each with a smaller one.
 ITERATIONS, TRIES = 12, 20

@@ -87,35 +87,24 @@ def run(C, n, alpha, pruning, **kwargs):
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_random_problems(part, everywhere):
-    rng = np.random.default_rng((part, ("search", "walk", "wide").index(everywhere)))
-    pruned_levels = 0
-    for _ in range(-(-CASES // 12)):
-        C, n = random_correlations(rng)
-        alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
-        m_max = 5 if len(C) > 30 else 9
-        pruned, plain = (run(C, n, alpha, pruning, m_max=m_max) for pruning in ("always", False))
-        assert_same(pruned, plain)
-        assert pruned.n_edgetests == plain.n_edgetests
-        np.testing.assert_allclose(pruned.removals.r, plain.removals.r, rtol=0, atol=0)
-        np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
-        pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
-    assert pruned_levels >= CASES // 150
-
-
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
-def test_random_problems_with_missing_correlations(part, everywhere):
-    """NaN and edited correlations, gaps and fixed edges: bounds are for rows that are proven positive definite."""
-    rng = np.random.default_rng((part, ("search", "walk", "wide").index(everywhere), 1))
-    for _ in range(-(-CASES // 30)):
+def test_random_problems(part, missing, everywhere):
+    """Also with NaN and edited correlations, gaps and fixed edges: bounds are for rows proven positive definite."""
+    rng = np.random.default_rng((part, ("search", "walk", "wide").index(everywhere), int(missing)))
+    pruned_levels = 0
+    for _ in range(-(-CASES // (30 if missing else 12))):
         C, n = random_correlations(rng)
-        C, masks = spoilt(rng, C)
-        alpha, m_max = float(rng.choice([0.01, 0.05, 0.2])), 4 if len(C) > 30 else 7
+        C, masks = spoilt(rng, C) if missing else (C, {})
+        alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
+        m_max = (4 if missing else 5) if len(C) > 30 else (7 if missing else 9)
         pruned, plain = (run(C, n, alpha, pruning, m_max=m_max, **masks) for pruning in ("always", False))
         assert_same(pruned, plain)
         assert pruned.n_edgetests == plain.n_edgetests
+        np.testing.assert_array_equal(pruned.removals.r, plain.removals.r)
         np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
+        pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
+    assert missing or pruned_levels >= CASES // 150
 
 
 def test_no_bounds_in_a_row_with_a_missing_correlation():
@@ -219,15 +208,6 @@ def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monke
         run(C, n, 0.05, "checked", m_max=4)
 
 
-def test_p_values_are_found_when_somebody_asks(everywhere):
-    C, n = dense_problem()
-    pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
-    assert "edges" not in vars(pruned.p_values)  # not yet
-    again = pickle.loads(pickle.dumps(pruned))
-    np.testing.assert_allclose(again.pMax, plain.pMax, rtol=1e-6)
-    np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6)
-
-
 def test_p_values_where_any_test_may_have_been_spared(everywhere):
     """As an engine asks that does not record which tests it spared; some rows have too few neighbours for a level."""
     C, n = dense_problem()
@@ -249,7 +229,7 @@ def test_p_values_where_any_test_may_have_been_spared(everywhere):
     np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 
-def test_levels_say_what_was_done(everywhere):
+def test_levels_say_what_was_done_and_p_values_are_found_when_somebody_asks(everywhere):
     C, n = dense_problem()
     pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
     assert [level.n_tests for level in pruned.levels] == [level.n_tests for level in plain.levels]
@@ -257,6 +237,9 @@ def test_levels_say_what_was_done(everywhere):
     assert 0 < at.n_made < at.n_tests
     assert at.n_bounds > 0
     assert plain.levels[3].n_made in (-1, plain.levels[3].n_tests)
+    assert "edges" not in vars(pruned.p_values)  # not yet
+    for fit in (pickle.loads(pickle.dumps(pruned)), pruned):
+        np.testing.assert_allclose(fit.pMax, plain.pMax, rtol=1e-6)
 
 
 def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():

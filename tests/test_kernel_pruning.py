@@ -1,4 +1,4 @@
-"""The search before long levels (kernels/pruning/search.cu), all its warps run on the host."""
+"""Pruning before long levels (kernels/pruning/), all warps run on the host: it finds first separating sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import re
 from contextlib import nullcontext
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -26,6 +27,11 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 NEVER = 1 << 30
 FILES = {
     "common/binomials": ("binomial_table",),
+    "schur/plan": ("plan_phases",),
+    "pruning/walk": (
+        *("sound_rows", "settle_walked"),
+        *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in range(4)),
+    ),
     "pruning/delta": ("find_delta",),
     "pruning/search": ("search_pairs<2>", "search_pairs<12>"),
     "pruning/decided": ("settle_shared", "count_left"),
@@ -37,18 +43,100 @@ def device(tmp_path_factory):
     return HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, FILES))
 
 
+def walked(problem: Problem, device, most_left: float = 2.0, shared: int = 1 << 15):
+    """Run the walk; returns decided, rank and spares of each pair. `shared`: few warps per block, as all are slow."""
+    before, device.shared_block = device.shared_block, shared
+    try:
+        return problem.run(device, walk, most_left=most_left)
+    finally:
+        device.shared_block = before
+
+
 def searched(problem: Problem, device, **tuning):
-    """Run the kernels; returns decided, rank and spares of each pair."""
+    """Run the search; returns decided, rank and spares of each pair."""
     return problem.run(device, search, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning})
 
 
-@pytest.mark.parametrize("level", [2, 3, 5])
-@pytest.mark.parametrize("seed", range(2))
-def test_every_pair_gets_its_first_separating_set(device, level, seed):
-    problem = random_problem(100 * level + seed, level)
-    separated = check_first_sets(problem, *searched(problem, device))
-    assert separated > 5
-    assert problem.counters.bounds > 0
+both_ways = pytest.mark.parametrize("prune", [walked, searched])
+
+
+@pytest.mark.parametrize(
+    ("prune", "level", "seeds"),
+    [*((walked, level, 3) for level in (2, 3, 4, 5)), *((searched, level, 2) for level in (2, 3, 5))],
+)
+def test_every_pair_gets_its_first_separating_set(device, prune, level, seeds):
+    for seed in range(seeds):
+        problem = random_problem(100 * level + seed, level)
+        decided, rank, spares = prune(problem, device)
+        if prune is walked:
+            gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
+            assert not decided[gone].any()
+        assert check_first_sets(problem, decided, rank, spares) > 5
+        assert problem.counters.bounds > 0
+
+
+@both_ways
+def test_pairs_far_above_the_cutoff_are_dismissed(device, prune):
+    """By one node each, or with nearly no tests."""
+    C = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
+    problem = Problem(C, ~np.eye(12, dtype=bool), 3, 0.01)
+    decided, rank, spares = prune(problem, device)
+    assert (decided == 1).all()
+    assert (rank == NOT_SEPARATED).all()
+    if prune is walked:
+        assert -problem.counters.spared < 0.1 * spares.sum()  # made; `enter_ranks` adds those spared
+    else:
+        assert problem.counters.bounds == 12 * 11
+
+
+@pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
+@both_ways
+def test_fixed_edges_and_near_singular_rows_are_left_alone(device, prune, r):
+    decided, problem = check_left_alone(lambda problem: prune(problem, device), r)
+    if prune is searched:
+        assert (decided == 1).any()
+        assert GONE_A in problem.state
+
+
+def test_doubtful_tests_are_left_with_the_rest_of_the_row_decided(device):
+    """A cutoff that equals the partial correlation of one pair given one set."""
+    problem = random_problem(7, 3)
+    x, y = 0, int(np.flatnonzero(problem.near[0])[-1])
+    neighbours = [v for v in np.flatnonzero(problem.near[x]) if v != y]
+    smallest = min(
+        abs(K[0, 1]) / np.sqrt(K[0, 0] * K[1, 1])
+        for S in combinations(neighbours, 3)
+        for K in [np.linalg.inv(problem.C[np.ix_([x, y, *S], [x, y, *S])])]
+    )
+    problem.cutoff = float(smallest)
+    decided, _, _ = walked(problem, device)
+    left = [(int(a), int(b)) for a, b in zip(problem.source[decided == 2], problem.column[decided == 2], strict=True)]
+    assert (x, y) in left or (y, x) in left
+    assert len(left) < 10
+    assert problem.open.sum() == len(left)
+
+
+def test_gives_up_where_too_much_is_left(device):
+    problem = random_problem(300, 3)
+    best = problem.best.copy()
+    decided, _, _ = walked(problem, device, 1e-9)
+    assert not decided.any()
+    assert (problem.best == best).all()
+    assert problem.open.sum() == (problem.state == LIVE).sum()
+
+
+def test_rows_that_do_not_fit_shared_memory_are_left_alone(device):
+    problem = random_problem(301, 3)
+    degrees = np.diff(problem.start)
+    widest = int(np.sort(degrees)[len(degrees) // 2])
+    need = walk.shared_of_block(widest) + walk.shared_of_warp(widest, 1)
+    decided, _, _ = walked(problem, device, shared=outcome.STATIC_SHARED + need)
+    narrow = degrees[problem.source] <= widest
+    assert not decided[~narrow].any()
+    gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
+    assert (decided[narrow & ~gone] == 1).all()
+    assert walk._fitting(227 << 10, 1024, 2)[0] == 1024
+    assert walk._fitting(48 << 10, 1024, 3)[1] == 1
 
 
 @pytest.mark.parametrize("power", [3, 6, 9, 12])
@@ -93,15 +181,6 @@ def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     expected = [problem.first_set(0, y) for y in targets]
     assert [(int(rank[e]), int(spares[e])) for e in at] == expected
     assert sum(first != NOT_SEPARATED for first, _ in expected) > 3
-
-
-def test_one_node_proves_pairs_far_above_the_cutoff(device):
-    C = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
-    problem = Problem(C, ~np.eye(12, dtype=bool), 3, 0.01)
-    decided, rank, _ = searched(problem, device)
-    assert (decided == 1).all()
-    assert (rank == NOT_SEPARATED).all()
-    assert problem.counters.bounds == 12 * 11
 
 
 def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
@@ -241,10 +320,3 @@ def test_gives_up_where_it_does_not_pay(device):
     problem = random_problem(300, 3)
     decided, _, _ = searched(problem, device, sets_per_node=1e9, trial=(0.0, 0.0), nodes=(4096, 4096))
     assert (decided == 0).sum() > len(decided) / 2
-
-
-@pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
-def test_fixed_edges_and_near_singular_rows_are_left_alone(device, r):
-    decided, problem = check_left_alone(lambda problem: searched(problem, device), r)
-    assert (decided == 1).any()
-    assert GONE_A in problem.state

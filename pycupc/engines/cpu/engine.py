@@ -27,7 +27,6 @@ from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest

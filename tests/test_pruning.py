@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
 from pycupc.engines.cpu.walk_state import Cutoff
@@ -31,13 +32,13 @@ def everywhere(request, monkeypatch):
     """All levels from 2 on pruned one way, whatever the degrees; or by pairs, with ranks beyond 64 bits from 64 on."""
     if request.param == "wide":
         monkeypatch.setattr(subsets, "WIDE", 64)
-    monkeypatch.setattr(plan, "ROW_DEGREE", 0)
-    monkeypatch.setattr(plan, "WIDE_ROW", 0)
+    monkeypatch.setattr(tuning, "WALKED_DEGREE", 0)
+    monkeypatch.setattr(tuning, "MANY_NEIGHBOURS", 0)
     monkeypatch.setattr(node, "SETS_PER_PAIR", 0.05)
     monkeypatch.setattr(
         tasks, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
     )  # time for deep trees
-    monkeypatch.setattr(plan, "ROW_LEVEL", 4 if request.param == "walk" else 0)
+    monkeypatch.setattr(tuning, "WALKED_LEVEL", 4 if request.param == "walk" else 0)
     return request.param
 
 
@@ -190,8 +191,8 @@ def dense_problem() -> tuple[np.ndarray, int]:
 
 
 def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monkeypatch):
-    monkeypatch.setattr(plan, "WORTH", -1e9)
-    monkeypatch.setattr(plan, "WORTH_LOADING", -1e9)
+    monkeypatch.setattr(tuning, "WORTH", -1e9)
+    monkeypatch.setattr(tuning, "WORTH_LOADING", -1e9)
     monkeypatch.setattr(plan, "walk_seconds", lambda degrees, targets, level: np.full(len(degrees), 1e6))
     C, n = dense_problem()
     fit = run(C, n, 0.05, "checked", m_max=4)

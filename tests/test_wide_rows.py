@@ -19,6 +19,7 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Pairs
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
@@ -83,7 +84,7 @@ def test_the_smallest_z_of_so_many_tests_is_found():
 
 
 def test_a_search_for_the_smallest_z_that_takes_too_long_gives_the_smallest_met(monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE_FOR_MINIMUM", 1e-3)  # of arithmetic
+    monkeypatch.setattr(tuning, "PATIENCE_FOR_MINIMUM", 1e-3)  # of arithmetic
     engine = started(equicorrelated(70), tested=slice(0, 8))
     engine.run_level(34)  # where all tests are equal, so that no bound can dismiss any of them
     with pytest.warns(UserWarning, match="pMax of 28 edges is the largest p-value met, and may be larger"):
@@ -156,7 +157,7 @@ def test_collinear_variables_are_refused_by_name():
 
 
 def test_a_search_that_takes_too_long_ends_the_level(monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0.0)
+    monkeypatch.setattr(tuning, "PATIENCE", 0.0)
     C = planted(72, 3, 50, list(range(10, 45)))
     with pytest.raises(
         EngineError, match=r"variable \d+ has 71 neighbours.* bounds could not decide about its edge to"

@@ -10,16 +10,11 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS
+from pycupc.engines.cpu.tuning import BOUND_TIME, LEAST_WEIGHT, PER_CUBE, PER_SQUARE, STEPS
 from pycupc.system.compiled import fused_part, part
 
-#: Most steps of the relaxation.
-STEPS = 8
 #: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
-#: Nanoseconds of a step of the relaxation with q candidates (per q squared, per q cubed), and of a bound besides.
-PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
-#: Smallest weight of a candidate in the relaxation.
-LEAST_WEIGHT = 1e-5
 
 
 @part

@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.engines.base import Floats
+from pycupc.engines.cpu.tuning import ITERATIONS, TRIES
 
 #: Allowance for the rounding of a factorisation that proves something.
 PROOF = 1e-10
-#: Steps of the power method; tries to prove delta, each with a smaller one.
-ITERATIONS, TRIES = 12, 20
 
 
 def is_definite(R: Floats, less: Floats | float = 0.0) -> bool:

@@ -14,11 +14,10 @@ from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL
+from pycupc.engines.cpu.tuning import NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import fused_part, part
 
-#: Nanoseconds that it takes to test the sets of a node, besides the tests, and nanoseconds of a test.
-NODE_TIME, TEST_TIME = 1250.0, 7.7
 #: Outcomes: no set of the node separates the pair; one does; there is one smaller node, or there are two.
 NONE, SEPARATED, DIVIDED, DIVIDED_IN_TWO = 0, 1, 2, 3
 

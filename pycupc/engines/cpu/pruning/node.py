@@ -13,11 +13,10 @@ import numpy as np
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.walk_state import floats, integers
+from pycupc.engines.cpu.tuning import SETS_PER_PAIR
 from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.compiled import part
 
-#: The sets of a node are tested if it has at most this many for each pair of candidates.
-SETS_PER_PAIR = 3.0
 #: Slots of `Nodes`: the family among whose sets the first separating one is sought, and the first node of a search.
 BASE, ROOT = 0, 1
 #: Largest delta of a node: one that has grown to 1, but for rounding, would leave nothing of its variance.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
@@ -32,17 +33,18 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.message import Message, Variable
 
-#: Mode "checked". The number of pairs checked per level, at most, of either kind (few or many conditioning sets); the
-#: number of conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
-PAIRS, ALL_SETS, SETS = 500, 1_000_000, 20
-
 
 def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
     """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
-    few = [subsets.about(d - 1, level) <= ALL_SETS and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    few = [
+        subsets.about(d - 1, level) <= tuning.ALL_SETS and not subsets.is_wide(d, level)
+        for d in graph.degrees().tolist()
+    ]
     in_few = np.array(few)[graph.rows()]
     few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
-    return few_sets[:: max(1, len(few_sets) // PAIRS)], many_sets[:: max(1, len(many_sets) // PAIRS)]
+    return few_sets[:: max(1, len(few_sets) // tuning.CHECKED_PAIRS)], many_sets[
+        :: max(1, len(many_sets) // tuning.CHECKED_PAIRS)
+    ]
 
 
 def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
@@ -62,23 +64,10 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
     for e in entries.tolist():
         first = findings.first(e)
         before = first if first >= 0 else comb(int(graph.degrees()[rows[e]]) - 1, level)
-        ranks = [draw.randrange(before) for _ in range(SETS if before else 0)]
+        ranks = [draw.randrange(before) for _ in range(tuning.CHECKED_SETS if before else 0)]
         if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
             wrong.append(e)
     return wrong
-
-
-#: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
-#: as the tests.
-PATIENCE = 60.0
-#: Searches pay if they take less than this share of the time of the tests that they replace.
-WORTHWHILE = 0.5
-#: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
-#: `PATIENCE_FOR_MINIMUM` seconds.
-ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
-#: with too many sets, where one that cannot be decided ends the run.
-TASK_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
 
 
 @functools.cache
@@ -129,7 +118,7 @@ class PrunedSide:
 
     def pays(self) -> bool:
         """Whether the searches took clearly less time than the tests that they replace."""
-        return self._spent < WORTHWHILE * self._replaced
+        return self._spent < tuning.WORTHWHILE * self._replaced
 
     @property
     def decided(self) -> Mask:
@@ -156,10 +145,10 @@ class PrunedSide:
             begin, tests = 0, 0
             for first in range(d - level + 1):
                 tests += comb(d - 1 - first, level - 1) * per_set
-                if tests >= TASK_TESTS or first == d - level:
+                if tests >= tuning.WALKED_TESTS or first == d - level:
                     gathered.append((x, begin, first + 1))
                     total, begin, tests = total + tests, first + 1, 0
-                if total >= TASK_TESTS:
+                if total >= tuning.WALKED_TESTS:
                     yield self._walk_task(gathered, total)
                     gathered, total = [], 0
         if gathered:
@@ -186,7 +175,7 @@ class PrunedSide:
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
             positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
-            parts = -(-len(positions) // (TASK_PAIRS_OF_MANY if self._too_many[x] else TASK_PAIRS))
+            parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
             for part in np.array_split(positions, parts):
                 yield self._search_task(x, part)
 
@@ -235,8 +224,8 @@ class PrunedSide:
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
         if self._side.minimum:
-            return np.inf if walk < ENDLESS else PATIENCE_FOR_MINIMUM
-        return PATIENCE if self._too_many[x] else walk
+            return np.inf if walk < tuning.ENDLESS else tuning.PATIENCE_FOR_MINIMUM
+        return tuning.PATIENCE if self._too_many[x] else walk
 
     def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
         """Ranks of the sets found, -1 or `LEFT`; in wide rows `FAR`, and the sets are added to the findings."""

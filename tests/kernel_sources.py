@@ -30,9 +30,9 @@ ASKED_FOR = [
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
-    "prove_pairs": "const Graph, const Level, const Filter, const int, const int, const int, const int",
-    "try_screen": "const Graph, const Level, const Filter, const int",
-    "screen_rows": "const Graph, const Level, const Filter, const Queue, const int",
+    "search_pairs": "const Graph, const Level, const Pruning, const int, const int, const int, const int",
+    "try_walk": "const Graph, const Level, const Pruning, const int",
+    "walk_rows": "const Graph, const Level, const Pruning, const Queue, const int",
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }

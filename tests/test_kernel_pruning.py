@@ -1,175 +1,322 @@
-"""The search for separating sets without enumeration (kernels/pruning), compiled for the host, against enumeration."""
+"""Pruning before long levels (kernels/pruning/), all warps run on the host: it finds first separating sets."""
 
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import itertools
 import re
-import shutil
-import subprocess
-from pathlib import Path
+from contextlib import nullcontext
+from itertools import combinations
 
 import numpy as np
 import pytest
+from conftest import take
+from gpu_on_host import KERNELS, HostDevice, build, library_of
+from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
-from pycupc.engines.gpu import pruning, screening, structures
+from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.gpu import smallest, structures
+from pycupc.engines.gpu.pruning import outcome, search, walk
+from pycupc.engines.gpu.records import PendingLevel
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.fisher_z import cutoff, z_score
+from pycupc.independence.gaussian.suffstat import SuffStat
 
-KERNELS = Path(__file__).resolve().parents[1] / "kernels"
-WRAPPER = """
-#include <cmath>
-#include <vector>
-using std::fabs; using std::sqrt;
-#include "pruning/search.cuh"
-extern "C" {
-// Members of an open set, or of the first one, as positions; returns their number, 0: none is open, -1: not decided.
-int search(const double* R, const double* delta, int d, int target, int level, double cutoff, double margin, int left,
-           int first, int* members) {
-    std::vector<double> W(MOST_TAKEN * (d + 1)), p(d), x(d), y(d), v(d);
-    std::vector<unsigned short> list(d);
-    std::vector<Node> stack(DEPTH);
-    Held held = {};
-    std::vector<unsigned> high((d + 1) * (d + 1)), low(high.size());
-    for (size_t i = 0; i < high.size(); ++i) {
-        u64 bits;
-        std::memcpy(&bits, R + i, sizeof bits);
-        high[i] = bits >> 32;
-        low[i] = (unsigned)bits;
-    }
-    const RowBound row = {{high.data(), low.data()}, delta, d, cutoff, margin};
-    const Bench bench = {p.data(), list.data(), &held, W.data(), x.data(), y.data(), v.data()};
-    Hand h = {};
-    for (int k = 0; k < d; ++k)
-        if (k != target) h.node.kept.add(k);
-    h.node.target = target;
-    h.node.choose = level;
-    Quest q = {};
-    const int idle = 0;
-    q.idle = &idle;
-    q.end = NEVER;
-    q.left = left;
-    q.best = h.node;
-    const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, 0);
-    if (verdict != OPEN) return verdict == PROVEN ? 0 : -1;
-    begin_quest(q, h.node.taken, q.left, &idle, 0);
-    for (bool all = !first; !all; all = take_end(q)) {
-        for (int k; (k = take_question(q, h.node)) >= 0;) {
-            const Verdict verdict = find_any<384>(row, bench, h, stack.data(), q, k);
-            answer(q, k, verdict, h.node.taken);
-        }
-        if (q.failed < q.end) return -1;
-    }
-    const Mask& found = first ? q.best.taken : q.witness;
-    int n = 0;
-    for (int k = 0; k < d; ++k)
-        if (found.has(k)) members[n++] = k;
-    return n;
+NEVER = 1 << 30
+FILES = {
+    "common/binomials": ("binomial_table",),
+    "schur/plan": ("plan_phases",),
+    "pruning/walk": (
+        *("sound_rows", "settle_walked"),
+        *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in range(4)),
+    ),
+    "pruning/delta": ("find_delta",),
+    "pruning/search": ("search_pairs<2>", "search_pairs<12>"),
+    "pruning/decided": ("settle_shared", "count_left"),
 }
-i64 doubles(int width, int level) { return bench_doubles(width, level); }
-int node_size() { return sizeof(Node); }
-int quest_size() { return sizeof(Quest); }
-}
-"""
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory):
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("pruning")
-    (folder / "wrapper.cpp").write_text(WRAPPER)
-    flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-Wno-unused-function", "-shared", "-fPIC", f"-I{KERNELS}"]
-    command = [compiler, *flags, "wrapper.cpp", "-o", "pruning.so"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    lib = ctypes.CDLL(str(folder / "pruning.so"))
-    F64, I32 = np.ctypeslib.ndpointer(np.float64), np.ctypeslib.ndpointer(np.int32)
-    f64, i32 = ctypes.c_double, ctypes.c_int
-    lib.search.argtypes = [F64, F64, i32, i32, i32, f64, f64, i32, i32, I32]
-    lib.doubles.restype = ctypes.c_longlong
-    return lib
+def device(tmp_path_factory):
+    return HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, FILES))
 
 
-def row(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
-    """Correlations of a row, x last; delta, as bound_rows computes it; the smallest delta and var(x | neighbours)."""
-    d, n = int(rng.integers(4, 12)), int(rng.choice([30, 100, 1000]))
-    X = rng.standard_normal((n, d + 1))
-    W = (rng.random((d + 1, d + 1)) < 0.5) * rng.normal(0, 0.7, (d + 1, d + 1))
-    for i in range(d + 1):
-        X[:, i] += X[:, :i] @ W[i, :i]
-    R = np.corrcoef(X, rowvar=False)
-    R = np.ascontiguousarray((R + R.T) / 2)
-    conditional = 1 / np.diag(np.linalg.inv(R[:d, :d]))
-    root = np.sqrt(conditional)
-    delta = 0.98 * np.linalg.eigvalsh(R[:d, :d] / np.outer(root, root))[0] * conditional
-    return R, np.ascontiguousarray(delta), min(delta.min(), 1 / np.linalg.inv(R)[d, d])
+def walked(problem: Problem, device, most_left: float = 2.0, shared: int = 1 << 15):
+    """Run the walk; returns decided, rank and spares of each pair. `shared`: few warps per block, as all are slow."""
+    before, device.shared_block = device.shared_block, shared
+    try:
+        return problem.run(device, walk, most_left=most_left)
+    finally:
+        device.shared_block = before
 
 
-def correlations(R: np.ndarray, x: int, y: int, sets: list[tuple[int, ...]]) -> np.ndarray:
-    at = np.array([[x, y, *s] for s in sets])
-    K = np.linalg.inv(R[at[:, :, None], at[:, None, :]])
-    return np.abs(K[:, 0, 1]) / np.sqrt(K[:, 0, 0] * K[:, 1, 1])
+def searched(problem: Problem, device, **tuning):
+    """Run the search; returns decided, rank and spares of each pair."""
+    return problem.run(device, search, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning})
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_finds_what_enumeration_finds(host, block):
-    """A proof is never wrong, and the first open set is the first set that enumeration finds at or below the cutoff.
+both_ways = pytest.mark.parametrize("prune", [walked, searched])
 
-    Within the margin above the cutoff a set may count as open.
+
+@pytest.mark.parametrize(
+    ("prune", "level", "seeds"),
+    [*((walked, level, 3) for level in (2, 3, 4, 5)), *((searched, level, 2) for level in (2, 3, 5))],
+)
+def test_every_pair_gets_its_first_separating_set(device, prune, level, seeds):
+    for seed in range(seeds):
+        problem = random_problem(100 * level + seed, level)
+        decided, rank, spares = prune(problem, device)
+        if prune is walked:
+            gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
+            assert not decided[gone].any()
+        assert check_first_sets(problem, decided, rank, spares) > 5
+        assert problem.counters.bounds > 0
+
+
+@both_ways
+def test_pairs_far_above_the_cutoff_are_dismissed(device, prune):
+    """By one node each, or with nearly no tests."""
+    C = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
+    problem = Problem(C, ~np.eye(12, dtype=bool), 3, 0.01)
+    decided, rank, spares = prune(problem, device)
+    assert (decided == 1).all()
+    assert (rank == NOT_SEPARATED).all()
+    if prune is walked:
+        assert -problem.counters.spared < 0.1 * spares.sum()  # made; `enter_ranks` adds those spared
+    else:
+        assert problem.counters.bounds == 12 * 11
+
+
+@pytest.mark.parametrize("r", [1 - 1e-5, np.nan])
+@both_ways
+def test_fixed_edges_and_near_singular_rows_are_left_alone(device, prune, r):
+    decided, problem = check_left_alone(lambda problem: prune(problem, device), r)
+    if prune is searched:
+        assert (decided == 1).any()
+        assert GONE_A in problem.state
+
+
+def test_doubtful_tests_are_left_with_the_rest_of_the_row_decided(device):
+    """A cutoff that equals the partial correlation of one pair given one set."""
+    problem = random_problem(7, 3)
+    x, y = 0, int(np.flatnonzero(problem.near[0])[-1])
+    neighbours = [v for v in np.flatnonzero(problem.near[x]) if v != y]
+    smallest = min(
+        abs(K[0, 1]) / np.sqrt(K[0, 0] * K[1, 1])
+        for S in combinations(neighbours, 3)
+        for K in [np.linalg.inv(problem.C[np.ix_([x, y, *S], [x, y, *S])])]
+    )
+    problem.cutoff = float(smallest)
+    decided, _, _ = walked(problem, device)
+    left = [(int(a), int(b)) for a, b in zip(problem.source[decided == 2], problem.column[decided == 2], strict=True)]
+    assert (x, y) in left or (y, x) in left
+    assert len(left) < 10
+    assert problem.open.sum() == len(left)
+
+
+def test_gives_up_where_too_much_is_left(device):
+    problem = random_problem(300, 3)
+    best = problem.best.copy()
+    decided, _, _ = walked(problem, device, 1e-9)
+    assert not decided.any()
+    assert (problem.best == best).all()
+    assert problem.open.sum() == (problem.state == LIVE).sum()
+
+
+def test_rows_that_do_not_fit_shared_memory_are_left_alone(device):
+    problem = random_problem(301, 3)
+    degrees = np.diff(problem.start)
+    widest = int(np.sort(degrees)[len(degrees) // 2])
+    need = walk.shared_of_block(widest) + walk.shared_of_warp(widest, 1)
+    decided, _, _ = walked(problem, device, shared=outcome.STATIC_SHARED + need)
+    narrow = degrees[problem.source] <= widest
+    assert not decided[~narrow].any()
+    gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
+    assert (decided[narrow & ~gone] == 1).all()
+    assert walk._fitting(227 << 10, 1024, 2)[0] == 1024
+    assert walk._fitting(48 << 10, 1024, 3)[1] == 1
+
+
+@pytest.mark.parametrize("power", [3, 6, 9, 12])
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_cutoffs_beside_the_smallest_correlation(device, level, power):
+    """Without a doubtful band, so that the search's own margin is all that makes its outcomes certain."""
+    sure = 0
+    for sign in (-1, 1):
+        problem = random_problem(10 * level + power, level, p=9)
+        pairs = list(zip(problem.source.tolist(), problem.column.tolist(), strict=True))
+        r = [problem.correlations(x, y) for x, y in pairs]
+        problem.cutoff, problem.band = float(np.median([v.min() for v in r])) * (1 + sign * 10.0**-power), 0.0
+        decided, rank, _ = searched(problem, device)
+        sure += int((decided == 1).sum())
+        for e in np.flatnonzero(decided == 1):
+            if rank[e] == NOT_SEPARATED:
+                assert r[e].min() > problem.cutoff
+            else:
+                assert r[e][rank[e]] <= problem.cutoff
+                assert not (r[e][: rank[e]] <= problem.cutoff).any()
+    assert sure > len(pairs)
+
+
+def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
+    """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
+    monkeypatch.setattr(search, "CLASSES", ((384, 12, 512),))
+    monkeypatch.setattr(search, "PAIRS", [("pruning/search", "search_pairs<12>")])
+    rng = np.random.default_rng(5)
+    p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
+    X = rng.normal(size=(2000, p))
+    for i, y in enumerate(targets):
+        X[:, 0] += 0.4 * X[:, 10 + 30 * i] + 0.3 * X[:, 280 - 20 * i]
+        X[:, y] += X[:, 10 + 30 * i] + X[:, 280 - 20 * i]
+    near = np.zeros((p, p), dtype=bool)
+    near[0, 1:] = near[1:, 0] = True
+    fixed = [(0, y) for y in range(1, p) if y not in targets]
+    problem = Problem(np.corrcoef(X, rowvar=False), near, level, 0.02, fixed)
+    decided, rank, spares = searched(problem, device)
+    at = [y - 1 for y in targets]
+    assert decided[at].all()
+    assert decided.sum() == len(targets)
+    expected = [problem.first_set(0, y) for y in targets]
+    assert [(int(rank[e]), int(spares[e])) for e in at] == expected
+    assert sum(first != NOT_SEPARATED for first, _ in expected) > 3
+
+
+def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
+    for tuning in ({"nodes": (1, 1)}, {"questions": (0, 0)}):
+        problem = random_problem(300, 3)
+        decided, rank, _ = searched(problem, device, few_nodes=NEVER, **tuning)
+        left = decided == 0
+        assert left.any()
+        assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
+        assert problem.open.sum() == (left & (problem.state[problem.source, problem.column] == LIVE)).sum()
+
+
+@pytest.mark.parametrize("idle", [0, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
+    """Each node but a few goes through the exchange, and each question about a first set.
+
+    With `idle`, a block seems to wait for work all the time.
     """
-    rng = np.random.default_rng(block)
-    outcomes = {"none": 0, "first": 0, "near": 0}
-    for _ in range(60):
-        R, delta, least = row(rng)
-        if least < 1e-4:
-            continue
-        d, margin = len(delta), 1e-9 / least**1.5
-        target, level = int(rng.integers(d)), int(rng.integers(2, min(d - 1, 7) + 1))
-        sets = list(itertools.combinations([k for k in range(d) if k != target], level))
-        r = correlations(R, d, target, sets)
-        power = 10.0 ** -rng.integers(3, 13)
-        limit = float(rng.choice([np.quantile(r, rng.random()), r.min() * (1 - power), r.min() * (1 + power), 0.1]))
-        open_at = np.flatnonzero(r <= limit)
-        for first in (False, True):
-            members = np.zeros(d, np.int32)
-            n = host.search(R, delta, d, target, level, limit, margin, 10**6, first, members)
-            assert n >= 0
-            if n == 0:
-                assert not len(open_at)
-                outcomes["none"] += 1
-                continue
-            at = sets.index(tuple(members[:n].tolist()))
-            assert r[at] - limit < 2 * margin / least
-            if first and len(open_at):
-                assert at <= open_at[0]
-                outcomes["first" if at == open_at[0] else "near"] += 1
-    assert outcomes["none"] > 4
-    assert outcomes["first"] > 10 * outcomes["near"]
+    clear = device.cp.cuda.runtime.memsetAsync
+
+    def cleared(to, value, n, stream):
+        clear(to, value, n, stream)
+        if n == search.EXCHANGE_ZEROS:
+            ctypes.c_int.from_address(to + 20).value = idle
+
+    monkeypatch.setattr(device.cp.cuda.runtime, "memsetAsync", cleared)
+    problem = random_problem(500 + seed, 5, p=12)
+    limits = {} if idle else {"nodes": (1, 1), "questions": (0, 0)}
+    found = searched(problem, device, few_nodes=0, **limits)
+    assert check_first_sets(problem, *found) > 5
 
 
-def test_stops_at_its_limit(host):
-    rng = np.random.default_rng(3)
-    R, delta, least = row(rng)
-    members = np.zeros(len(delta), np.int32)
-    assert host.search(R, delta, len(delta), 0, 3, 0.1, 1e-9 / least**1.5, 0, False, members) == -1
+def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
+    """Rows of 11 neighbours have 252 sets: more nodes than one, but hardly any than ten."""
+    outcomes = []
+    for allowed in (1.0, 10.0, 1e9):
+        problem = random_problem(501, 5, p=12)
+        decided, rank, spares = searched(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
+        outcomes.append(int((decided == 0).sum()))
+        for e in np.flatnonzero(decided):
+            x, y = int(problem.source[e]), int(problem.column[e])
+            assert decided[e] == 1
+            assert (int(rank[e]), int(spares[e])) == problem.first_set(x, y)
+    assert outcomes[0] > outcomes[1] > outcomes[2]
 
 
-def test_sizes_are_the_same_on_both_sides(host):
+@pytest.mark.parametrize("later", [0, 1])
+def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, later):
+    """Wrong: each first set is one set later than it is."""
+    problem, launch = random_problem(300, 3), search.launch
+
+    def checked(dev, graph, level, outlook):
+        found = launch(dev, graph, level, outlook)
+        spares = (ctypes.c_uint64 * outlook.pairs).from_address(found.spares)
+        spares[:] = [n + later for n in spares]
+        outcome.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
+        return found
+
+    monkeypatch.setattr(search, "launch", checked)
+    with pytest.raises(EngineError, match="a bound is wrong at level 3") if later else nullcontext():
+        searched(problem, device)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
+    """From what levels 0 and 1 know, the search finds what a run without bounds has seen at the levels from 2 on."""
+    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, least_sets=0.0, sets_per_node=1e-6))
+    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
+    engine, pending = take(CpuEngine(1, pruning=False), GaussianTest(SuffStat(C, n), alpha)), []
+    for level in range(12):
+        if level == 2:
+            early = engine.state()
+        if level >= 2:
+            pending.append(PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.state()[:3], 12)))
+        if not engine.run_level(level).more:
+            break
+    x, y, expected = engine.state()[:3]
+    known = dict(zip(zip(*early[:2], strict=True), early[2], strict=True))
+    z = np.array([known[edge] for edge in zip(x, y, strict=True)])
+    found, left = smallest.Search(device, SuffStat(C, n), x, y).levels(pending, z)
+    assert not left
+    assert (z > expected * 1.001).sum() > 3
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("sets_per_node", [8000.0, 1e-12])
+def test_pairs_of_which_the_smallest_z_is_not_known_are_named(device, monkeypatch, sets_per_node):
+    """Also where the tests of a pair would take longer than any number of nodes; such pairs are not shared."""
+    limits = {"least_sets": 0.0, "nodes": (1, 1), "sets_per_node": sets_per_node}
+    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **limits))
+    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    C = random_problem(0, 2, p=16, noise=0.7).C
+    x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(np.ones((16, 16)), 1)))
+    pending = [PendingLevel(6, 0.001, *graph_of((x, y), 16))]
+    z = z_score(C[x, y], 300, 0)
+    found, left = smallest.Search(device, SuffStat(C, 300), x[:30], y[:30]).levels(pending, z[:30])
+    assert (found <= z[:30]).all()
+    (level,) = left
+    assert level.unknown.sum() == 60
+
+
+def graph_of(edges, p: int):
+    """Neighbour lists of edges x < y: offsets and neighbours."""
+    near = np.zeros((p, p), dtype=bool)
+    near[edges[0], edges[1]] = near[edges[1], edges[0]] = True
+    return np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64), np.nonzero(near)[1].astype(np.int32)
+
+
+def test_sizes_are_the_same_on_both_sides(tmp_path):
+    wrapper = 'extern "C" long long doubles(int width, int level) { return space_doubles(width, level); }'
+    library = library_of(f'#include "common/structures.cuh"\n{wrapper}', tmp_path)
+    library.doubles.restype = ctypes.c_longlong
     for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
-        assert host.doubles(width, level) == pruning.bench_doubles(width, level)
-    text = "".join(
-        (KERNELS / "pruning" / name).read_text() for name in ("work.cuh", "exchange.cuh", "search.cuh", "node.cuh")
-    )
-    stack, depth, words, parts = (
-        int(re.search(rf"\b{name} = (\d+)", text)[1]) for name in ("STACK", "DEPTH", "WORDS", "PARTS")
-    )
-    assert 24 + 8 * parts == pruning.EXCHANGE_ZEROS
-    assert pruning.EXCHANGE_ZEROS + parts * (host.node_size() + 16) == pruning.EXCHANGE_BYTES
-    assert stack * host.node_size() == 8 * pruning.STACK_DOUBLES
-    assert depth * host.node_size() == 8 * pruning.DEPTH_DOUBLES
-    assert host.quest_size() == 8 * pruning.QUEST_DOUBLES
-    screened = re.search(r"\bMOST_SCREENED = (\d+)", (KERNELS / "pruning" / "screen.cu").read_text())[1]
-    assert int(screened) == screening.MOST_SCREENED
-    assert len(pruning.CLASSES) <= len(structures.Counters().turns)
-    for high, slots, block in pruning.CLASSES:
-        assert high <= min(32 * slots, 32 * words)
+        assert library.doubles(width, level) == search.space_doubles(width, level)
+    text = "".join(file.read_text() for file in sorted((KERNELS / "pruning").iterdir()))
+    value = {name: int(number) for name, number in re.findall(r"\bconstexpr int (\w+) = (\d+);", text)}
+    node, parts = 8 * value["NODE_DOUBLES"], value["PARTS"]
+    assert 24 + 8 * parts == search.EXCHANGE_ZEROS
+    assert search.EXCHANGE_ZEROS + parts * (node + 16) == search.EXCHANGE_BYTES
+    assert value["STACK"] * node == 8 * search.STACK_DOUBLES
+    assert value["DEPTH"] * node == 8 * search.DEPTH_DOUBLES
+    assert value["FIRST_DOUBLES"] == search.FIRST_DOUBLES
+    assert value["MOST_WALKED"] == walk.MOST_WALKED
+    assert len(search.CLASSES) <= len(structures.Counters().turns)
+    for high, slots, block in search.CLASSES:
+        assert high <= min(32 * slots, 32 * value["WORDS"])
         assert block <= 512
+
+
+def test_gives_up_where_it_does_not_pay(device):
+    problem = random_problem(300, 3)
+    decided, _, _ = searched(problem, device, sets_per_node=1e9, trial=(0.0, 0.0), nodes=(4096, 4096))
+    assert (decided == 0).sum() > len(decided) / 2

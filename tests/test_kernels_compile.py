@@ -7,7 +7,7 @@ import shutil
 import pytest
 from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources
 
-MANY_NEIGHBOURS = ("prove_pairs<3>", "prove_pairs<5>", "prove_pairs<7>", "prove_pairs<8>", "prove_pairs<12>")
+MANY_NEIGHBOURS = ("search_pairs<3>", "search_pairs<5>", "search_pairs<7>", "search_pairs<8>", "search_pairs<12>")
 ARCHITECTURES = ("compute_70", "compute_80", "compute_90", "compute_100")
 
 

@@ -18,24 +18,27 @@ from scipy.special import ndtr, ndtri
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.cpu.pruning import bound, minimum, pair_work, plan, side
+from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
 
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))
 
 
-@pytest.fixture(params=["rows", "pairs", "wide"])
+@pytest.fixture(params=["walk", "search", "wide"])
 def everywhere(request, monkeypatch):
     """All levels from 2 on pruned one way, whatever the degrees; or by pairs, with ranks beyond 64 bits from 64 on."""
     if request.param == "wide":
         monkeypatch.setattr(subsets, "WIDE", 64)
-    monkeypatch.setattr(plan, "ROW_DEGREE", 0)
-    monkeypatch.setattr(plan, "WIDE_ROW", 0)
-    monkeypatch.setattr(pair_work, "SETS_PER_PAIR", 0.05)
-    monkeypatch.setattr(side, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3))  # time for deep trees
-    monkeypatch.setattr(plan, "ROW_LEVEL", 4 if request.param == "rows" else 0)
+    monkeypatch.setattr(tuning, "WALKED_DEGREE", 0)
+    monkeypatch.setattr(tuning, "MANY_NEIGHBOURS", 0)
+    monkeypatch.setattr(node, "SETS_PER_PAIR", 0.05)
+    monkeypatch.setattr(
+        tasks, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
+    )  # time for deep trees
+    monkeypatch.setattr(tuning, "WALKED_LEVEL", 4 if request.param == "walk" else 0)
     return request.param
 
 
@@ -85,35 +88,24 @@ def run(C, n, alpha, pruning, **kwargs):
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_random_problems(part, everywhere):
-    rng = np.random.default_rng((part, ("pairs", "rows", "wide").index(everywhere)))
-    pruned_levels = 0
-    for _ in range(-(-CASES // 12)):
-        C, n = random_correlations(rng)
-        alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
-        m_max = 5 if len(C) > 30 else 9
-        pruned, plain = (run(C, n, alpha, pruning, m_max=m_max) for pruning in ("always", False))
-        assert_same(pruned, plain)
-        assert pruned.n_edgetests == plain.n_edgetests
-        np.testing.assert_allclose(pruned.removals.r, plain.removals.r, rtol=0, atol=0)
-        np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
-        pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
-    assert pruned_levels >= CASES // 150
-
-
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
-def test_random_problems_with_missing_correlations(part, everywhere):
-    """NaN and edited correlations, gaps and fixed edges: bounds are for rows that are proven positive definite."""
-    rng = np.random.default_rng((part, ("pairs", "rows", "wide").index(everywhere), 1))
-    for _ in range(-(-CASES // 30)):
+def test_random_problems(part, missing, everywhere):
+    """Also with NaN and edited correlations, gaps and fixed edges: bounds are for rows proven positive definite."""
+    rng = np.random.default_rng((part, ("search", "walk", "wide").index(everywhere), int(missing)))
+    pruned_levels = 0
+    for _ in range(-(-CASES // (30 if missing else 12))):
         C, n = random_correlations(rng)
-        C, masks = spoilt(rng, C)
-        alpha, m_max = float(rng.choice([0.01, 0.05, 0.2])), 4 if len(C) > 30 else 7
+        C, masks = spoilt(rng, C) if missing else (C, {})
+        alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
+        m_max = (4 if missing else 5) if len(C) > 30 else (7 if missing else 9)
         pruned, plain = (run(C, n, alpha, pruning, m_max=m_max, **masks) for pruning in ("always", False))
         assert_same(pruned, plain)
         assert pruned.n_edgetests == plain.n_edgetests
+        np.testing.assert_array_equal(pruned.removals.r, plain.removals.r)
         np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
+        pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
+    assert missing or pruned_levels >= CASES // 150
 
 
 def test_no_bounds_in_a_row_with_a_missing_correlation():
@@ -177,13 +169,13 @@ def test_a_certified_family_holds_no_separating_set(seed):
         x_fit, y_fit = np.linalg.solve(R[np.ix_(T, T)], x[T]), np.linalg.solve(R[np.ix_(T, T)], y[T])
         r = (rho - x[T] @ y_fit) / np.sqrt((1 - x[T] @ x_fit) * (1 - y[T] @ y_fit))
         smallest = min(smallest, np.sign(rho) * r)
-    _, _, nodes, _, frame = pair_work.pair_work(m + 1, q + 2)
+    nodes, _, work = node.search_space(m + 1, q + 2)
     delta = np.full(q, np.linalg.eigvalsh(R)[0] * (1 - 1e-9))
     certified = 0
     for c in np.linspace(0.001, 0.6, 60):
         nodes.C[0, :q, :q], nodes.x[0, :q], nodes.y[0, :q], nodes.delta[0, :q] = R, x, y, delta
-        nodes.weight[0, :q], nodes.taken[0] = m / q, 0
-        if bound.excess(nodes, 0, frame, q, m, rho, c) < -frame.margin[0]:
+        nodes.weight[0, :q], nodes.taken[0], nodes.rho[0] = m / q, 0, rho
+        if bound.excess(nodes, 0, work, q, m, c) < -work.margin[0]:
             certified += 1
             assert smallest > c
     assert certified or smallest < 0.05
@@ -199,31 +191,22 @@ def dense_problem() -> tuple[np.ndarray, int]:
 
 
 def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monkeypatch):
-    monkeypatch.setattr(plan, "WORTH", -1e9)
-    monkeypatch.setattr(plan, "WORTH_LOADING", -1e9)
+    monkeypatch.setattr(tuning, "WORTH", -1e9)
+    monkeypatch.setattr(tuning, "WORTH_LOADING", -1e9)
     monkeypatch.setattr(plan, "walk_seconds", lambda degrees, targets, level: np.full(len(degrees), 1e6))
     C, n = dense_problem()
     fit = run(C, n, 0.05, "checked", m_max=4)
     assert sum(level.n_bounds for level in fit.levels) > 0
 
-    decided = side.PrunedSide.give_up_left
+    decided = tasks.PrunedSide.forget_left
 
     def forget(self):
         decided(self)
         self._findings.rank[:] = -1
 
-    monkeypatch.setattr(side.PrunedSide, "give_up_left", forget)
+    monkeypatch.setattr(tasks.PrunedSide, "forget_left", forget)
     with pytest.raises(EngineError, match=r"a bound is wrong at level \d: it says rank -1"):
         run(C, n, 0.05, "checked", m_max=4)
-
-
-def test_p_values_are_found_when_somebody_asks(everywhere):
-    C, n = dense_problem()
-    pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
-    assert "edges" not in vars(pruned.p_values)  # not yet
-    again = pickle.loads(pickle.dumps(pruned))
-    np.testing.assert_allclose(again.pMax, plain.pMax, rtol=1e-6)
-    np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6)
 
 
 def test_p_values_where_any_test_may_have_been_spared(everywhere):
@@ -237,17 +220,17 @@ def test_p_values_where_any_test_may_have_been_spared(everywhere):
         graph = run(C, n, 0.05, False, m_max=level - 1).skeleton
         offsets = np.append(0, np.cumsum(graph.sum(axis=1)))
         neighbours = np.nonzero(graph)[1].astype(np.int32)
-        levels.append(minimum.PrunedTests.whole(level, fisher_z.cutoff(0.05, n, level), offsets, neighbours))
+        levels.append(smallest.PrunedTests.whole(level, fisher_z.cutoff(0.05, n, level), offsets, neighbours))
     assert len(levels) == 4
     assert np.diff(levels[-1].graph.offsets).min() == 2
     C.flags.writeable = False
     first = run(C, n, 0.05, False, m_max=1).pMax[x, y]
     z = -ndtri(first / 2)
-    found = minimum.SmallestZ.on_all_cores(C, n, levels, x, y, z)()
+    found = smallest.SmallestZ.on_all_cores(C, n, levels, x, y, z)()
     np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 
-def test_levels_say_what_was_done(everywhere):
+def test_levels_say_what_was_done_and_p_values_are_found_when_somebody_asks(everywhere):
     C, n = dense_problem()
     pruned, plain = run(C, n, 0.05, "always", m_max=4), run(C, n, 0.05, False, m_max=4)
     assert [level.n_tests for level in pruned.levels] == [level.n_tests for level in plain.levels]
@@ -255,6 +238,9 @@ def test_levels_say_what_was_done(everywhere):
     assert 0 < at.n_made < at.n_tests
     assert at.n_bounds > 0
     assert plain.levels[3].n_made in (-1, plain.levels[3].n_tests)
+    assert "edges" not in vars(pruned.p_values)  # not yet
+    for fit in (pickle.loads(pickle.dumps(pruned)), pruned):
+        np.testing.assert_allclose(fit.pMax, plain.pMax, rtol=1e-6)
 
 
 def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():

@@ -19,10 +19,11 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Pairs
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
-from pycupc.engines.cpu.pruning import side
+from pycupc.engines.cpu.pruning import tasks
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -83,7 +84,7 @@ def test_the_smallest_z_of_so_many_tests_is_found():
 
 
 def test_a_search_for_the_smallest_z_that_takes_too_long_gives_the_smallest_met(monkeypatch):
-    monkeypatch.setattr(side, "PATIENCE_FOR_MINIMUM", 1e-3)  # of arithmetic
+    monkeypatch.setattr(tuning, "PATIENCE_FOR_MINIMUM", 1e-3)  # of arithmetic
     engine = started(equicorrelated(70), tested=slice(0, 8))
     engine.run_level(34)  # where all tests are equal, so that no bound can dismiss any of them
     with pytest.warns(UserWarning, match="pMax of 28 edges is the largest p-value met, and may be larger"):
@@ -156,7 +157,7 @@ def test_collinear_variables_are_refused_by_name():
 
 
 def test_a_search_that_takes_too_long_ends_the_level(monkeypatch):
-    monkeypatch.setattr(side, "PATIENCE", 0.0)
+    monkeypatch.setattr(tuning, "PATIENCE", 0.0)
     C = planted(72, 3, 50, list(range(10, 45)))
     with pytest.raises(
         EngineError, match=r"variable \d+ has 71 neighbours.* bounds could not decide about its edge to"
@@ -177,14 +178,14 @@ def test_tests_of_discrete_data_have_no_bounds(monkeypatch):
 def test_checked_bounds_of_such_levels_hold_and_a_wrong_one_is_reported(monkeypatch):
     C = planted(80, 3, 8, list(range(10, 34)))
     assert started(C, "checked", tested=slice(0, 10)).run_level(24).n_removed == 1
-    decided = side.PrunedSide.give_up_left
+    decided = tasks.PrunedSide.forget_left
 
     def next_set(self):
         decided(self)
         for entry, (rank, positions) in self._findings.far.items():
             self._findings.far[entry] = FarSet(rank + 1, positions)
 
-    monkeypatch.setattr(side.PrunedSide, "give_up_left", next_set)
+    monkeypatch.setattr(tasks.PrunedSide, "forget_left", next_set)
     with pytest.raises(
         EngineError, match=r"wrong at level 24: it says rank \d{17,} for the first .* variables 3 and 8 "
     ):

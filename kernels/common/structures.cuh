@@ -22,12 +22,12 @@ constexpr unsigned char FIXED = 3;   // an edge that is never tested
 struct Graph {
     const double* C;   // [p, p] correlations, row-major; the host or correlate. Discrete data: p-values of level 0, in
                        // the upper triangle; contingency_pairs, enter_results
-    unsigned char* G;  // [p, p] state of each pair; level0 or the kernels of discrete/pairs.cu, the tests, the filters,
+    unsigned char* G;  // [p, p] state of each pair; level0 or the kernels of discrete/pairs.cu, the tests, pruning,
                        // settle
     i64* start;        // [p + 1] first pair of each row; scan_of_rows
     int* column;       // [E] y of each pair
     int* source;       // [E] x of each pair
-    u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; the tests, the filters
+    u64* best;         // [E] smallest rank, among the subsets of adj(x), of a separating set; the tests, pruning
     u64* least;        // [E] bits of the r^2 below which a test is weaker evidence than all before it: at first from z,
                        // then the smallest one met at this level; the tests. Not used for discrete data
     double* z;         // [E] smallest |z| of all tests of the pair at earlier levels. Discrete data: minus the largest
@@ -50,15 +50,15 @@ struct Counters {
     double tests_at_most;  // tests of the next level if none separates an edge
     // Work items that blocks have taken, and in all. By class of degrees (schur; level1: [0]), or by side (cupc;
     // discrete, in sets); besides, [5] of handed_out numbers the items of contingency_sets, and [6] of both is for
-    // screen_rows
+    // walk_rows
     u64 handed_out[7];  // next_item, level1, next_block, contingency_sets
     u64 items[7];       // plan_phases, cupc_e, cupc_s, count_targets
-    // From here to turns, the filter; prove_pairs, or the kernels of pruning/screen.cu
-    u64 decided;   // ordered pairs that the filter has decided
-    u64 bounds;    // bounds that it has computed: nodes examined by prove_pairs, or pairs (s, y) looked at by a walk
-    u64 spared;    // tests of decided pairs (lift), less those that screen_rows made itself; signed
-    double worth;  // conditioning sets of the pairs that prove_pairs has decided
-    u64 turns[6];  // items that blocks have taken, per launch of prove_pairs; or of try_screen: tests left [0], all [1]
+    // From here to turns, pruning; search_pairs, or the kernels of pruning/walk.cu
+    u64 decided;   // ordered pairs that pruning has decided
+    u64 bounds;    // bounds that it has computed: nodes examined by search_pairs, or pairs (s, y) looked at by a walk
+    u64 spared;    // tests of decided pairs (enter_ranks), less those that walk_rows made itself; signed
+    double worth;  // conditioning sets of the pairs that search_pairs has decided
+    u64 turns[6];  // items that blocks have taken, per launch of search_pairs; or of try_walk: tests left [0], all [1]
     u64 arrivals;  // blocks that have reached a barrier; grid_barrier
     u64 finished;  // blocks that have reached their end; last_block
 };
@@ -81,32 +81,32 @@ struct Classes {
     int bound[5];
 };
 
-constexpr unsigned char LEFT_TO_TESTS = 2;  // in Filter::decided: screen_rows met a doubtful test of the pair
-constexpr unsigned char SHARED = 3;         // in Filter::decided: several blocks search for a pair; until settle_shared
+constexpr unsigned char LEFT_TO_WALK = 2;  // in Pruning::decided: walk_rows met a doubtful test of the pair
+constexpr unsigned char SHARED = 3;         // in Pruning::decided: several blocks search for a pair; until settle_shared
 
-// The filter before the tests of a level (pruning/): a search (prove_pairs) or a walk (screen_rows). It decides pairs
+// Pruning before the tests of a level (pruning/): a search (search_pairs) or a walk (walk_rows). It decides pairs
 // without testing all their conditioning sets; a decided pair is no target of the tests.
-struct Filter {
-    double* delta;           // [E] delta of pair (x, y): see RowBound in pruning/node.cuh; bound_rows. Search only
-    double* margin;          // [p] margin of the row's bounds, 0 where the row has none; bound_rows, sound_rows
-    int* open;               // [p] pairs of the row that the tests must decide; count_open
-    unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_TESTS; prove_pairs, screen_rows, settle_screened. Zero before
+struct Pruning {
+    double* delta;           // [E] delta of pair (x, y): see Row in pruning/node.cuh; find_delta. Search only
+    double* margin;          // [p] margin of the row's bounds, 0 where the row has none; find_delta, sound_rows
+    int* left;               // [p] pairs of the row that are left to the tests; count_left
+    unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_WALK; search_pairs, walk_rows, settle_walked. Zero before
     u64* rank;               // [E] rank of a decided pair's first separating set, or NOT_SEPARATED; as `spares`
-    u64* spares;             // [E] pcalg's number of tests of a decided pair; prove_pairs, settle_screened
+    u64* spares;             // [E] pcalg's number of tests of a decided pair; search_pairs, settle_walked
     double* work;            // work space, work_doubles per block
     i64 work_doubles;
     double least_sets;     // search: pairs with fewer conditioning sets are left to the tests
     double sets_per_node;  // search: conditioning sets that are tested in the time that a node takes
-    double trial;          // search: nodes after which it is given up unless it has saved time
+    double trial;          // search: nodes after which it ends unless it has saved time
     int most_nodes;        // search: nodes per pair to decide whether a set separates it
     int most_questions;    // search: nodes per pair to find the first separating set, by one block
-    double most_left;      // walk: it is given up if the trial leaves a larger share of the tests than this
+    double most_left;      // walk: there is none if the trial leaves a larger share of the tests than this
     int minimum;           // search: 1: for the smallest r^2 of each pair, not for separating sets
     int few_nodes;         // search: nodes that a block examines of a pair before it gives others away
     void* exchange;        // search: an Exchange (pruning/exchange.cuh), zero up to its parts
 };
 
-// How the rows of one class, low < degree <= high, are cut into work items (schur, screen_rows).
+// How the rows of one class, low < degree <= high, are cut into work items (schur, walk_rows).
 struct RowClass {
     const int* open;  // [p] pairs of each row that are to be tested; rows without any have no items. null: not known
     double sets_per_item;  // conditioning sets that an item should have
@@ -217,8 +217,8 @@ HD int w_pitch(int q) {
     return q == 0 ? 0 : (even & 2 ? even : even + 2);
 }
 
-// For a warp of prove_pairs (pruning/): the rows of its factor, and three vectors. width: largest degree.
+// For a warp of search_pairs (pruning/): the rows of its factor, and three vectors. width: largest degree.
 constexpr int MOST_TAKEN = 40;  // members that a node can have taken
-HD i64 bench_doubles(int width, int level) {
+HD i64 space_doubles(int width, int level) {
     return (i64)((level < MOST_TAKEN ? level : MOST_TAKEN) + 3) * (width + 1);
 }

@@ -2,7 +2,7 @@
 //   lists. The kernels run one after the other; the host reads the counters after the second, to allocate the lists.
 //   Another one joins the evidence of both sides at the end of a run.
 //   Arrays: see Graph, RowCounts and Counters in common/structures.cuh.
-#include "graph/bound.cuh"
+#include "graph/least.cuh"
 #include "graph/rough.cuh"
 #include "graph/rows.cuh"
 
@@ -125,7 +125,7 @@ extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, co
                 g.source[at] = x;
                 g.best[at] = NOT_SEPARATED;
                 g.z[at] = z;
-                g.least[at] = bits(bound_of(z, root_df1));
+                g.least[at] = bits(least_of(z, root_df1));
             }
             e += __popc(edges);
         }

@@ -3,7 +3,7 @@
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that was tested.
 #include "canonical/partial_correlation_small.cuh"
 #include "canonical/partial_correlation_warp.cuh"
-#include "graph/bound.cuh"
+#include "graph/least.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 
@@ -100,13 +100,13 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
                 const i64 at = to + lanes_before(kept);
                 double z = g.z[e];
                 const double r2 = from_bits(g.least[e]);
-                if (s.root_df > 0.0 && r2 < bound_of(z, s.root_df))
+                if (s.root_df > 0.0 && r2 < least_of(z, s.root_df))
                     z = fmin(z, s.root_df * atanh(fmin(sqrt(r2), R_MAX)));
                 next.column[at] = v.y[h];
                 next.source[at] = x;
                 next.best[at] = NOT_SEPARATED;
                 next.z[at] = z;
-                next.least[at] = bits(bound_of(z, s.root_df_next));
+                next.least[at] = bits(least_of(z, s.root_df_next));
             }
             if (gone) {
                 const i64 at = record + lanes_before(removed);

@@ -1,15 +1,15 @@
-// decided.cu -- before the tests, what several blocks found about a pair, and the number of pairs of each row that are
-//   left for the tests; after them, the ranks of the decided pairs.
+// decided.cu -- before the tests, the outcome of a pair that several blocks searched for, and the number of pairs of
+//   each row that are left to the tests; after them, the ranks of the decided pairs.
 #include "pruning/exchange.cuh"
 
-// After prove_pairs: decides the pairs that several blocks searched for, unless they are given up or their first open
+// After search_pairs: decides the pairs that several blocks searched for, unless they are left or their first open
 // set is doubtful.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
-//   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and what is noted)
+//   Reads   g.source, g.column, g.start, f.rank (keys), f.spares (nodes and notes)
 //   Writes  as settle_targets: g.best, g.G, f.decided, f.rank, f.spares, lv.counters->decided
 //   pairs   E
-extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Filter f, const i64 pairs) {
+extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (f.decided[e] != SHARED) continue;
         const u64 key = f.rank[e];
@@ -34,23 +34,23 @@ extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Fi
 //   Work    one warp per row
 //   Launch  grid p, block 32
 //   Reads   g.start, g.column, g.G, f.decided
-//   Writes  f.open
-extern "C" __global__ void count_open(const Graph g, const Filter f) {
+//   Writes  f.left
+extern "C" __global__ void count_left(const Graph g, const Pruning f) {
     const int x = blockIdx.x;
-    int open = 0;
+    int left = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        open += f.decided[e] == LEFT_TO_TESTS || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
-    open = sum_over_warp(open);
-    if (threadIdx.x == 0) f.open[x] = open;
+        left += f.decided[e] == LEFT_TO_WALK || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
+    left = sum_over_warp(left);
+    if (threadIdx.x == 0) f.left[x] = left;
 }
 
-// After the tests: gives decided pairs their rank (NOT_SEPARATED to certified ones), and counts their tests.
+// After the tests: gives decided pairs their rank (NOT_SEPARATED to dismissed ones), and counts their tests.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.G, f.decided, f.rank, f.spares
 //   Writes  g.best, lv.counters->spared
 //   pairs   E
-extern "C" __global__ void lift(const Graph g, const Level lv, const Filter f, const i64 pairs) {
+extern "C" __global__ void enter_ranks(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (f.decided[e] != 1) continue;

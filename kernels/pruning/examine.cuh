@@ -1,20 +1,20 @@
-// examine.cuh -- the outcome of a node: proven, open, or one or two smaller nodes.
+// examine.cuh -- the outcome of a node: no set is open, one is, or there are one or two smaller nodes.
 #pragma once
-#include "pruning/relaxation.cuh"
+#include "pruning/bound.cuh"
 
 enum Verdict {
-    PROVEN,        // every set of the node is surely dependent
-    OPEN,          // `taken` has become a set that is not surely dependent
-    SPLIT,         // the node has become a smaller one
-    SPLIT_IN_TWO,  // the node has become its first child, and `other` its second
-    FAILED         // cannot be decided here: a variance is too small, or there are too many nodes or members
+    NONE,            // no set of the node is open: x and y are surely dependent given each
+    OPEN,            // `taken` has become a set that is not surely dependent
+    DIVIDED,         // the node has become a smaller one
+    DIVIDED_IN_TWO,  // the node has become its first child, and `other` its second
+    FAILED           // cannot be decided here: a variance is too small, or there are too many nodes or members
 };
 
 // The sets of two of q candidates in lexicographic order: positions f < b of the two in set t.
 struct Two {
     int f, b;
 };
-TEAM Two two_at(const int t, const int q) {
+DEVICE Two two_at(const int t, const int q) {
     const int left = q * (q - 1) / 2 - 1 - t;                          // sets after this one
     const int m = (int)((sqrt((float)(8 * left + 1)) - 1.0f) * 0.5f);  // m (m + 1) / 2 <= left
     return {q - 2 - m, q - 1 - (left - m * (m + 1) / 2)};
@@ -25,10 +25,10 @@ TEAM Two two_at(const int t, const int q) {
 // time, so that their loads overlap. Covariances and variances given {f, b} are compared as multiples of the
 // determinant of cov(f, b), which saves the divisions.
 template <int SLOTS>
-TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, Node& node, const double rho,
-                      const double margin, const Aim& aim) {
+DEVICE Verdict test_all(const Row& row, const Space& w, const Problem<SLOTS>& pr, Node& node, const double rho,
+                        const double margin, const Threshold& threshold) {
     constexpr int AT_ONCE = 4;
-    const double c2 = aim.cutoff * aim.cutoff;
+    const double c2 = threshold.cutoff * threshold.cutoff;
     double smallest = 1.0;
     const bool both = pr.m == 2;
     const int pitch = row.d + 1, sets = both ? pr.q * (pr.q - 1) / 2 : pr.q;
@@ -38,7 +38,7 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
         double g[AT_ONCE];           // cov(f, b)
         UNROLL
         for (int i = 0; i < AT_ONCE; ++i) {
-            const int own = t0 + i * LANES + team_lane(), t = own < sets ? own : sets - 1;
+            const int own = t0 + i * LANES + lane_id(), t = own < sets ? own : sets - 1;
             at[i] = both ? two_at(t, pr.q) : Two{t, t};
             f[i] = w.list[at[i].f];
             b[i] = w.list[at[i].b];
@@ -62,23 +62,23 @@ TEAM Verdict test_all(const RowBound& row, const Bench& w, const Problem<SLOTS>&
             const double yy = fma(yf * vb, yf, yb * fma(vf, yb, -2.0 * g[i] * yf));
             const double xy = fma(xf * vb, yf, xb * fma(vf, yb, -g[i] * yf)) - g[i] * xf * yb;
             const double above = fabs(fma(rho, det, -xy)), num = above - margin * det, den = (det - xx) * (det - yy);
-            const int t = t0 + i * LANES + team_lane();
+            const int t = t0 + i * LANES + lane_id();
             if (t >= sets || (num > 0.0 && num * num > c2 * den)) continue;
-            if (aim.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
+            if (threshold.smallest) smallest = den > 0.0 ? fmin(smallest, above * above / den) : smallest;
             else first = t;
         }
-        if (!team_any(first < sets)) continue;
-        first = sets - (int)team_max(sets - first);
+        if (!__any_sync(FULL, first < sets)) continue;
+        first = sets - max_over_warp(sets - first);
         const Two found = both ? two_at(first, pr.q) : Two{first, first};
-        if (team_lane() == 0) {
+        if (lane_id() == 0) {
             node.taken.add(w.list[found.b]);
             if (both) node.taken.add(w.list[found.f]);
         }
-        team_sync();
+        __syncwarp();
         return OPEN;
     }
-    if (smallest < 1.0) lower(*aim.smallest, smallest);
-    return PROVEN;
+    if (smallest < 1.0) lower(*threshold.smallest, smallest);
+    return NONE;
 }
 
 // The pair and the candidates given the members taken: returns variances and covariance of x and y, and fills pr.a with
@@ -87,12 +87,12 @@ struct Moments {
     double vx, vy, cov;
 };
 template <int SLOTS>
-TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, Problem<SLOTS>& pr) {
+DEVICE Moments moments_of(const Row& row, const Space& w, const int target, Problem<SLOTS>& pr) {
     const int x = row.d, y = target, pitch = row.d + 1;
     Moments m = {row.R.at(x * pitch + x), row.R.at(y * pitch + y), row.R.at(x * pitch + y)};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        const int k = pr.there(i) ? w.list[team_lane() + i * LANES] : 0;
+        const int k = pr.there(i) ? w.list[lane_id() + i * LANES] : 0;
         pr.at[i] = k;
         pr.a[i] = row.R.at(x * pitch + k);
         pr.u[i] = row.R.at(y * pitch + k);
@@ -120,7 +120,7 @@ TEAM Moments moments_of(const RowBound& row, const Bench& w, const int target, P
 // and y: budget, w, a and first weights, for the cutoff c. False if the budget is not positive; s then says which
 // candidates are strong.
 template <int SLOTS>
-TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
+DEVICE bool set_up(const Row& row, Problem<SLOTS>& pr, const double rho, const double margin, const double c) {
     double squares[2] = {0.0, 0.0};
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -130,7 +130,7 @@ TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, cons
         pr.s[i] = fabs(pr.a[i] * pr.u[i]) * inv;
         pr.alive[i] = pr.there(i);
     }
-    team_sums<2>(squares);
+    sums_over_warp<2>(squares);
     double t = fmin(1.5, fmax(2.0 / 3.0, sqrt(squares[1] / fmax(1e-300, squares[0]))));
     if (rho - 0.5 * c * (t + 1.0 / t) <= margin) t = 1.0;
     pr.budget = rho - 0.5 * c * (t + 1.0 / t) - margin;
@@ -153,17 +153,17 @@ TEAM bool set_up(const RowBound& row, Problem<SLOTS>& pr, const double rho, cons
 // Replaces the node by its children: the one with the candidate of the largest score by `node`, the one without it by
 // `other`. Where members are known that every open set has, there is one child, which takes them.
 template <int SLOTS>
-TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
+DEVICE Verdict divide(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& other) {
     const double rest = pr.w * pr.zEz + top_sum(pr, top.next) + top.next;
     int left = 0, known = 0;
     double most = -1.0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
-        left += team_count(pr.alive[i]);
+        left += lanes_with(pr.alive[i]);
         if (pr.there(i) && !pr.alive[i]) node.kept.drop(pr.at[i]);
         if (pr.alive[i]) most = fmax(most, pr.s[i]);
     }
-    most = team_max(most);
+    most = max_over_warp(most);
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         const bool in = pr.alive[i] && (left == pr.m || (pr.s[i] > top.tau && rest - pr.s[i] < pr.budget));
@@ -171,13 +171,13 @@ TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& o
             node.kept.drop(pr.at[i]);
             node.taken.add(pr.at[i]);
         }
-        known += team_count(in);
+        known += lanes_with(in);
     }
-    team_sync();
+    __syncwarp();
     if (known) {
-        if (team_lane() == 0) node.choose = pr.m - known;
-        team_sync();
-        return SPLIT;
+        if (lane_id() == 0) node.choose = pr.m - known;
+        __syncwarp();
+        return DIVIDED;
     }
     int best = 0;
     bool mine = false;
@@ -187,49 +187,49 @@ TEAM Verdict split(const Problem<SLOTS>& pr, const Top& top, Node& node, Node& o
             best = pr.at[i];
             mine = true;
         }
-    best = team_pick(best, mine);
-    if (team_lane() == 0) {
+    best = of_first_lane_with(mine, best);
+    if (lane_id() == 0) {
         node.kept.drop(best);
         other = node;
         node.taken.add(best);
         node.choose = pr.m - 1;
     }
-    team_sync();
-    return SPLIT_IN_TWO;
+    __syncwarp();
+    return DIVIDED_IN_TWO;
 }
 
 // Whether |r| of the pair given the members taken is surely below `limit`.
-TEAM bool surely_below(const RowBound& row, const Bench& w, const Node& node, const double limit) {
-    if (!hold_all(row, w, node.taken)) return false;
+DEVICE bool surely_below(const Row& row, const Space& w, const Node& node, const double limit) {
+    if (!factorise(row, w, node.taken)) return false;
     const int x = row.d, y = node.target;
     return fabs(given(row, w, x, y)) + row.margin < limit * sqrt(given(row, w, x, x) * given(row, w, y, y));
 }
 
 // Examines a node; see Verdict for the outcome in `node` and `other`.
 template <int SLOTS>
-TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node& other, const Aim aim) {
+OUT_OF_LINE Verdict examine(const Row& row, const Space& w, Node& node, Node& other, const Threshold threshold) {
     Problem<SLOTS> pr;
     pr.m = node.choose;
     pr.q = list_members(node.kept, row.d, w.list);
-    if (pr.q < pr.m) return PROVEN;
-    if (!hold_all(row, w, node.taken)) return FAILED;
-    pr.taken = w.held->count;
+    if (pr.q < pr.m) return NONE;
+    if (!factorise(row, w, node.taken)) return FAILED;
+    pr.taken = w.factor->count;
     const Moments given_taken = moments_of(row, w, node.target, pr);
     const double vx = given_taken.vx, vy = given_taken.vy;
     if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
     const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);
     const double rho = fabs(cov), scale_y = cov < 0.0 ? -sy : sy, margin = row.margin * (sx * sy);
     if (pr.m == 0) {
-        if (rho - margin > aim.cutoff) return PROVEN;
-        if (!aim.smallest) return OPEN;
-        if (team_lane() == 0) lower(*aim.smallest, rho * rho);
-        return PROVEN;
+        if (rho - margin > threshold.cutoff) return NONE;
+        if (!threshold.smallest) return OPEN;
+        if (lane_id() == 0) lower(*threshold.smallest, rho * rho);
+        return NONE;
     }
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         pr.a[i] *= sx;
         pr.u[i] *= scale_y;
-        const int j = team_lane() + i * LANES;
+        const int j = lane_id() + i * LANES;
         if (pr.m <= 2 && j < pr.q) {
             w.x[j] = pr.a[i];
             w.y[j] = pr.u[i];
@@ -237,10 +237,10 @@ TEAM_CALL Verdict examine(const RowBound& row, const Bench& w, Node& node, Node&
         }
     }
     if (pr.m <= 2) {
-        team_sync();
-        return test_all(row, w, pr, node, rho, margin, aim);
+        __syncwarp();
+        return test_all(row, w, pr, node, rho, margin, threshold);
     }
     Top top = {0.0, 1e300, 1e300};
-    if (set_up(row, pr, rho, margin, aim.cutoff) && prove(row, w, pr, top)) return PROVEN;
-    return split(pr, top, node, other);
+    if (set_up(row, pr, rho, margin, threshold.cutoff) && dismiss(row, w, pr, top)) return NONE;
+    return divide(pr, top, node, other);
 }

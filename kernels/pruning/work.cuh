@@ -1,14 +1,14 @@
-// work.cuh -- the work of a block of prove_pairs: some targets of a row, with the nodes that wait for a warp, or a
+// work.cuh -- the work of a block of search_pairs: some targets of a row, with the nodes that wait for a warp, or a
 //   part of a pair that another block gave away.
 #pragma once
 #include "common/warp.cuh"
-#include "pruning/search.cuh"
+#include "pruning/first.cuh"
 
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
-constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning.py
+constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning/search.py
 
-// State of a target. LEFT: to the tests. ELSEWHERE: other blocks search for its first set. What is UNDECIDED when no
-// node is left, here or elsewhere, is certified.
+// State of a target. LEFT: to the tests. ELSEWHERE: other blocks search for its first set. A target that is UNDECIDED
+// when no node is left, here or elsewhere, is dismissed.
 constexpr int UNDECIDED = 0, LEFT = 1, SEPARATED = 2, ELSEWHERE = 3;
 
 // A node that a block has given away. asked: whether it is a question about the first separating set, or belongs to one
@@ -24,7 +24,7 @@ struct Work {
     int next, waiting, busy, lock;      // next target; nodes that wait; warps with a node in hand; 1: locked
     int bottom;                         // the nodes that wait are stack[bottom .. bottom + waiting - 1]
     int most;                           // nodes of a target after which others are given away, or it is left
-    int quests;                         // bit w: warp w searches for a first separating set, which others may join
+    int firsts;                         // bit w: warp w searches for a first separating set, which others may join
     int used[TARGETS], state[TARGETS];  // nodes examined; UNDECIDED, LEFT, SEPARATED or ELSEWHERE
     u64 key[TARGETS];                   // of the first separating set; see key_of
     u64 smallest[TARGETS];              // bits of the smallest r^2 known
@@ -38,13 +38,13 @@ struct Work {
     Part part;
 
     // Whether the item is a question about the first separating set of its target, or belongs to one.
-    TEAM bool asked() const { return is_part && part.asked; }
+    DEVICE bool asked() const { return is_part && part.asked; }
     // Whether other blocks have parts of target t.
-    TEAM bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
+    DEVICE bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
 };
 
 // Rank of a set of l of the row's d neighbours. One thread.
-TEAM_CALL u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
+OUT_OF_LINE u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
     u64 rank = binom(d, l) - 1;
     for (int k = 0, i = 0; k < d; ++k)
         if (set.has(k)) rank -= binom(d - 1 - k, l - i++);
@@ -52,7 +52,7 @@ TEAM_CALL u64 rank_of(const Binomials binom, const int d, const int l, const Mas
 }
 
 // pcalg's number of tests of the target at position y up to the set of this rank. One thread.
-TEAM_CALL u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
+OUT_OF_LINE u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
     u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
     for (int i = 0, top = d - 1; i < l; ++i) {
         const u64* column = binom.column(l - i);

@@ -1,4 +1,4 @@
-// plan.cu -- the queues of work items of schur_sets, schur_tiles and screen_rows, and the table of suffixes.
+// plan.cu -- the queues of work items of schur_sets, schur_tiles and walk_rows, and the table of suffixes.
 #include "common/warp.cuh"
 
 // Number of work items of row x; 0 where the row is not of this class or has nothing to test. `chunk` receives the

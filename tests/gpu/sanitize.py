@@ -20,7 +20,8 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, pruning, screening, smallest, tuning
+from pycupc.engines.gpu import GpuEngine, smallest, tuning
+from pycupc.engines.gpu.pruning import search, walk
 from pycupc.independence.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -89,15 +90,15 @@ def main() -> None:
         return
     correlate()
     compare(("gpu", "cupc-e", "cupc-s"), "")
-    tuned = pruning.TUNING
+    tuned = search.TUNING
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
-    pruning.TUNING = dataclasses.replace(tuned, first_level=2, **none)
+    search.TUNING = dataclasses.replace(tuned, first_level=2, **none)
     smallest.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")
-    pruning.TUNING, tuned = tuned, screening.TUNING
-    screening.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
+    search.TUNING, tuned = tuned, walk.TUNING
+    walk.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
-    screening.TUNING = tuned
+    walk.TUNING = tuned
     tuning.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", large rows in tiles")
     tuning.ILL_SHARE = -1.0

@@ -1,4 +1,4 @@
-"""The filter of pairs: everything is as without it, and every certificate is true.
+"""Pruning on the GPU: everything is as without it, and every pair that it dismisses has no separating set.
 
 pytest -m gpu tests/gpu/test_gpu_pruning.py
 """
@@ -17,7 +17,8 @@ from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import GpuEngine, pruning, screening, smallest
+from pycupc.engines.gpu import GpuEngine, smallest
+from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.system.machine import gpu_works
 
@@ -55,17 +56,17 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
     return C, n, float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
 
 
-@pytest.fixture(params=["search", "screen"])
+@pytest.fixture(params=["search", "walk"])
 def forced(request, monkeypatch):
-    """One of the filters from level 2 on, for every level, and what it certified: (level, cutoff, x, y, candidates)."""
+    """One way of pruning at every level from 2 on, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
-    search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
-    monkeypatch.setattr(pruning, "TUNING", dataclasses.replace(pruning.TUNING, **search))
-    screen = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}
-    screen = screen if request.param == "screen" else {"first_level": 99}
-    monkeypatch.setattr(screening, "TUNING", dataclasses.replace(screening.TUNING, **screen))
+    of_search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **of_search))
+    of_walk = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}
+    of_walk = of_walk if request.param == "walk" else {"first_level": 99}
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, **of_walk))
     certified: list[tuple[int, float, int, int, np.ndarray]] = []
-    lift = pruning.lift
+    enter_ranks = outcome.enter_ranks
 
     def noting(dev, graph, level, found, pairs):
         def fetch(address, dtype, count):
@@ -80,9 +81,9 @@ def forced(request, monkeypatch):
             x = int(np.searchsorted(start, e, "right")) - 1
             row = column[start[x] : start[x + 1]]
             certified.append((level.level, level.cutoff, x, int(column[e]), row[row != column[e]]))
-        lift(dev, graph, level, found, pairs)
+        enter_ranks(dev, graph, level, found, pairs)
 
-    monkeypatch.setattr(pruning, "lift", noting)
+    monkeypatch.setattr(outcome, "enter_ranks", noting)
     return certified
 
 
@@ -249,7 +250,7 @@ def test_pruning_is_one_of_three():
         GpuEngine(pruning=2)
 
 
-def test_checked_filters_hold_and_a_wrong_one_is_reported(forced, monkeypatch):
+def test_checked_pruning_holds_and_a_wrong_one_is_reported(forced, monkeypatch):
     engine = GpuEngine(pruning="checked")
     for seed in range(12):
         C, n, alpha = problem(seed)

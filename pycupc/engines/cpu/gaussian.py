@@ -16,9 +16,9 @@ from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
-from pycupc.engines.cpu.pruning.minimum import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
-from pycupc.engines.cpu.pruning.side import PrunedSide, contradicted, load, sample
+from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
+from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.tuning import GATHER_SHARE, TASK_TESTS
@@ -98,7 +98,7 @@ class GaussianTests:
             targets = graph.targets_at(chosen)
             side = PrunedSide(self._C, graph, targets, level, way, cutoff, findings, bound)
             yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
-            side.give_up_left()
+            side.forget_left()
             self._pruned_sides.append((side, targets))
             if self._pruning.mode == "checked":
                 yield from self.check(graph, side.decided, level, cutoff, findings)

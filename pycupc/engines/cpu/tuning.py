@@ -61,3 +61,51 @@ ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: soon takes effect.
 FREE = 16
 BATCH = 2**17
+
+# -- pruning ----------------------------------------------------------------------------------------------------------
+
+#: Up to level `WALKED_LEVEL` rows are walked with bounds, and at the next level rows with at least `MANY_NEIGHBOURS`.
+#: In all other rows, a search decides each pair. Measured.
+WALKED_LEVEL, MANY_NEIGHBOURS = 4, 64
+#: Rows with fewer neighbours are not walked with bounds. Measured.
+WALKED_DEGREE = 32
+#: Rows with more neighbours are not walked with bounds, or not searched, so that the work space of a thread stays below
+#: 200 MB up to level 40.
+MOST_WALKED, MOST_SEARCHED = 2000, 512
+#: Seconds that pruning must save at a level, or the level is not pruned: while its code is not loaded yet, and later.
+#: Loading takes some ten seconds on a new machine, where it is compiled, and half a second afterwards.
+WORTH_LOADING, WORTH = 1.0, 0.01
+#: Seconds of the walk per prefix (the members of a set without the last one), and per test. Measured on one machine, as
+#: are all times below, so that every machine decides the same pairs.
+PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
+#: Share of the seconds of the walk that the walk with bounds takes. Measured.
+WALK_SHARE = 0.4
+#: Seconds of the searches of a row, of each of its pairs, and for each pair and squared number of neighbours. Measured.
+ROW_SECONDS, PAIR_SECONDS, PAIR_SECONDS_PER_SQUARE = 50e-6, 15e-6, 0.03e-6
+#: A row is pruned if that saves this share of the walk.
+LEAST_SAVED = 0.2
+#: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
+#: `TRIAL`, and for the others only if they took less than `WORTHWHILE` of the time of the tests that they replaced.
+TRIAL, TRIAL_PAIRS, WORTHWHILE = 24, 4, 0.5
+#: Nanoseconds of a step of the relaxation with q candidates (per q squared, per q cubed), and of a bound besides.
+#: Measured.
+PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
+#: Nanoseconds that it takes to test the sets of a node, besides the tests, and nanoseconds of a test. Measured.
+NODE_TIME, TEST_TIME = 1250.0, 7.7
+#: The sets of a node are tested if it has at most this many for each pair of candidates. Measured.
+SETS_PER_PAIR = 3.0
+#: Most steps of the relaxation; the smallest weight of a candidate in it. Measured.
+STEPS, LEAST_WEIGHT = 8, 1e-5
+#: Steps of the power method for delta; tries to prove delta, each with a smaller one.
+ITERATIONS, TRIES = 12, 20
+#: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere as long as the tests.
+PATIENCE = 60.0
+#: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
+#: `PATIENCE_FOR_MINIMUM` seconds.
+ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
+#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in rows
+#: with too many sets, where one that cannot be decided ends the run.
+WALKED_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
+#: Mode "checked": pairs checked per level, at most, of either kind (few or many conditioning sets); the number of
+#: conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
+CHECKED_PAIRS, ALL_SETS, CHECKED_SETS = 500, 1_000_000, 20

@@ -26,8 +26,9 @@ from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.structures import Filter, Graph, Level
+from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
@@ -54,7 +55,7 @@ class GpuEngine(Engine):
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool or "checked"
         schur: whether pruning decides pairs, where it can, without testing all their conditioning sets; see
-        `pycupc.engines.gpu.screening` and `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests
+        `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests
         of some pairs that pruning has decided are made on the CPU, and compared.
 
     Raises
@@ -210,9 +211,9 @@ class GpuEngine(Engine):
             raise EngineError("the engine has no problem: call take() first")
         return self._graph
 
-    def _check(self, graph: Graph, level: Level, pairs: int, found: Filter) -> None:
+    def _check(self, graph: Graph, level: Level, pairs: int, found: Pruning) -> None:
         assert isinstance(self._test, GaussianTest)
-        smallest.check(self.device, self._test.data, (graph, level, pairs), found)
+        outcome.check(self.device, self._test.data, (graph, level, pairs), found)
 
     def _run(self, level: int) -> LevelResult:
         graph = self._started()

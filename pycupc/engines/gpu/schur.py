@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-from pycupc.engines.gpu import pruning, screening, tuning
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
-from pycupc.engines.gpu.structures import Filter, Graph, Level, Queue, RowClass, i32, i64, ptr
+from pycupc.engines.gpu.pruning import outcome, search, walk
+from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32, i64, ptr
 
 #: The kernel of level 1; the kernels that plan levels above; schur_sets by suffix size and by whether it is made for
 #: ill-conditioned data; schur_tiles by the latter.
@@ -123,7 +124,7 @@ def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: 
 
 
 #: Called with the outcome of pruning for a number of pairs of a level.
-Check = Callable[[Graph, Level, int, Filter], None]
+Check = Callable[[Graph, Level, int, Pruning], None]
 
 
 class SchurTests:
@@ -141,7 +142,7 @@ class SchurTests:
     def _decide(self, level: int, outlook: Outlook) -> tuple[Any, list[Choice]]:
         """The code for a level >= 2: the module of pruning, which runs first if it pays, and `choices`."""
         if self._decided[0] != level or self._decided[1] is not outlook:
-            ways = (screening, pruning) if self._prune else ()
+            ways = (walk, search) if self._prune else ()
             found = next((way for way in ways if way.worthwhile(level, outlook)), None)
             self._decided = level, outlook, found, self.choices(level, outlook)
         return self._decided[2:]
@@ -160,7 +161,7 @@ class SchurTests:
         return first + PLAN + [c.kernel for c in choices]
 
     def all_kernels(self) -> list[KernelName]:
-        first = [*screening.all_kernels(), *pruning.all_kernels()] if self._prune else []
+        first = [*(k for l in walk.LEVELS for k in walk.kernels(l)), *search.kernels(0)] if self._prune else []
         return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
@@ -173,12 +174,12 @@ class SchurTests:
             kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
         chosen, _ = self._decide(level.level, outlook)
-        found = chosen.certify(dev, graph, level, outlook) if chosen else None
-        self.launch_walk(dev, graph, level, outlook, found.open if found else None)
+        found = chosen.launch(dev, graph, level, outlook) if chosen else None
+        self.launch_walk(dev, graph, level, outlook, found.left if found else None)
         if found:
             if self._check:
                 self._check(graph, level, outlook.pairs, found)
-            pruning.lift(dev, graph, level, found, outlook.pairs)
+            outcome.enter_ranks(dev, graph, level, found, outlook.pairs)
 
     def launch_walk(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, open_pairs: int | None) -> None:
         """Launch the tests of a level >= 2 that pruning has not answered; `open_pairs`: see RowClass.open, or None.

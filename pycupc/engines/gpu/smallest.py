@@ -1,12 +1,9 @@
-"""The smallest |z| of all tests of each edge, which gives pMax, where filters have answered tests without making them.
+"""The smallest |z| of all tests of each edge, which gives pMax, where pruning has answered tests without making them.
 
 The decisions of a run do not need it, so it is found when somebody asks: for the edges of the final graph alone, level
-by level. The search before the tests (kernels/pruning/pairs.cu) then looks for the smallest r^2 of each pair, with the
-smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. What would
-take too long is left to the CPU.
-
-The CPU engine also checks the filters. It is imported where it is needed: it loads Numba, which most runs on the GPU
-do without.
+by level. The search (kernels/pruning/search.cu) then looks for the smallest r^2 of each pair, with the smallest known
+so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. The rest, where that would
+take too long, is left to the CPU.
 """
 
 from __future__ import annotations
@@ -15,83 +12,25 @@ import ctypes
 import time
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, pruning, schur, tuning
+from pycupc.engines.gpu import correlation, schur, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, level_of
+from pycupc.engines.gpu.pruning import search
 from pycupc.engines.gpu.records import PendingLevel
-from pycupc.engines.gpu.structures import Counters, Filter, Graph, Level
+from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
-from pycupc.system.machine import available_cores
 from pycupc.system.message import Message
-
-if TYPE_CHECKING:
-    from pycupc.engines.cpu.pruning.minimum import PrunedTests
-
-#: Rank of a pair that no set separates (kernels/common/structures.cuh).
-NOT_SEPARATED = 2**64 - 1
-
-
-def smallest_z(data: SuffStat, pending: list[PendingLevel], x: Ints, y: Ints, z: Floats) -> Floats:
-    """The smallest |z| of all tests of each edge; `z` holds the smallest that is known."""
-    from pycupc.engines.cpu.pruning.minimum import SmallestZ
-
-    C = data.C.view()
-    C.flags.writeable = False
-    return SmallestZ.on_all_cores(C, data.n, _levels(pending), x, y, z)()
-
-
-def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Filter) -> None:
-    """Make tests of some pairs that a filter has decided, on the CPU: the mode "checked".
-
-    Parameters
-    ----------
-    dev : Device
-    data : SuffStat
-    at : tuple
-        Graph and level of the filter, and the number of ordered pairs.
-    found : Filter
-
-    Raises
-    ------
-    EngineError
-        If a test contradicts what the filter has found.
-    """
-    from pycupc.engines.cpu import threads
-    from pycupc.engines.cpu.gaussian import GaussianTests
-    from pycupc.engines.cpu.graph import Graph as GraphOnCpu
-    from pycupc.engines.cpu.walk_state import Cutoff
-
-    graph, level, pairs = at
-    pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
-    more = ((found.rank, np.uint64, pairs), (found.spares, np.int64, pairs))
-    arrays = dev.transfers.download(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
-    dev.wait()
-    offsets, neighbours, decided, rank, tests_up_to_it = arrays
-    of_level = GraphOnCpu.of_lists(offsets, neighbours)
-    findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
-    findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
-    tests = GaussianTests(data.C, data.n, pruning=False)
-    cutoff = Cutoff.around(level.cutoff)
-    for tasks, size in tests.check(of_level, decided == 1, level.level, cutoff, findings):
-        threads.run(tasks, available_cores(), size)
-
-
-def _levels(pending: list[PendingLevel]) -> list[PrunedTests]:
-    from pycupc.engines.cpu.pruning.minimum import PrunedTests
-
-    return [PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in pending]
-
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
@@ -130,7 +69,15 @@ class SmallestZ:
         except EngineError as error:
             text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
             warnings.warn(text, stacklevel=2)
-        return smallest_z(self.data, left, self.x, self.y, z) if left else z
+        return self._on_cpu(left, z) if left else z
+
+    def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
+        from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
+
+        C = self.data.C.view()
+        C.flags.writeable = False
+        levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
+        return smallest.SmallestZ.on_all_cores(C, self.data.n, levels, self.x, self.y, z)()
 
 
 class Search:
@@ -208,18 +155,18 @@ class Search:
         self._load(level.level, outlook)
         found, decided = None, np.ones(pairs, dtype=np.uint8)
         if outlook.tests_at_most > FEW_TESTS:
-            found = pruning.certify(dev, graph, level, outlook, minimum=True)
+            found = search.launch(dev, graph, level, outlook, minimum=True)
             opened, decided = dev.transfers.download(
-                (found.open, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
+                (found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
             )
             dev.wait()
             if float((opened * comb(degrees - 1, level.level)).sum()) > MANY_TESTS:
                 return np.not_equal(decided, 1)
-        self._tests.launch_walk(dev, graph, level, outlook, found.open if found else None)
+        self._tests.launch_walk(dev, graph, level, outlook, found.left if found else None)
         return np.zeros(pairs, dtype=np.bool_)
 
     def _load(self, level: int, outlook: Outlook) -> None:
-        wanted: list[KernelName] = [*pruning.kernels(level), *self._tests.kernels(level, outlook)]
+        wanted: list[KernelName] = [*search.kernels(level), *self._tests.kernels(level, outlook)]
         self._dev.kernels.load(wanted, "compiling the search for the largest p-values, once per machine")
 
 

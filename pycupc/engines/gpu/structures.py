@@ -59,11 +59,11 @@ class Classes(ctypes.Structure):
     _fields_ = [("bound", c_int * 5)]
 
 
-class Filter(ctypes.Structure):
-    """The filter before the tests of a level: what it decides, its work space and its limits."""
+class Pruning(ctypes.Structure):
+    """Pruning before the tests of a level: its outcome, its work space and its limits."""
 
     _fields_ = [
-        *_pointers("delta", "margin", "open", "decided", "rank", "spares", "work"),
+        *_pointers("delta", "margin", "left", "decided", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
         ("least_sets", c_double),
         ("sets_per_node", c_double),
@@ -146,7 +146,7 @@ class SetRange(ctypes.Structure):
 
 
 STRUCTURES = (
-    *(Binomials, Graph, Counters, Level, Classes, Filter, RowClass, Queue, Shape, RowCounts, Records),
+    *(Binomials, Graph, Counters, Level, Classes, Pruning, RowClass, Queue, Shape, RowCounts, Records),
     *(Codes, TableSpace, Doubtful, SetRange),
 )
 

@@ -2,7 +2,7 @@
 
 "Log" stands for docs/KERNELS_LOG.md, whose measurements are from an H200; "judged" means that no other value was
 measured. Sizes that a kernel fixes stand beside the code that shares them with it, and the numbers of pruning in
-`pruning` and `screening`.
+`pruning.walk.Tuning` and `pruning.search.Tuning`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The bound of a node: no way of choosing m more members separates x and y. Source: docs/PRUNING.md, section 2.
+"""The bound of a node: no choice of m of its candidates separates x and y. Source: docs/PRUNING.md, section 2.
 
-A node holds correlations given the members already taken: `rho` of x and y, `x` and `y` of the q candidates with each
-of them, `C` of the candidates among themselves, and `delta` with C - diag(delta) positive semidefinite.
+Its vector g is 0.85 b here: without the term of b, 2.7 times as many tests were left of a graph of 800 variables.
 """
 
 from __future__ import annotations
@@ -10,17 +9,12 @@ import math
 
 from numba import uint64
 
-from pycupc.engines.cpu.pruning.row_work import BOUNDS
+from pycupc.engines.cpu.pruning.walk_state import BOUNDS
+from pycupc.engines.cpu.tuning import BOUND_TIME, LEAST_WEIGHT, PER_CUBE, PER_SQUARE, STEPS
 from pycupc.system.compiled import fused_part, part
 
-#: Steps of the relaxation at most.
-STEPS = 8
 #: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
-#: Nanoseconds of a step of the relaxation with q candidates (per q squared, per q cubed), and of a bound besides.
-PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
-#: Smallest weight of a candidate in the relaxation.
-LEAST_WEIGHT = 1e-5
 
 
 @part
@@ -43,78 +37,77 @@ def largest_sum(values, n, m, top):
 
 
 @fused_part
-def _linear_part(node, slot, f, q, m, w2):
+def _linear_part(nodes, slot, w, q, m, w2):
     """h: the most that each candidate can add to - w2 b' C_TT^-1 b, with the vector g = 0.85 b."""
     for k in range(q):
-        g = 0.85 * f.b[k]
+        g = 0.85 * w.b[k]
         for r in range(q):
-            v = g * 0.85 * f.b[r] * node.C[slot, k, r]
-            f.row[r] = v if v > 0.0 else 0.0
-        f.row[k] = 0.0
-        f.h[k] = w2 * (g * g - 2.0 * g * f.b[k] + largest_sum(f.row, q, m - 1, f.top))
+            v = g * 0.85 * w.b[r] * nodes.C[slot, k, r]
+            w.row[r] = v if v > 0.0 else 0.0
+        w.row[k] = 0.0
+        w.h[k] = w2 * (g * g - 2.0 * g * w.b[k] + largest_sum(w.row, q, m - 1, w.top))
 
 
 @fused_part
-def _factorise(node, slot, f, q):
+def _factorise(nodes, slot, w, q):
     """Eliminate in E + diag(delta / weight), of which the upper triangle is used, with a as one more column."""
     for r in range(q):
         for c in range(uint64(r), uint64(q)):
-            f.H[r, c] = node.C[slot, r, c]
-        weight = node.weight[slot, r]
+            w.H[r, c] = nodes.C[slot, r, c]
+        weight = nodes.weight[slot, r]
         weight = weight if weight > LEAST_WEIGHT else LEAST_WEIGHT
-        delta = node.delta[slot, r]
-        f.H[r, r] = 1.0 - delta + delta / weight
-        f.H[r, q] = f.a[r]
+        delta = nodes.delta[slot, r]
+        w.H[r, r] = 1.0 - delta + delta / weight
+        w.H[r, q] = w.a[r]
     for k in range(q):
-        inverse = 1.0 / f.H[k, k]
+        inverse = 1.0 / w.H[k, k]
         for r in range(k + 1, q):
-            factor = f.H[k, r] * inverse
+            factor = w.H[k, r] * inverse
             for c in range(uint64(r), uint64(q + 1)):
-                f.H[r, c] -= factor * f.H[k, c]
+                w.H[r, c] -= factor * w.H[k, c]
 
 
 @fused_part
-def _solve(f, q):
+def _solve(w, q):
     """z from the factor."""
     for r in range(q):
-        f.z[r] = f.H[r, q]
+        w.z[r] = w.H[r, q]
     for r in range(q - 1, -1, -1):
-        f.z[r] /= f.H[r, r]
+        w.z[r] /= w.H[r, r]
         for u in range(r):
-            f.z[u] -= f.H[u, r] * f.z[r]
+            w.z[u] -= w.H[u, r] * w.z[r]
 
 
 @fused_part
-def _scores(node, slot, f, q, w1):
+def _scores(nodes, slot, w, q, w1):
     """s of each candidate for this z, and z' E z; also the value of the relaxation."""
     zEz, relaxed = 0.0, 0.0
     for k in range(q):
-        f.Ez[k] = -node.delta[slot, k] * f.z[k]
+        w.Ez[k] = -nodes.delta[slot, k] * w.z[k]
     for r in range(q):
-        zr = f.z[r]
+        zr = w.z[r]
         for k in range(q):
-            f.Ez[k] += node.C[slot, r, k] * zr
+            w.Ez[k] += nodes.C[slot, r, k] * zr
     for k in range(q):
-        v = f.a[k] - f.Ez[k]
-        f.s[k] = w1 * v * v / node.delta[slot, k] + f.h[k]
-        zEz += f.z[k] * f.Ez[k]
-        relaxed += w1 * f.a[k] * f.z[k] + node.weight[slot, k] * f.h[k]
+        v = w.a[k] - w.Ez[k]
+        w.s[k] = w1 * v * v / nodes.delta[slot, k] + w.h[k]
+        zEz += w.z[k] * w.Ez[k]
+        relaxed += w1 * w.a[k] * w.z[k] + nodes.weight[slot, k] * w.h[k]
     return w1 * zEz, relaxed
 
 
 @part
-def excess(node, slot, f, q, m, rho, c):
-    """How far the best bound found is above its budget: below -f.margin[0], every |rho_T| exceeds c.
+def excess(nodes, slot, w, q, m, c):
+    """How far the best bound found is above its budget: below -w.margin[0], |r| > c given every set of the node.
 
-    Writes the scores that belong to it to f.best; inf where rho itself is not above c.
+    Writes the scores that belong to it to w.best; inf where rho itself is not above c.
     """
-    sign = 1.0 if rho > 0.0 else -1.0
-    rho *= sign
+    rho = abs(nodes.rho[slot])
     if not rho > c:
         return math.inf
     xx, yy, least = 0.0, 0.0, 1.0
     for k in range(q):
-        x, y, delta = node.x[slot, k], node.y[slot, k], node.delta[slot, k]
+        x, y, delta = nodes.x[slot, k], nodes.y[slot, k], nodes.delta[slot, k]
         xx += x * x
         yy += y * y
         least = delta if delta < least else least
@@ -124,29 +117,30 @@ def excess(node, slot, f, q, m, rho, c):
         t = 1.0
     budget, w1, w2 = rho - 0.5 * c * (t + 1.0 / t), 0.25 * (1.0 - c), 0.25 * (1.0 + c)
     t = math.sqrt(t)
+    sign = 1.0 if nodes.rho[slot] > 0.0 else -1.0
     for k in range(q):
-        x, y = t * node.x[slot, k], sign * node.y[slot, k] / t
-        f.a[k], f.b[k] = x + y, x - y
-    f.margin[0] = margin(least, q, m, node.taken[slot])
-    _linear_part(node, slot, f, q, m, w2)
-    f.spent[0] += BOUND_TIME
+        x, y = t * nodes.x[slot, k], sign * nodes.y[slot, k] / t
+        w.a[k], w.b[k] = x + y, x - y
+    w.margin[0] = margin(least, q, m, nodes.taken[slot])
+    _linear_part(nodes, slot, w, q, m, w2)
+    w.spent[0] += BOUND_TIME
     best = math.inf
     for step in range(STEPS):
-        _factorise(node, slot, f, q)
-        _solve(f, q)
-        zEz, relaxed = _scores(node, slot, f, q, w1)
-        over = zEz + largest_sum(f.s, q, m, f.top) - budget
-        f.counts[BOUNDS] += 1
-        f.spent[0] += (PER_SQUARE + PER_CUBE * q) * q * q
+        _factorise(nodes, slot, w, q)
+        _solve(w, q)
+        zEz, relaxed = _scores(nodes, slot, w, q, w1)
+        over = zEz + largest_sum(w.s, q, m, w.top) - budget
+        w.counts[BOUNDS] += 1
+        w.spent[0] += (PER_SQUARE + PER_CUBE * q) * q * q
         if over < best:
             best = over
             for k in range(q):
-                f.best[k] = f.s[k]
-        if best < -f.margin[0] or relaxed > budget:
+                w.best[k] = w.s[k]
+        if best < -w.margin[0] or relaxed > budget:
             break
         for k in range(q):
-            step_to = 1.0 if f.s[k] >= f.top[m - 1] else 0.0
-            node.weight[slot, k] += 2.0 / (step + 3.0) * (step_to - node.weight[slot, k])
+            step_to = 1.0 if w.s[k] >= w.top[m - 1] else 0.0
+            nodes.weight[slot, k] += 2.0 / (step + 3.0) * (step_to - nodes.weight[slot, k])
     return best
 
 

@@ -14,32 +14,19 @@ from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Graph, Targets
+from pycupc.engines.cpu.pruning.delta import is_definite
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
 #: pairs that bounds have decided are made as well.
 PruningMode = bool | Literal["always", "checked"]
 
-#: The two ways: the walk with bounds, and the searches.
-Way = Literal["rows", "pairs"]
-WAYS: tuple[Way, ...] = ("rows", "pairs")
-#: Up to level `ROW_LEVEL` rows are walked with bounds, and at the next level rows with at least `WIDE_ROW` neighbours.
-#: In all other rows, a search decides each pair of variables.
-ROW_LEVEL, WIDE_ROW = 4, 64
-#: Seconds that pruning must save at a level, or the level is not pruned: while its code is not loaded yet, and later.
-#: Loading the code takes some ten seconds on a new machine, where it is compiled, and half a second afterwards.
-WORTH_LOADING, WORTH = 1.0, 0.01
-#: Rows with fewer neighbours are not walked with bounds.
-ROW_DEGREE = 32
-#: Rows with more neighbours are not pruned, so that the work space of a thread stays below 200 MB up to level 40.
-MOST_NEIGHBOURS: dict[Way, int] = {"rows": 2000, "pairs": 512}
+#: The two ways: the walk with bounds, and the search.
+Way = Literal["walk", "search"]
+WAYS: tuple[Way, ...] = ("walk", "search")
 #: Smallest eigenvalue of the correlations of a row that is walked with bounds.
 LEAST_EIGENVALUE = 1e-4
-#: Seconds of the walk per prefix (the members of a set without the last one), and per test.
-PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
-#: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
-#: `TRIAL`, and for the others only if that saved time.
-TRIAL, TRIAL_PAIRS = 24, 4
 #: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
 
@@ -48,21 +35,21 @@ def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     """The rows that go this way if they are pruned, bool (p,)."""
     if level < 2:  # a test of level 1 costs no more than a bound
         return np.zeros(len(degrees), dtype=np.bool_)
-    wide = (level <= ROW_LEVEL) | (level == ROW_LEVEL + 1) & (degrees >= WIDE_ROW)
-    return wide if way == "rows" else ~wide
+    wide = (level <= tuning.WALKED_LEVEL) | (level == tuning.WALKED_LEVEL + 1) & (degrees >= tuning.MANY_NEIGHBOURS)
+    return wide if way == "walk" else ~wide
 
 
 def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
     """The rows that can be pruned this way, bool (p,)."""
-    large_enough = degrees >= (ROW_DEGREE if way == "rows" else 0)
-    return rows_of_way(way, degrees, level) & large_enough & (degrees <= MOST_NEIGHBOURS[way])
+    least, most = (tuning.WALKED_DEGREE, tuning.MOST_WALKED) if way == "walk" else (0, tuning.MOST_SEARCHED)
+    return rows_of_way(way, degrees, level) & (degrees >= least) & (degrees <= most)
 
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """Estimated seconds of the walk for rows with these numbers of neighbours and targets."""
     kinds, row = np.unique(degrees, return_inverse=True)
     prefixes, sets = (np.array([subsets.about(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
-    seconds: Floats = PREFIX_SECONDS * prefixes[row] + TEST_SECONDS * sets[row] * targets
+    seconds: Floats = tuning.PREFIX_SECONDS * prefixes[row] + tuning.TEST_SECONDS * sets[row] * targets
     return seconds
 
 
@@ -75,8 +62,9 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
 
 def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
     """Estimated seconds of pruning for rows of which the walk takes `walk` seconds."""
-    searches: Floats = 50e-6 + (15e-6 + 0.03e-6 * degrees.astype(np.float64) ** 2) * targets
-    return 0.4 * walk if way == "rows" else searches
+    per_pair = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * degrees.astype(np.float64) ** 2
+    searches: Floats = tuning.ROW_SECONDS + per_pair * targets
+    return tuning.WALK_SHARE * walk if way == "walk" else searches
 
 
 class Pruning:
@@ -105,19 +93,19 @@ class Pruning:
         walk = walk_seconds(degrees, per_row, level)
         saved = walk - _pruned_seconds(degrees, per_row, walk, way)
         if self._by_cost:
-            rows &= saved > 0.2 * walk
-            if float(saved[rows].sum()) < (WORTH if way in _loaded else WORTH_LOADING):
+            rows &= saved > tuning.LEAST_SAVED * walk
+            if float(saved[rows].sum()) < (tuning.WORTH if way in _loaded else tuning.WORTH_LOADING):
                 return np.zeros_like(rows)
         _loaded.add(way)
-        return self.sound(graph, rows) if way == "rows" else rows
+        return self.sound(graph, rows) if way == "walk" else rows
 
     def on_trial(self, graph: Graph, pruned: Targets, level: int, way: Way) -> Mask:
         """The targets that are searched before the others, to see whether that pays, bool (E,); all if it must."""
-        if way == "rows" or not self._by_cost:
+        if way == "walk" or not self._by_cost:
             return pruned.chosen
         chosen = np.flatnonzero(pruned.chosen)
         trial = np.zeros_like(pruned.chosen)
-        trial[chosen[np.arange(len(chosen)) // TRIAL_PAIRS % TRIAL == 0]] = True
+        trial[chosen[np.arange(len(chosen)) // tuning.TRIAL_PAIRS % tuning.TRIAL == 0]] = True
         return trial | pruned.chosen & np.repeat(subsets.are_too_many(graph.degrees(), level), graph.degrees())
 
     def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
@@ -125,8 +113,8 @@ class Pruning:
         degrees = graph.degrees()
         rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         if self.mode is not False:
-            rows &= ~_may_go("pairs", degrees, level)
-        limit = f"bounds are for rows of at most {MOST_NEIGHBOURS['pairs']} neighbours"
+            rows &= ~_may_go("search", degrees, level)
+        limit = f"bounds are for rows of at most {tuning.MOST_SEARCHED} neighbours"
         subsets.refuse(rows, degrees, level, limit if self.mode else "pruning is switched off")
 
     def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
@@ -135,8 +123,8 @@ class Pruning:
             return bool(self.mode)
         d = int(degrees.max(initial=0))
         prefixes, sets = subsets.about(d - 1, level - 1), subsets.about(d - 1, level)
-        at_most = len(degrees) * (PREFIX_SECONDS * prefixes + TEST_SECONDS * d * sets)
-        return level > 1 and at_most > (WORTH if _loaded else WORTH_LOADING)
+        at_most = len(degrees) * (tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * d * sets)
+        return level > 1 and at_most > (tuning.WORTH if _loaded else tuning.WORTH_LOADING)
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
         """The given rows without the ill-conditioned ones, bool (p,)."""
@@ -147,21 +135,11 @@ class Pruning:
     def _is_sound(self, graph: Graph, x: int) -> bool:
         """Whether no set of variables in the row has a pivot that might be doubtful."""
         if self._all_sound is None:
-            self._all_sound = len(self._C) <= 1024 and _is_well_conditioned(self._C)
+            self._all_sound = len(self._C) <= 1024 and is_definite(self._C, LEAST_EIGENVALUE)
         if not self._all_sound and not self._sound.get(x):
             members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-            self._sound[x] = _is_well_conditioned(self._C[np.ix_(members, members)])
+            self._sound[x] = is_definite(self._C[np.ix_(members, members)], LEAST_EIGENVALUE)
         return self._all_sound or self._sound[x]
-
-
-def _is_well_conditioned(matrix: Floats) -> bool:
-    if not np.isfinite(matrix).all():  # LAPACK factorises a matrix with NaN without a word
-        return False
-    try:
-        np.linalg.cholesky(matrix - LEAST_EIGENVALUE * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]:

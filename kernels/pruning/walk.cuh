@@ -1,4 +1,4 @@
-// screen.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
+// walk.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
 //   members.
 //   A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of the row's
 //   neighbours and h those with x. For a target y and a member s let, over all k > s,
@@ -16,7 +16,7 @@ constexpr double NEAR_ONE = 0.999;    // there is no bound for s where G_s reach
 constexpr unsigned short NO_ROW = 0xffff;
 
 // A row, for its block; load_row fills the arrays.
-struct ScreenedRow {
+struct WalkedRow {
     const double* R;   // [d + 1, d + 1] correlations of the neighbours and x
     const bool* live;  // [d] whether the neighbour is a target
     const int* ids;    // [d + 1] variables of the neighbours, then x
@@ -26,7 +26,7 @@ struct ScreenedRow {
 
 // State of a warp given its prefix, in shared memory. Arrays [pitch] have an entry for each row r of B, which is the
 // neighbour at position pos[r]: first the targets before the end of the prefix, then all positions after it. An open
-// target y of a member s is one that the bound does not prove to be dependent for every k.
+// target y of a member s is one that the bound does not dismiss to be dependent for every k.
 struct Given {
     double *W, *scale, *h, *G,
         *X;                      // W [Q, pitch]: B_ij = R_ij scale_i scale_j - sum over q of W_qi W_qj; X holds X_r^2
@@ -45,7 +45,7 @@ DEVICE double inverse_above(const double v) { return (double)__frcp_ru(__double2
 
 // Fills `w` for this prefix. Returns in bit i whether row lane + 32 i of B is a target. One warp.
 template <int Q>
-DEVICE unsigned give(const ScreenedRow& row, Given& w, const int* prefix) {
+DEVICE unsigned give(const WalkedRow& row, Given& w, const int* prefix) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1;
     const double *R = row.R, *Rx = R + d * pitch;
     w.first = Q ? prefix[Q - 1] + 1 : 0;
@@ -107,7 +107,7 @@ DEVICE unsigned give(const ScreenedRow& row, Given& w, const int* prefix) {
 // Tests the `count` open targets of s given the prefix, s and each k > s in turn, until the first k that does not leave
 // a target surely dependent: that separates it, or leaves it to the tests. One warp, with lanes as k.
 template <int Q>
-DEVICE void test_open(const Graph& g, const Level& lv, const Filter& f, const ScreenedRow& row, const Given& w,
+DEVICE void test_open(const Graph& g, const Level& lv, const Pruning& f, const WalkedRow& row, const Given& w,
                       const int* prefix, const int s, const int count) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1, rs = w.early + s - w.first;
     const double hs = w.h[rs], scale = w.scale[rs], out = lv.sure_out + 1e-12;
@@ -148,7 +148,7 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Filter& f, const Sc
                     u64 rank = rank_from(lv.binom, d, lv.level, prefix, Q);
                     rank -= lv.binom(d - 1 - s, 2) + lv.binom(d - 1 - (k0 + at), 1);
                     report_separated(g, e, row.x, row.ids[y], rank);
-                } else f.decided[e] = LEFT_TO_TESTS;
+                } else f.decided[e] = LEFT_TO_WALK;
                 w.open[t] = NO_ROW;
             }
             --left;
@@ -159,8 +159,8 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Filter& f, const Sc
 
 // Goes through all sets that begin with the prefix; with TRIAL, computes the bounds only. One warp.
 template <int Q, bool TRIAL>
-DEVICE void screen(const Graph& g, const Level& lv, const Filter& f, const ScreenedRow& row, Given& w,
-                   const int* prefix, const double cutoff, Tally& tally) {
+DEVICE void walk_prefix(const Graph& g, const Level& lv, const Pruning& f, const WalkedRow& row, Given& w,
+                        const int* prefix, const double cutoff, Tally& tally) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1;
     const unsigned live = give<Q>(row, w, prefix);
     const int targets = sum_over_warp(__popc(live));

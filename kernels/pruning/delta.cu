@@ -1,4 +1,4 @@
-// rows.cu -- bound_rows: what the bounds of a row rely on (delta, margin), and which rows can have bounds.
+// delta.cu -- find_delta: delta and margin of a row, on which its bounds rely, and which rows can have bounds.
 #include "common/warp.cuh"
 #include "pruning/definite.cuh"
 #include "pruning/node.cuh"
@@ -9,7 +9,7 @@ constexpr int ITERATIONS = 16, PROOFS = 30;  // of the power method; values of m
 // The block's shared memory besides A.
 struct RowMemory {
     int ids[MOST_NEIGHBOURS + 1];                   // variables of the neighbours
-    double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, see bound_rows
+    double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, see find_delta
     double sum;
 };
 
@@ -112,7 +112,7 @@ DEVICE double variance_left(const Graph& g, const double* A, const int x, const 
 //   f.work  per block the matrix [n, n] of a row that does not fit `room`
 //   widest  largest degree of a row with bounds, at most MOST_NEIGHBOURS
 extern "C" __global__ void __launch_bounds__(256, 1)
-    bound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
+    find_delta(const Graph g, const Level lv, const Pruning f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
     __shared__ RowMemory mem;
     for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {

@@ -1,19 +1,19 @@
-// screen.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
-//   skips most of them; see screen.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
+// walk.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
+//   skips most of them; see walk.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
 //   at levels 3 and 4.
-//   sound_rows, plan_phases, try_screen, screen_rows and settle_screened run one after the other. try_screen looks at a
+//   sound_rows, plan_phases, try_walk, walk_rows and settle_walked run one after the other. try_walk looks at a
 //   few prefixes of every SAMPLE-th row; if too many tests would be left, the kernels after it do nothing.
 #include "pruning/definite.cuh"
-#include "pruning/screen.cuh"
+#include "pruning/walk.cuh"
 #include "schur/work_queue.cuh"
 
-// Whether try_screen has found that the bounds leave too many tests.
-DEVICE bool gave_up(const Counters& total, const Filter& f) {
+// Whether try_walk has found that the bounds leave too many tests.
+DEVICE bool not_worth(const Counters& total, const Pruning& f) {
     return (double)total.turns[0] > f.most_left * (double)total.turns[1];
 }
 
-constexpr int MOST_SCREENED = 1024;  // largest degree of a row that is screened
-constexpr int SAMPLE = 4;            // try_screen looks at every fourth row
+constexpr int MOST_WALKED = 1024;  // largest degree of a row that is walked
+constexpr int SAMPLE = 4;          // try_walk looks at every fourth row
 
 // Fills A [n, n] with the correlations of the variables `ids`. Whole block.
 DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
@@ -22,17 +22,17 @@ DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
     __syncthreads();
 }
 
-// Finds the rows that can be screened: those in which all pivots of every set, x and y included, are above LEAST.
+// Finds the rows that can be walked with bounds: those in which all pivots of every set, x and y included, are above LEAST.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
 //   Reads   g.C, g.start, g.column
 //   Writes  f.margin: WALK_MARGIN for those rows, 0 for all others
 //   f.work  per block the matrix [n + 1, n + 1] of a row that does not fit `room`
-//   widest  largest degree of a row that may be screened, at most MOST_SCREENED
+//   widest  largest degree of a row that may be walked, at most MOST_WALKED
 extern "C" __global__ void __launch_bounds__(256, 1)
-    sound_rows(const Graph g, const Level lv, const Filter f, const int widest, const int room) {
+    sound_rows(const Graph g, const Level lv, const Pruning f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
-    __shared__ int ids[MOST_SCREENED + 1];
+    __shared__ int ids[MOST_WALKED + 1];
     for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
         const i64 e0 = g.start[x];
         const int n = (int)(g.start[x + 1] - e0);
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 
 // Lays out the dynamic shared memory of a block: ids [width + 1] and live [width] for the row, then the arrays of
 // `Given` for each warp. width: largest degree. shared_of_block() and shared_of_warp() in
-// pycupc/engines/gpu/screening.py add it up.
+// pycupc/engines/gpu/pruning/walk.py add it up.
 DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*& live) {
     ids = (int*)start;
     live = (bool*)(ids + width + 1);
@@ -73,7 +73,7 @@ DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*
 
 // Fills R [d + 1, d + 1] with the row's correlations, ids [d + 1] with its variables, x last, and live [d] with whether
 // the neighbour is a target: no set of a rank up to `rank` is known to separate it. Whole block.
-DEVICE void load_row(const Graph& g, const Filter& f, const ScreenedRow& row, double* R, int* ids, bool* live,
+DEVICE void load_row(const Graph& g, const Pruning& f, const WalkedRow& row, double* R, int* ids, bool* live,
                      const u64 rank) {
     const int d = row.d, warps = blockDim.x >> 5, lane = threadIdx.x & 31;
     for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[row.e0 + a] : row.x;
@@ -81,7 +81,7 @@ DEVICE void load_row(const Graph& g, const Filter& f, const ScreenedRow& row, do
     for (int a = threadIdx.x; a < d; a += blockDim.x) {
         const unsigned char state = state_now(g, row.x, ids[a]);
         const bool tested = row.x < ids[a] ? state != FIXED : state == LIVE;
-        live[a] = tested && *(volatile u64*)&g.best[row.e0 + a] > rank && f.decided[row.e0 + a] != LEFT_TO_TESTS;
+        live[a] = tested && *(volatile u64*)&g.best[row.e0 + a] > rank && f.decided[row.e0 + a] != LEFT_TO_WALK;
     }
     for (int i = threadIdx.x >> 5; i <= d; i += warps) {
         const double* from = g.C + (i64)ids[i] * g.p;
@@ -109,12 +109,12 @@ DEVICE void add_up(Counters& total, const Tally& tally, const bool trial) {
 //   width   largest degree
 //   Template argument Q: members of a prefix, level - 2.
 template <int Q>
-__global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level lv, const Filter f, const int width) {
-    extern __shared__ double screen_memory[];
+__global__ void __launch_bounds__(512, 1) try_walk(const Graph g, const Level lv, const Pruning f, const int width) {
+    extern __shared__ double walk_memory[];
     __shared__ int prefixes[16][Q + 1];
     int* ids;
     bool* live;
-    Given w = lay_out((char*)screen_memory, width, Q, ids, live);
+    Given w = lay_out((char*)walk_memory, width, Q, ids, live);
     double* R = f.work + blockIdx.x * f.work_doubles;
     int* prefix = prefixes[threadIdx.x >> 5];
     const double cutoff = sqrt(lv.sure_out + 1e-12);
@@ -123,44 +123,44 @@ __global__ void __launch_bounds__(512, 1) try_screen(const Graph g, const Level 
         __syncthreads();
         if (!(f.margin[x] > 0.0)) continue;
         const i64 e0 = g.start[x];
-        const ScreenedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
+        const WalkedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
         load_row(g, f, row, R, ids, live, 0);
         const u64 all = lv.binom(row.d - 2, Q);
         const int warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
         if ((u64)warp >= all) continue;
         const u64 number = (u64)(((double)warp + 0.5) / warps * (double)all);
         unrank_by_warp(lv.binom, row.d - 2, Q, number, prefix);
-        screen<Q, true>(g, lv, f, row, w, prefix, cutoff, tally);
+        walk_prefix<Q, true>(g, lv, f, row, w, prefix, cutoff, tally);
     }
     add_up(*lv.counters, tally, true);
 }
 
-// Walks over every prefix of the rows that can be screened; Q, width and f.work as in try_screen.
+// Walks over every prefix of the rows that can be walked with bounds; Q, width and f.work as in try_walk.
 //   Work    item = consecutive prefixes of a row, see Queue; one warp per prefix
-//   Launch  persistent grid; block and dynamic shared memory as try_screen
+//   Launch  persistent grid; block and dynamic shared memory as try_walk
 //   Reads   g.C, g.G, g.start, g.column, g.best, lv.binom, f.margin, f.decided, queue, lv.counters->turns
-//   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_TESTS), lv.counters->bounds, ->spared, ->handed_out
+//   Writes  g.best, g.G (GONE_A), f.decided (LEFT_TO_WALK), lv.counters->bounds, ->spared, ->handed_out
 template <int Q>
 __global__ void __launch_bounds__(512, 1)
-    screen_rows(const Graph g, const Level lv, const Filter f, const Queue queue, const int width) {
-    extern __shared__ double screen_memory[];
+    walk_rows(const Graph g, const Level lv, const Pruning f, const Queue queue, const int width) {
+    extern __shared__ double walk_memory[];
     __shared__ int prefixes[16][Q + 1];
     __shared__ Item item;
     __shared__ unsigned next;
     __shared__ u64 rank;  // of the first set of the item
     int* ids;
     bool* live;
-    Given w = lay_out((char*)screen_memory, width, Q, ids, live);
+    Given w = lay_out((char*)walk_memory, width, Q, ids, live);
     double* R = f.work + blockIdx.x * f.work_doubles;
     int* prefix = prefixes[threadIdx.x >> 5];
     const double cutoff = sqrt(lv.sure_out + 1e-12);
-    if (gave_up(*lv.counters, f)) return;
+    if (not_worth(*lv.counters, f)) return;
     Tally tally = {};
     while (next_item(queue, lv, item)) {
         const int x = item.row;
         if (!(f.margin[x] > 0.0)) continue;
         const i64 e0 = g.start[x];
-        const ScreenedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
+        const WalkedRow row = {R, live, ids, e0, x, (int)(g.start[x + 1] - e0)};
         const u64 chunk = queue.chunk[x], first = item.number * chunk;
         const unsigned count = (unsigned)min(chunk, lv.binom(row.d - 2, Q) - first);
         if (threadIdx.x < 32) unrank_by_warp(lv.binom, row.d - 2, Q, first, prefix);
@@ -178,26 +178,26 @@ __global__ void __launch_bounds__(512, 1)
             mine = __shfl_sync(FULL, mine, 0);
             if (mine >= count) break;
             unrank_by_warp(lv.binom, row.d - 2, Q, first + mine, prefix);
-            screen<Q, false>(g, lv, f, row, w, prefix, cutoff, tally);
+            walk_prefix<Q, false>(g, lv, f, row, w, prefix, cutoff, tally);
         }
     }
     add_up(*lv.counters, tally, false);
 }
 
-// Marks the pairs that the walk has decided: those of screened rows without a doubtful test.
+// Marks the pairs that the walk has decided: those of its rows without a doubtful test.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.start, g.G, f.margin, lv.binom, lv.counters->turns
 //   Writes  f.decided, f.rank, f.spares, g.best (0 for a decided pair, so that the tests leave it alone),
 //           lv.counters->decided
 //   pairs   E
-extern "C" __global__ void settle_screened(const Graph g, const Level lv, const Filter f, const i64 pairs) {
-    const bool nothing = gave_up(*lv.counters, f) || *lv.stop;
+extern "C" __global__ void settle_walked(const Graph g, const Level lv, const Pruning f, const i64 pairs) {
+    const bool nothing = not_worth(*lv.counters, f) || *lv.stop;
     unsigned decided = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         const i64 x = g.source[e], y = g.column[e];
         const unsigned char state = g.G[x * g.p + y];
-        if (nothing || !(f.margin[x] > 0.0) || f.decided[e] == LEFT_TO_TESTS || state == FIXED) continue;
+        if (nothing || !(f.margin[x] > 0.0) || f.decided[e] == LEFT_TO_WALK || state == FIXED) continue;
         if (x > y && state == GONE_A) continue;  // not all of its sets were looked at, and none matters
         const int d = (int)(g.start[x + 1] - g.start[x]), l = lv.level, at = (int)(e - g.start[x]);
         const u64 rank = g.best[e];

@@ -1,4 +1,4 @@
-"""Graphs at the start of a level, on which the filters of the GPU engine (kernels/pruning/) are run on the host.
+"""Graphs at the start of a level, on which pruning on the GPU (kernels/pruning/) is run on the host.
 
 A plain enumeration with numpy.linalg says which conditioning set separates each pair first.
 """
@@ -9,7 +9,6 @@ import ctypes
 import dataclasses
 from collections.abc import Callable
 from itertools import combinations
-from math import comb
 from types import ModuleType
 from typing import Any
 
@@ -35,9 +34,10 @@ class Problem:
             self.state[x, y] = self.state[y, x] = FIXED
         self.best = np.full(len(source), NOT_SEPARATED, dtype=np.uint64)
         self.counters = Counters()
+        self.band = 1e-5  # in which tests are doubtful
 
     def run(self, device, module: ModuleType, **tuning):
-        """Run the kernels of `screening` or `pruning`; returns decided, rank and spares of each pair."""
+        """Run the kernels of `walk` or `search`; returns decided, rank and spares of each pair."""
         device.scratch.reset()
         graph = Graph(*(a.ctypes.data for a in (self.C, self.state, self.start, self.column, self.source, self.best)))
         graph.p = len(self.C)
@@ -46,14 +46,14 @@ class Problem:
             device.binomials(len(self.C), self.level + 3), ctypes.addressof(self.counters), None, device.stop.data.ptr
         )
         level.cutoff, level.level = self.cutoff, self.level
-        level.sure_in, level.sure_out = square * (1 - 1e-5), square * (1 + 1e-5)
+        level.sure_in, level.sure_out = square * (1 - self.band), square * (1 + self.band)
         degrees = np.diff(self.start)
         pairs = len(self.column)
         outlook = Outlook(pairs, int(degrees.max()), 0, (0,) * 6, 0.0, 0.0, False)
         tuned = module.TUNING
         module.TUNING = dataclasses.replace(tuned, **tuning)
         try:
-            found = module.certify(device, graph, level, outlook)
+            found = module.launch(device, graph, level, outlook)
         finally:
             module.TUNING = tuned
         out = [
@@ -64,22 +64,25 @@ class Problem:
                 (found.spares, 8, np.uint64),
             )
         ]
-        self.open = np.frombuffer((ctypes.c_char * (4 * len(self.C))).from_address(found.open), dtype=np.int32).copy()
+        self.open = np.frombuffer((ctypes.c_char * (4 * len(self.C))).from_address(found.left), dtype=np.int32).copy()
         return out
+
+    def correlations(self, x: int, y: int) -> np.ndarray:
+        """|r| of x and y given each subset of adj(x) in lexicographic order; inf where that has y."""
+        sets = np.array(list(combinations(np.flatnonzero(self.near[x]), self.level)))
+        r, tested = np.full(len(sets), np.inf), ~(sets == y).any(axis=1)
+        at = np.insert(sets[tested], 0, [[x], [y]], axis=1)
+        K = np.linalg.inv(self.C[at[:, :, None], at[:, None, :]])
+        r[tested] = np.abs(K[:, 0, 1]) / np.sqrt(K[:, 0, 0] * K[:, 1, 1])
+        return r
 
     def first_set(self, x: int, y: int) -> tuple[int, int]:
         """Rank of the first separating set among the subsets of adj(x), and the tests up to it."""
-        neighbours = np.flatnonzero(self.near[x])
-        tests = 0
-        for rank, S in enumerate(combinations(neighbours, self.level)):
-            if y in S:
-                continue
-            tests += 1
-            at = [x, y, *S]
-            K = np.linalg.inv(self.C[np.ix_(at, at)])
-            if abs(K[0, 1]) / np.sqrt(K[0, 0] * K[1, 1]) <= self.cutoff:
-                return rank, tests
-        return NOT_SEPARATED, comb(len(neighbours) - 1, self.level)
+        r = self.correlations(x, y)
+        found = np.flatnonzero(r <= self.cutoff)
+        if not len(found):
+            return NOT_SEPARATED, int(np.isfinite(r).sum())
+        return int(found[0]), int(np.isfinite(r[: found[0] + 1]).sum())
 
 
 def random_problem(seed: int, level: int, p: int = 11, noise: float = 1.0) -> Problem:
@@ -109,8 +112,8 @@ def check_first_sets(problem: Problem, decided: np.ndarray, rank: np.ndarray, sp
     return separated
 
 
-def check_left_alone(filtered: Callable[[Problem], Any], r: float = 1 - 1e-5) -> tuple[np.ndarray, Problem]:
-    """What a filter must not decide: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem.
+def check_left_alone(pruned: Callable[[Problem], Any], r: float = 1 - 1e-5) -> tuple[np.ndarray, Problem]:
+    """Pairs that must not be decided: a fixed edge, and ill-conditioned rows. Returns its decisions, and the problem.
 
     r: correlation of two variables that are else alike, NaN or nearly 1.
     """
@@ -122,7 +125,7 @@ def check_left_alone(filtered: Callable[[Problem], Any], r: float = 1 - 1e-5) ->
     problem.C[:, a] = problem.C[:, b]
     problem.C[a, b] = problem.C[b, a] = r
     problem.C[a, a] = problem.C[b, b] = 1.0
-    decided, _, _ = filtered(problem)
+    decided, _, _ = pruned(problem)
     for e, (i, j) in enumerate(zip(problem.source, problem.column, strict=True)):
         row = np.flatnonzero(problem.near[i])
         if {a, b} <= {i, *row} or {i, j} == {x, y}:

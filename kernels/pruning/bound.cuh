@@ -1,4 +1,5 @@
-// relaxation.cuh -- an upper bound over all conditioning sets of a node at once; kernels/README.md derives it.
+// bound.cuh -- the bound of a node: no choice of m of its candidates separates x and y. Source: docs/PRUNING.md, section
+//   2. Its vector g is 0 here, so that a score takes a product with z and no more.
 #pragma once
 #include "pruning/node.cuh"
 
@@ -7,15 +8,15 @@ constexpr double LEAST_WEIGHT = 1e-5;
 constexpr double ROUNDING = 5e-7;          // error of a sum of products of Words::near and z, over the sum of |z|
 constexpr double ENTRY_PER_MARGIN = 4e-3;  // error of a covariance given the members taken, as a multiple of the margin
 
-// A node as a problem. Each array is spread over the team: slot i of lane t holds candidate t + i * LANES of the list.
+// A node as a problem. Each array is spread over the warp: slot i of lane t holds candidate t + i * LANES of the list.
 //   a        sqrt(t) xi + eta / sqrt(t), where xi and eta are the covariances with x and y, which are scaled to
 //            variance 1 given the members taken
 //   v        variances given the members taken
-//   delta    as RowBound::delta
-//   alive    whether some set that is not yet proven may contain the candidate
+//   delta    as Row::delta
+//   alive    whether some set that is not yet dismissed may contain the candidate
 //   weight   weights of the relaxation (lambda), in [0, 1], with sum m
 //   z, u     the present vector, and a - E z; E = cov(candidates | taken) - diag(delta)
-//   s        scores: a set T is proven if w z'Ez + (sum of s over T) < budget
+//   s        scores: a set T is dismissed if w z'Ez + (sum of s over T) < budget
 //   path     sum of |z| over all steps so far; u and Ez err by less than path * rounding
 template <int SLOTS>
 struct Problem {
@@ -25,20 +26,20 @@ struct Problem {
     double w, budget, zEz, path, rounding;
     int q, m, taken;  // candidates, members to choose, members taken
 
-    TEAM bool there(const int i) const { return team_lane() + i * LANES < q; }
+    DEVICE bool there(const int i) const { return lane_id() + i * LANES < q; }
 };
 
 // out = cov(candidates | taken) times the vector w.p, nearly: R row by row, then the rows of W in groups, whose sums
 // overlap.
 template <int SLOTS>
-TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr, double* out) {
+DEVICE void multiply(const Row& row, const Space& w, const Problem<SLOTS>& pr, double* out) {
     constexpr int GROUP = SLOTS <= 2 ? 4 : 2;
     const int pitch = row.d + 1;
     double p[SLOTS];
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         out[i] = 0.0;
-        p[i] = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+        p[i] = pr.there(i) ? w.p[lane_id() + i * LANES] : 0.0;
     }
     UNROLL4
     for (int j = 0; j < pr.q; ++j) {
@@ -58,7 +59,7 @@ TEAM void multiply(const RowBound& row, const Bench& w, const Problem<SLOTS>& pr
                 dot[k] = fma(own[k][i], p[i], dot[k]);
             }
         }
-        team_sums<GROUP>(dot);
+        sums_over_warp<GROUP>(dot);
         UNROLL
         for (int k = 0; k < GROUP; ++k) {
             UNROLL
@@ -75,28 +76,28 @@ struct Top {
 
 // The bound for this tau.
 template <int SLOTS>
-TEAM double top_sum(const Problem<SLOTS>& pr, const double tau) {
+DEVICE double top_sum(const Problem<SLOTS>& pr, const double tau) {
     double sum = 0.0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i)
         if (pr.alive[i]) sum += fmax(pr.s[i] - tau, 0.0);
-    return team_sum(sum) + pr.m * tau;
+    return sum_over_warp(sum) + pr.m * tau;
 }
 
 // The bound for a tau found by bisection: at most m scores are above it.
 template <int SLOTS>
-TEAM Top top_of(const Problem<SLOTS>& pr) {
+DEVICE Top top_of(const Problem<SLOTS>& pr) {
     double low = 0.0, high = 0.0;  // scores are not negative
     UNROLL
     for (int i = 0; i < SLOTS; ++i)
         if (pr.alive[i]) high = fmax(high, pr.s[i]);
-    high = team_max(high);
+    high = max_over_warp(high);
     int above = 0;
     for (int step = 0; step < 40 && above != pr.m; ++step) {
         const double middle = 0.5 * (low + high);
         above = 0;
         UNROLL
-        for (int i = 0; i < SLOTS; ++i) above += team_count(pr.alive[i] && pr.s[i] > middle);
+        for (int i = 0; i < SLOTS; ++i) above += lanes_with(pr.alive[i] && pr.s[i] > middle);
         if (above > pr.m) low = middle;
         else high = middle;
     }
@@ -104,13 +105,13 @@ TEAM Top top_of(const Problem<SLOTS>& pr) {
     UNROLL
     for (int i = 0; i < SLOTS; ++i)
         if (pr.alive[i] && pr.s[i] <= high) next = fmax(next, pr.s[i]);
-    return {top_sum(pr, high), high, team_max(next)};
+    return {top_sum(pr, high), high, max_over_warp(next)};
 }
 
 // `steps` steps of conjugate gradients for (E + diag(delta / weight)) z = a, from the present z on, with the diagonal
 // as preconditioner.
 template <int SLOTS>
-TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const int steps) {
+DEVICE void improve(const Row& row, const Space& w, Problem<SLOTS>& pr, const int steps) {
     double product[SLOTS], extra[SLOTS], diagonal[SLOTS], rz = 0.0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
@@ -118,29 +119,29 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
         diagonal[i] = 1.0 / (pr.v[i] - pr.delta[i] + extra[i]);
         const double r = pr.u[i] - extra[i] * pr.z[i], y = r * diagonal[i];
         if (pr.there(i)) {
-            w.p[team_lane() + i * LANES] = y;
+            w.p[lane_id() + i * LANES] = y;
             rz = fma(r, y, rz);
         }
     }
-    rz = team_sum(rz);
+    rz = sum_over_warp(rz);
     for (int step = 0; step < steps; ++step) {
-        team_sync();
+        __syncwarp();
         multiply(row, w, pr, product);
         double sums[2] = {0.0, 0.0};  // curvature along p; sum of |p|
         UNROLL
         for (int i = 0; i < SLOTS; ++i) {
-            const double p = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+            const double p = pr.there(i) ? w.p[lane_id() + i * LANES] : 0.0;
             product[i] = fma(-pr.delta[i], p, product[i]);  // E p
             sums[0] = fma(p, fma(extra[i], p, product[i]), sums[0]);
             sums[1] += fabs(p);
         }
-        team_sums<2>(sums);
+        sums_over_warp<2>(sums);
         const double along = sums[0] > 0.0 ? rz / sums[0] : 0.0;
         pr.path = fma(fabs(along), sums[1], pr.path);
         double next = 0.0;
         UNROLL
         for (int i = 0; i < SLOTS; ++i) {
-            const double p = pr.there(i) ? w.p[team_lane() + i * LANES] : 0.0;
+            const double p = pr.there(i) ? w.p[lane_id() + i * LANES] : 0.0;
             pr.z[i] = fma(along, p, pr.z[i]);
             pr.u[i] = fma(-along, product[i], pr.u[i]);
             const double r = fma(-extra[i], pr.z[i], pr.u[i]);
@@ -148,24 +149,24 @@ TEAM void improve(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, const
             if (pr.there(i)) next = fma(r, product[i], next);
         }
         if (step + 1 == steps) break;
-        next = team_sum(next);
+        next = sum_over_warp(next);
         const double again = rz > 0.0 ? next / rz : 0.0;
         rz = next;
-        team_sync();
+        __syncwarp();
         UNROLL
         for (int i = 0; i < SLOTS; ++i)
             if (pr.there(i)) {
-                double& p = w.p[team_lane() + i * LANES];
+                double& p = w.p[lane_id() + i * LANES];
                 p = fma(again, p, product[i]);
             }
     }
-    team_sync();
+    __syncwarp();
 }
 
 // Computes the scores of the present z. Returns whether the node is hopeless: whether the present weights give a lower
-// bound of what any z can reach that is above the budget.
+// bound, for every z, that is above the budget.
 template <int SLOTS>
-TEAM bool score(Problem<SLOTS>& pr) {
+DEVICE bool score(Problem<SLOTS>& pr) {
     double zEz = 0.0, reach = 0.0;
     const double error = pr.path * pr.rounding;
     UNROLL
@@ -176,14 +177,14 @@ TEAM bool score(Problem<SLOTS>& pr) {
         reach = fma(pr.z[i], pr.a[i] + pr.u[i] - pr.delta[i] / pr.weight[i] * pr.z[i], reach);
     }
     double sums[2] = {zEz, reach};
-    team_sums<2>(sums);
+    sums_over_warp<2>(sums);
     pr.zEz = fma(error, pr.path, sums[0]);
     return pr.w * sums[1] > pr.budget;
 }
 
 // Moves the weights a step towards the m largest scores (Frank and Wolfe), for the next round.
 template <int SLOTS>
-TEAM void move_weights(Problem<SLOTS>& pr, const double tau, const double step) {
+DEVICE void move_weights(Problem<SLOTS>& pr, const double tau, const double step) {
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         const double to = pr.alive[i] && pr.s[i] > tau ? 1.0 : 0.0;
@@ -191,23 +192,23 @@ TEAM void move_weights(Problem<SLOTS>& pr, const double tau, const double step) 
     }
 }
 
-// Drops the candidates all of whose sets are proven. Returns how many stay.
+// Drops the candidates all of whose sets are dismissed. Returns how many stay.
 template <int SLOTS>
-TEAM int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
+DEVICE int drop_candidates(Problem<SLOTS>& pr, const Top& top) {
     const double rest = pr.w * pr.zEz + top.sum - top.tau;
     int n = 0;
     UNROLL
     for (int i = 0; i < SLOTS; ++i) {
         if (pr.alive[i] && pr.s[i] <= top.tau && rest + pr.s[i] < pr.budget) pr.alive[i] = false;
-        n += team_count(pr.alive[i]);
+        n += lanes_with(pr.alive[i]);
     }
     return n;
 }
 
-// Tries to prove all sets of the node; true if that succeeds. Otherwise `alive` and the scores say what is left, and
-// `top` is the bound on their sum.
+// Tries to dismiss all sets of the node; true if that succeeds. Otherwise `alive` says which candidates are left,
+// and `top` is the bound on the sum of their scores.
 template <int SLOTS>
-TEAM bool prove(const RowBound& row, const Bench& w, Problem<SLOTS>& pr, Top& top) {
+DEVICE bool dismiss(const Row& row, const Space& w, Problem<SLOTS>& pr, Top& top) {
     for (int round = 0;; ++round) {
         improve(row, w, pr, round ? 1 : FIRST_STEPS);
         const bool hopeless = score(pr);

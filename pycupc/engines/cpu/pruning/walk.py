@@ -1,18 +1,12 @@
 """Levels 2 to 5: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
 
 A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations
-given P: B of each candidate k with everything else, h of x. For a target y and a member s let, over k > s other than y,
+given P: B of each candidate k with everything else, h of x. The bound is that of docs/PRUNING.md, section 3, with
 
-    G_s = max |B_sk|,    G_y = max |B_ky|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
+    G_s = max |B_sk|,    G_y = max |B_ky|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2)    over k > s.
 
-Given s and k, the numerator of the partial correlation of x and y, both scaled to variance 1 given P, differs from
-h_y - h_s B_sy by at most X_s Y with Y = (G_y + |B_sy| G_s) / sqrt(1 - G_s^2), and the denominator is at most
-sqrt((1 - h_s^2) (1 - B_sy^2)). So no k makes it as small as c if
-
-    |h_y - h_s B_sy| - X_s Y  >  c sqrt(1 - h_s^2) (1 - B_sy^2 / 2).
-
-The maxima are shared by all targets. The bound therefore costs a few operations per s and y, where the tests of all k
-would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k
+These maxima are shared by all targets y. The bound therefore costs a few operations per s and y, where the tests of all
+k would cost ten operations each. A pair (s, y) that is not skipped is tested with all k > s at once. Prefixes, s and k
 ascend, so each target meets its conditioning sets in pcalg's order and stops at its first separating set.
 
 Only rows whose correlation matrix is well conditioned come here (`plan.Pruning.sound`), so no pivot is doubtful.
@@ -25,7 +19,7 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, MARGIN, TESTS, RowPlace, Target
+from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, MARGIN, TESTS, Place, Target
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import NO_TARGET
 from pycupc.system.compiled import compiled, fused_part, part
@@ -104,41 +98,27 @@ def _condition(w, u, s, d):
 
 @fused_part
 def _raise_maxima(w, u, k, low, at, n):
-    """Let k count: in G_c for all columns, in X_c for the candidates c < k; both are kept with their runner-up."""
+    """Let k count: in G_c for all columns, in X_c for the candidates c < k."""
     hk = w.h[u, at]
     for c in range(n):
         v = abs(w.B[u, k, c])
-        G, runner_up = w.G[c], w.G2[c]
-        less = v if v < G else G
-        w.G[c] = v if v > G else G
-        w.G2[c] = less if less > runner_up else runner_up
+        w.G[c] = v if v > w.G[c] else w.G[c]
     for c in range(uint64(low), uint64(at)):
         b = w.B[u, k, c]
         v = hk - b * w.h[u, c]
         v = v * v / (1.0 - b * b)
-        X, runner_up = w.X[c], w.X2[c]
-        less = v if v < X else X
-        w.X[c] = v if v > X else X
-        w.X2[c] = less if less > runner_up else runner_up
+        w.X[c] = v if v > w.X[c] else w.X[c]
 
 
 @fused_part
-def _n_open(w, u, s, at, low, high, G2, X2, growth):  # noqa: PLR0913 - a hot loop
-    """Find the targets in columns low .. high - 1 that are not skipped after s; returns how many.
-
-    G2 and X2 hold where the target itself attains G_s or X_s: the runners-up if it is a candidate.
-    """
-    hs, G, X, n_open = w.h[u, at], w.G[at], w.X[at], 0
-    g, g2, rest = 1.0 / math.sqrt(1.0 - G * G), 1.0 / math.sqrt(1.0 - G2 * G2), math.sqrt(1.0 - hs * hs)
-    x, x2, nearly_X = growth * math.sqrt(X), growth * math.sqrt(X2), X * (1.0 - 1e-9)
-    Gg, G2g2 = G * g, G2 * g2
+def _n_open(w, u, s, at, low, high, growth):
+    """Find the targets in columns low .. high - 1 that are not skipped after s; returns their number."""
+    hs, G, n_open = w.h[u, at], w.G[at], 0
+    reach, rest = growth * math.sqrt(w.X[at] / (1.0 - G * G)), math.sqrt(1.0 - hs * hs)
     for c in range(uint64(low), uint64(high)):
         b = w.B[u, s, c]
-        r, e, v = abs(b), 1.0 - b * b, w.h[u, c] - hs * b
-        itself = r >= G
-        Y = w.G[c] * (g2 if itself else g) + r * (G2g2 if itself else Gg)
-        need = w.threshold[c] * rest * (0.5 + 0.5 * e) + MARGIN
-        is_open = abs(v) - (x2 if v * v >= nearly_X * e else x) * Y <= need
+        need = w.threshold[c] * rest * (1.0 - 0.5 * b * b) + MARGIN
+        is_open = abs(w.h[u, c] - hs * b) - reach * (w.G[c] + abs(b) * G) <= need
         w.open[u, s, c] = is_open
         n_open += is_open
     return n_open
@@ -158,14 +138,14 @@ def _growth(G, steps):
 
 
 @part
-def _screen(w, u, row, first, end, left):
+def _skip(w, u, row, first, end, left):
     """Find the targets that are not skipped after each s, first <= s < end; `left` members follow s.
 
     A bound for several members to come is that for one with X Y multiplied by `_growth`.
     """
     n, low, largest = w.columns[u], w.column[u, first], 0.0
     for c in range(n):
-        w.G[c] = w.G2[c] = w.X[c] = w.X2[c] = 0.0
+        w.G[c] = w.X[c] = 0.0
         bound = w.bound[w.position[u, c]]
         w.threshold[c] = math.sqrt(bound) if w.live[u, c] and bound >= 0.0 else -1e9
     for s in range(row.d - 2, first - 1, -1):
@@ -177,8 +157,8 @@ def _screen(w, u, row, first, end, left):
             growth = _growth((largest + G * G) / (1.0 - G * G), left) if G < NEAR_ONE else math.inf
             w.counts[BOUNDS] += n
             if growth < math.inf:
-                w.n_open[u, s] = _n_open(w, u, s, at, 0, at, G, w.X[at], growth)
-                w.n_open[u, s] += _n_open(w, u, s, at, at + 1, n, w.G2[at], w.X2[at], growth)
+                w.n_open[u, s] = _n_open(w, u, s, at, 0, at, growth)
+                w.n_open[u, s] += _n_open(w, u, s, at, at + 1, n, growth)
                 w.open[u, s, at] = False
             else:
                 w.n_open[u, s] = n
@@ -199,7 +179,7 @@ def _give_last(w, u, s, at, n):
 
 @fused_part
 def _n_possible(w, target, at, n):
-    """How many k > s are not certainly above the bound of the target."""
+    """The number of k > s that are not certainly above the bound of the target."""
     count = 0
     for c in range(uint64(at + 1), uint64(n)):
         y = w.T[target.column, c] - target.b * w.given[c]
@@ -217,7 +197,7 @@ def _transpose(w, u, column, low, n):
 
 
 @part
-def _examine(side, row, target, s, w, u, outcomes):
+def _look(side, row, target, s, w, u, outcomes):
     """Look at each k > s until a test separates the target or is doubtful; returns whether one did."""
     i, level = w.position[u, target.column], side.level
     o, at = row.out + i, w.column[u, s]
@@ -269,7 +249,7 @@ def _test_pairs(side, row, first, end, w, u, outcomes):
                 target = Target(c, b, w.h[u, c] - w.h[u, at] * b, 1.0 - b * b, bound)
                 w.counts[TESTS] += n - at - 1
                 if _n_possible(w, target, at, n):  # k = y itself is no test, but may be counted
-                    separated += _examine(side, row, target, s, w, u, outcomes)
+                    separated += _look(side, row, target, s, w, u, outcomes)
             c += 1
     return separated
 
@@ -279,7 +259,7 @@ def _walk(side, row, end, outcomes, w, n_open, state):
     """Walk through the prefixes whose first member is at least row.first and less than `end`, depth first."""
     level, d, u = side.level, row.d, 0
     w.following[0] = row.first
-    _screen(w, 0, row, row.first, end, level - 1)
+    _skip(w, 0, row, row.first, end, level - 1)
     while u >= 0 and n_open > 0 and state[STOP] == 0:
         s = w.following[u]
         w.following[u] += 1
@@ -290,7 +270,7 @@ def _walk(side, row, end, outcomes, w, n_open, state):
             _condition(w, u, s, d)
             u += 1
             w.following[u] = s + 1
-            _screen(w, u, row, s + 1, d - 1, level - u - 1)
+            _skip(w, u, row, s + 1, d - 1, level - u - 1)
             if u == level - 2:
                 n_open -= _test_pairs(side, row, s + 1, d - 1, w, u, outcomes)
                 u -= 1
@@ -304,12 +284,12 @@ def walk_rows(side, items, outcomes, w, state):
         x, first, end = items.row[q], items.first[q], items.end[q]
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
-        row = RowPlace(x, d, start, out, first)
+        row = Place(x, d, start, out, first)
         n_open = _start_row(side, row, outcomes, w.bound)
         if n_open > 0:
             _gather(side, row, w)
             if side.level == 2:
-                _screen(w, 0, row, first, end, 1)
+                _skip(w, 0, row, first, end, 1)
                 _test_pairs(side, row, first, end, w, 0, outcomes)
             else:
                 _walk(side, row, end, outcomes, w, n_open, state)

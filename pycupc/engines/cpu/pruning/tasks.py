@@ -18,30 +18,33 @@ from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
+from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.pruning.pair_work import PairOutcomes, pair_work
-from pycupc.engines.cpu.pruning.pairs import LEAST_DELTA, open_row, search_row
+from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
+from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
-from pycupc.engines.cpu.pruning.row_work import BOUNDS, LEFT, TESTS, RowItems, RowSide, row_work
-from pycupc.engines.cpu.pruning.rows import walk_rows
-from pycupc.engines.cpu.pruning.search import NONE, SEPARATED, UNDECIDED
+from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_row
+from pycupc.engines.cpu.pruning.walk import walk_rows
+from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.message import Message, Variable
 
-#: Mode "checked". The number of pairs checked per level, at most, of either kind (few or many conditioning sets); the
-#: number of conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
-PAIRS, ALL_SETS, SETS = 500, 1_000_000, 20
-
 
 def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
     """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
-    few = [subsets.about(d - 1, level) <= ALL_SETS and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    few = [
+        subsets.about(d - 1, level) <= tuning.ALL_SETS and not subsets.is_wide(d, level)
+        for d in graph.degrees().tolist()
+    ]
     in_few = np.array(few)[graph.rows()]
     few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
-    return few_sets[:: max(1, len(few_sets) // PAIRS)], many_sets[:: max(1, len(many_sets) // PAIRS)]
+    return few_sets[:: max(1, len(few_sets) // tuning.CHECKED_PAIRS)], many_sets[
+        :: max(1, len(many_sets) // tuning.CHECKED_PAIRS)
+    ]
 
 
 def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
@@ -61,23 +64,10 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
     for e in entries.tolist():
         first = findings.first(e)
         before = first if first >= 0 else comb(int(graph.degrees()[rows[e]]) - 1, level)
-        ranks = [draw.randrange(before) for _ in range(SETS if before else 0)]
+        ranks = [draw.randrange(before) for _ in range(tuning.CHECKED_SETS if before else 0)]
         if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
             wrong.append(e)
     return wrong
-
-
-#: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere they may take as long
-#: as the tests.
-PATIENCE = 60.0
-#: Searches pay if they take less than this share of the time of the tests that they replace.
-WORTHWHILE = 0.5
-#: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
-#: `PATIENCE_FOR_MINIMUM` seconds.
-ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in those
-#: with too many sets, where one that cannot be decided ends the run.
-TASK_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
 
 
 @functools.cache
@@ -115,9 +105,8 @@ class PrunedSide:
         self._way = way
         binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        self._side = RowSide(
-            C, graph.offsets, graph.neighbours, targets.chosen, bound, hint, binomials, cutoff, level, minimum
-        )
+        lists = graph.offsets, graph.neighbours, targets.chosen
+        self._side = Side(C, *lists, bound, hint, binomials, cutoff, level, minimum)
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._lock = threading.Lock()
@@ -129,14 +118,14 @@ class PrunedSide:
 
     def pays(self) -> bool:
         """Whether the searches took clearly less time than the tests that they replace."""
-        return self._spent < WORTHWHILE * self._replaced
+        return self._spent < tuning.WORTHWHILE * self._replaced
 
     @property
     def decided(self) -> Mask:
         """Entries that were decided."""
         return self._targets.chosen & ~self.left
 
-    def give_up_left(self) -> None:
+    def forget_left(self) -> None:
         """Forget the findings about the targets that are left to the walk."""
         self._findings.rank[self.left] = -1
 
@@ -144,11 +133,11 @@ class PrunedSide:
         """The tasks; rows with many neighbours come first."""
         rows = np.flatnonzero(self._targets.per_row)
         rows = rows[np.argsort(-self._degree[rows], kind="stable")]
-        return self._row_tasks(rows) if self._way == "rows" else self._pair_tasks(rows)
+        return self._walk_tasks(rows) if self._way == "walk" else self._search_tasks(rows)
 
     # ---------------------------------------------------------------- the walk with bounds
 
-    def _row_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+    def _walk_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         level, gathered, total = self._level, [], 0
         for x in rows.tolist():
             d = int(self._degree[x])
@@ -156,17 +145,17 @@ class PrunedSide:
             begin, tests = 0, 0
             for first in range(d - level + 1):
                 tests += comb(d - 1 - first, level - 1) * per_set
-                if tests >= TASK_TESTS or first == d - level:
+                if tests >= tuning.WALKED_TESTS or first == d - level:
                     gathered.append((x, begin, first + 1))
                     total, begin, tests = total + tests, first + 1, 0
-                if total >= TASK_TESTS:
-                    yield self._row_task(gathered, total)
+                if total >= tuning.WALKED_TESTS:
+                    yield self._walk_task(gathered, total)
                     gathered, total = [], 0
         if gathered:
-            yield self._row_task(gathered, total)
+            yield self._walk_task(gathered, total)
 
-    def _row_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
-        columns = RowItems(*np.array(items, dtype=np.int64).T.copy())
+    def _walk_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
+        columns = Items(*np.array(items, dtype=np.int64).T.copy())
 
         def walk(state: State) -> int:
             n = int(self._degree[columns.row].sum())
@@ -181,55 +170,62 @@ class PrunedSide:
 
         return walk
 
-    # ---------------------------------------------------------------- the searches
+    # ---------------------------------------------------------------- the search
 
-    def _pair_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
+    def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
             positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
-            parts = -(-len(positions) // (TASK_PAIRS_OF_MANY if self._too_many[x] else TASK_PAIRS))
+            parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
             for part in np.array_split(positions, parts):
-                yield self._pair_task(x, part)
+                yield self._search_task(x, part)
 
-    def _pair_task(self, x: int, positions: NDArray[np.int64]) -> Task:
-        sets = comb(int(self._degree[x]) - 1, self._level)
+    def _search_task(self, x: int, positions: NDArray[np.int64]) -> Task:
+        n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
         entries = self._side.offsets[x] + positions
 
         def decide(state: State) -> int:
-            work = self._take_space()
-            row, base, nodes, leaf, frame = work
-            frame.counts[:], frame.spent[:] = 0, 0.0
-            frame.minimum[:] = self._side.minimum
+            nodes, sets, work = space = self._take_space()
+            work.counts[:], work.spent[:] = 0, 0.0
             n = len(positions)
-            outcomes = PairOutcomes(np.full(n, UNDECIDED), np.empty((n, self._level), np.int64), np.full(n, np.inf))
-            sound = open_row(self._side, x, row) >= LEAST_DELTA
+            outcomes = PairOutcomes(np.full(n, LEFT), np.zeros((n, self._level), np.int64), np.full(n, np.inf))
+            R = self._matrix(x)
+            delta = find_delta(R)
+            sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
-                search_row(self._side, x, positions, allowance, outcomes, row, base, nodes, leaf, frame, state)
-            undecided = outcomes.found == UNDECIDED
+                search_row(self._side, x, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
+            left = outcomes.found == LEFT
             if self._side.minimum:
-                self.unsure[entries[undecided & sound & (allowance < np.inf)]] = True
-            elif self._too_many[x] and undecided.any() and not state[STOP]:
-                y = self._side.neighbours[entries[undecided.argmax()]]
+                self.unsure[entries[left & sound & (allowance < np.inf)]] = True
+            elif self._too_many[x] and left.any() and not state[STOP]:
+                y = self._side.neighbours[entries[left.argmax()]]
                 why = Message("bounds could not decide about its edge to variable {y}", y=Variable(int(y)))
                 raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
-            replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / max(sets, 1)
-            self._merge(entries, rank, outcomes.smallest, frame.counts)
+            replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / max(n_sets, 1)
+            self._merge(entries, rank, outcomes.smallest, work.counts)
             if not self._too_many[x]:
                 with self._lock:
-                    self._spent += int(frame.spent[1])
+                    self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)
-            self._spaces.append(work)
-            return sets * int((~undecided).sum())
+            self._spaces.append(space)
+            return n_sets * int((~left).sum())
 
         return decide
+
+    def _matrix(self, x: int) -> Floats:
+        """The correlations of the neighbours of x and, last, x."""
+        members = np.append(self._side.neighbours[self._side.offsets[x] : self._side.offsets[x + 1]], x)
+        R: Floats = self._side.C[np.ix_(members, members)]
+        np.fill_diagonal(R, 1.0)
+        return R
 
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
         if self._side.minimum:
-            return np.inf if walk < ENDLESS else PATIENCE_FOR_MINIMUM
-        return PATIENCE if self._too_many[x] else walk
+            return np.inf if walk < tuning.ENDLESS else tuning.PATIENCE_FOR_MINIMUM
+        return tuning.PATIENCE if self._too_many[x] else walk
 
     def _ranks(self, x: int, entries: NDArray[np.int64], outcomes: PairOutcomes) -> NDArray[np.int64]:
         """Ranks of the sets found, -1 or `LEFT`; in wide rows `FAR`, and the sets are added to the findings."""
@@ -251,7 +247,7 @@ class PrunedSide:
         try:
             return self._spaces.pop()
         except IndexError:
-            make = row_work if self._way == "rows" else pair_work
+            make = walk_space if self._way == "walk" else search_space
             return make(self._level, self._widest)
 
     def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:

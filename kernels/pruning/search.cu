@@ -1,17 +1,18 @@
-// pairs.cu -- prove_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
-//   pair is certified (no set separates it), separated (by its first separating set), or left to the tests.
-#include "pruning/quests.cuh"
+// search.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
+//   pair is dismissed (no set separates it), separated (by its first separating set), or left to the tests.
+#include "pruning/separate.cuh"
 
 constexpr int NODE_DOUBLES = 13;
-constexpr int QUEST_DOUBLES = 24;
-static_assert(sizeof(Node) == 8 * NODE_DOUBLES && sizeof(Quest) == 8 * QUEST_DOUBLES);
+constexpr int FIRST_DOUBLES = 24;
+static_assert(sizeof(Node) == 8 * NODE_DOUBLES && sizeof(FirstSet) == 8 * FIRST_DOUBLES);
+static_assert(sizeof(Part) == sizeof(Node) + 16 && sizeof(Exchange) == 24 + PARTS * (8 + sizeof(Part)));
 
 // Begins the work item of row x whose targets are known. One thread.
-DEVICE void begin(const Graph& g, const Level& lv, const Filter& f, const int x, Work& work) {
+DEVICE void begin(const Graph& g, const Level& lv, const Pruning& f, const int x, Work& work) {
     work.row = x;
     work.d = (int)(g.start[x + 1] - g.start[x]);
     work.pair = g.start[x] + work.first;
-    work.next = work.waiting = work.busy = work.lock = work.bottom = work.quests = 0;
+    work.next = work.waiting = work.busy = work.lock = work.bottom = work.firsts = 0;
     const double worth = (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;  // nodes that take as long as tests
     work.allowed = 4.0 * worth;
     work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * worth));
@@ -23,7 +24,7 @@ DEVICE void begin(const Graph& g, const Level& lv, const Filter& f, const int x,
 
 // Takes the next work item: a row of this launch, and some of its neighbours. Sets work.there to 0 if there is none, if
 // the stop flag is set, or if the search does not pay. One thread.
-DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const int low, const int high,
+DEVICE void next_targets(const Graph& g, const Level& lv, const Pruning& f, const int low, const int high,
                          const int launch, Work& work) {
     const u64 chunks = (u64)((high + TARGETS - 1) / TARGETS), items = chunks * (u64)g.p;
     Counters& total = *lv.counters;
@@ -45,7 +46,7 @@ DEVICE void next_targets(const Graph& g, const Level& lv, const Filter& f, const
 }
 
 // Takes a part that another block has given away, when there are no more rows. One thread.
-DEVICE void next_part(const Graph& g, const Level& lv, const Filter& f, Exchange& ex, Work& work) {
+DEVICE void next_part(const Graph& g, const Level& lv, const Pruning& f, Exchange& ex, Work& work) {
     if (!take_part(ex, lv.stop, work.part)) return;
     work.first = work.part.node.target;
     work.count = work.is_part = 1;
@@ -115,10 +116,9 @@ DEVICE bool first_to_find(const Launch& at, const int t) {
 
 // Examines h.node, then its first child, and so on until nothing is left. Second children wait on the stack. One warp.
 template <int SLOTS>
-DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, Node* stack, Node* own, Hand& h,
-                   Quest& q) {
+DEVICE void follow(const Launch& at, const Row& row, const Space& w, Node* stack, Node* own, Examined& h, FirstSet& q) {
     Work& work = at.work;
-    const int t = h.node.target - work.first, lane = team_lane();
+    const int t = h.node.target - work.first, lane = lane_id();
     for (;;) {
         int go_on = 0;
         if (lane == 0) {
@@ -126,15 +126,15 @@ DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, No
             if (work.sharable && in_demand(at.exchange)) offer(at, stack, h.other);
         }
         if (!__shfl_sync(FULL, go_on, 0)) return;
-        Aim aim = {row.cutoff, nullptr};
+        Threshold threshold = {row.cutoff, nullptr};
         if (at.f.minimum) {  // read by one lane: other warps lower it, and lanes that differ would wait for ever
-            if (lane == 0) aim.cutoff = sqrt(now(work.smallest[t]));
-            aim = {__shfl_sync(FULL, aim.cutoff, 0), &work.smallest[t]};
+            if (lane == 0) threshold.cutoff = sqrt(from_bits(now(work.smallest[t])));
+            threshold = {__shfl_sync(FULL, threshold.cutoff, 0), &work.smallest[t]};
         }
-        const Verdict verdict = examine<SLOTS>(row, bench, h.node, h.other, aim);
-        if (verdict == PROVEN) return;
-        if (verdict == SPLIT || verdict == SPLIT_IN_TWO) {
-            if (verdict == SPLIT_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
+        const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, threshold);
+        if (verdict == NONE) return;
+        if (verdict == DIVIDED || verdict == DIVIDED_IN_TWO) {
+            if (verdict == DIVIDED_IN_TWO && lane == 0 && !put_node(work, stack, h.other))
                 atomicCAS(&work.state[t], UNDECIDED, LEFT);
             __syncwarp();
             continue;
@@ -144,7 +144,7 @@ DEVICE void follow(const Launch& at, const RowBound& row, const Bench& bench, No
             if (verdict == OPEN) first = first_to_find(at, t);
             else atomicCAS(&work.state[t], UNDECIDED, LEFT);
         }
-        if (__shfl_sync(FULL, first, 0)) separate<SLOTS>(at, row, bench, own, h, q, t);
+        if (__shfl_sync(FULL, first, 0)) separate<SLOTS>(at, row, w, own, h, q, t);
         return;
     }
 }
@@ -162,7 +162,7 @@ DEVICE void settle_part(const Launch& at, const int t, const int state) {
 DEVICE void settle_targets(const Launch& at) {
     const Graph& g = at.g;
     const Level& lv = at.lv;
-    const Filter& f = at.f;
+    const Pruning& f = at.f;
     Work& work = at.work;
     const int x = work.row;
     for (int t = threadIdx.x; t < TARGETS; t += blockDim.x) {
@@ -197,42 +197,42 @@ DEVICE void settle_targets(const Launch& at) {
 //   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines
 //           one node at a time, and the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
-//           pycupc/engines/gpu/pruning.py. `launch` numbers the launches of a level
+//           pycupc/engines/gpu/pruning/search.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided (also SHARED, see
 //           settle_shared), f.rank, f.spares, lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum
-//   f.work  per block: the stack [STACK] nodes; per warp a quest, then [DEPTH] nodes, then bench_doubles();
+//   f.work  per block: the stack [STACK] nodes; per warp a FirstSet, then [DEPTH] nodes, then space_doubles();
 //           R [high + 1, high + 1]
 //   words   of each number of R that lie in shared memory: 2, 1 (the high one), or 0
 //   Template argument SLOTS: candidates per lane, so high <= 32 SLOTS.
 template <int SLOTS>
 __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
-    prove_pairs(const Graph g, const Level lv, const Filter f, const int low, const int high, const int launch,
-                const int words) {
+    search_pairs(const Graph g, const Level lv, const Pruning f, const int low, const int high, const int launch,
+                 const int words) {
     extern __shared__ double pair_memory[];
     __shared__ Work work;
-    __shared__ Hand hands[16];
-    __shared__ Held held[16];
+    __shared__ Examined examined[16];
+    __shared__ Factor factor[16];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
     space += STACK * NODE_DOUBLES;
-    Quest* quests = (Quest*)space;  // not in shared memory, of which a check for races does not see the locks
-    space += warps * QUEST_DOUBLES;
+    FirstSet* firsts = (FirstSet*)space;  // not in shared memory, of which a check for races does not see the locks
+    space += warps * FIRST_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
     const int cells = (high + 1) * (high + 1);
-    unsigned* const apart = (unsigned*)(space + warps * bench_doubles(high, lv.level));
+    unsigned* const apart = (unsigned*)(space + warps * space_doubles(high, lv.level));
     unsigned* const R_high = words >= 1 ? (unsigned*)pair_memory : apart;
     unsigned* const R_low = words == 2 ? R_high + cells : apart + cells;
     double* delta = pair_memory + (words * cells + 1) / 2;
     double* vectors = delta + high;
     unsigned short* lists = (unsigned short*)(vectors + warps * high);
-    Bench bench;
-    bench.held = held + warp;
-    bench.p = vectors + warp * high;
-    bench.list = lists + warp * (high + 2);
-    bench.W = space + warp * bench_doubles(high, lv.level);
+    Space w;
+    w.factor = factor + warp;
+    w.p = vectors + warp * high;
+    w.list = lists + warp * (high + 2);
+    w.W = space + warp * space_doubles(high, lv.level);
     const double cutoff = sqrt(lv.sure_out + 1e-12);
     Exchange& exchange = *(Exchange*)f.exchange;
     const Launch at = {g, lv, f, exchange, work};
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
         for (int t = threadIdx.x; t < work.count; t += blockDim.x) {
             const i64 pair = work.pair + t;
             work.used[t] = 0;
-            if (f.minimum) work.smallest[t] = latest(((u64*)g.least)[pair]);
+            if (f.minimum) work.smallest[t] = now(((u64*)g.least)[pair]);
             work.state[t] = work.is_part || g.G[(i64)x * g.p + g.column[pair]] == LIVE ? UNDECIDED : LEFT;
             if (work.is_part) continue;
             f.rank[pair] = NOT_SEPARATED;
@@ -266,23 +266,23 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
             }
         }
         for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
-        if (lane == 0) held[warp].count = quests[warp].lock = 0;
-        bench.v = bench.W + bench_doubles(high, lv.level) - (high + 1);
-        bench.y = bench.v - (high + 1);
-        bench.x = bench.y - (high + 1);
-        const RowBound row = {{R_high, R_low}, delta, d, cutoff, f.margin[x]};
+        if (lane == 0) factor[warp].count = firsts[warp].lock = 0;
+        w.v = w.W + space_doubles(high, lv.level) - (high + 1);
+        w.y = w.v - (high + 1);
+        w.x = w.y - (high + 1);
+        const Row row = {{R_high, R_low}, delta, d, cutoff, f.margin[x]};
         __syncthreads();
         for (;;) {
             int got = 0;
-            if (lane == 0) got = *lv.stop ? 0 : take_node(work, stack, lv.level, hands[warp].node);
+            if (lane == 0) got = *lv.stop ? 0 : take_node(work, stack, lv.level, examined[warp].node);
             got = __shfl_sync(FULL, got, 0);
             __syncwarp();
             if (got == 0) break;
             if (got < 0) {
-                if (!help<SLOTS>(work, row, bench, own, hands[warp], quests)) __nanosleep(500);
+                if (!help<SLOTS>(work, row, w, own, examined[warp], firsts)) __nanosleep(500);
                 continue;
             }
-            follow<SLOTS>(at, row, bench, stack, own, hands[warp], quests[warp]);
+            follow<SLOTS>(at, row, w, stack, own, examined[warp], firsts[warp]);
             __syncwarp();
             if (lane == 0) atomicSub(&work.busy, 1);
         }

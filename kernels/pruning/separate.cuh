@@ -1,4 +1,4 @@
-// quests.cuh -- finds the first separating set of a target with all warps of a block, and with other blocks where that
+// firsts.cuh -- finds the first separating set of a target with all warps of a block, and with other blocks where that
 //   takes long.
 #pragma once
 #include "pruning/exchange.cuh"
@@ -7,47 +7,46 @@
 struct Launch {
     const Graph& g;
     const Level& lv;
-    const Filter& f;
+    const Pruning& f;
     Exchange& exchange;
     Work& work;
 };
 
-// Asks the next question of a quest, and notes the answer. Returns false if there is no question to be asked now. One
-// warp.
+// Asks the next question, and notes the answer. Returns false if there is none to be asked now. One warp.
 template <int SLOTS>
-TEAM_CALL bool ask(const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q) {
+OUT_OF_LINE bool ask(const Row& row, const Space& w, Node* own, Examined& h, FirstSet& q) {
     int k = -1;
-    if (team_lane() == 0) {
+    if (lane_id() == 0) {
         lock(q.lock);
         k = take_question(q, h.node);
         unlock(q.lock);
     }
     k = __shfl_sync(FULL, k, 0);
     if (k < 0) return false;
-    team_sync();
-    const Verdict verdict = find_any<SLOTS>(row, bench, h, own, q, k);
-    if (team_lane() == 0) {
+    __syncwarp();
+    const Verdict verdict = find<SLOTS>(row, w, h, own, q, k);
+    if (lane_id() == 0) {
         lock(q.lock);
         answer(q, k, verdict, h.node.taken);
         unlock(q.lock);
     }
-    team_sync();
+    __syncwarp();
     return true;
 }
 
-// Asks a question of a quest of another warp, if there is one to be asked. One warp.
+// Asks a question for another warp that searches, if there is one to be asked. One warp.
 template <int SLOTS>
-DEVICE bool help(const Work& work, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest* quests) {
+DEVICE bool help(const Work& work, const Row& row, const Space& w, Node* own, Examined& h, FirstSet* firsts) {
     unsigned open = 0;
-    if (team_lane() == 0) open = (unsigned)now(work.quests);
+    if (lane_id() == 0) open = (unsigned)now(work.firsts);
     for (open = __shfl_sync(FULL, open, 0); open; open &= open - 1)
-        if (ask<SLOTS>(row, bench, own, h, quests[lowest_bit(open)])) return true;
+        if (ask<SLOTS>(row, w, own, h, firsts[lowest_bit(open)])) return true;
     return false;
 }
 
-// Gives away the questions of a quest that have no answer, up to that about the known open set. Returns false if that
+// Gives away the questions that have no answer, up to that about the known open set. Returns false if that
 // is not possible. One thread.
-DEVICE bool give_questions(const Launch& at, const Quest& q, const int t, Node& node) {
+DEVICE bool give_questions(const Launch& at, const FirstSet& q, const int t, Node& node) {
     Work& work = at.work;
     const i64 pair = work.pair + t;
     if (!work.sharable) return false;
@@ -66,23 +65,23 @@ DEVICE bool give_questions(const Launch& at, const Quest& q, const int t, Node& 
 // the first of its sets. Makes t SEPARATED if the first open set is found, ELSEWHERE if other blocks go on. One warp,
 // and no other for the same t; waiting warps help.
 template <int SLOTS>
-TEAM_CALL void separate(const Launch& at, const RowBound& row, const Bench& bench, Node* own, Hand& h, Quest& q,
-                        const int t) {
+OUT_OF_LINE void separate(const Launch& at, const Row& row, const Space& w, Node* own, Examined& h, FirstSet& q,
+                          const int t) {
     Work& work = at.work;
     const Level& lv = at.lv;
     const int most = min(work.most, at.f.most_questions), warp = (int)threadIdx.x >> 5;
-    if (team_lane() == 0) {
+    if (lane_id() == 0) {
         if (work.asked()) q.best = work.part.node;
         else root(work.d, work.first + t, lv.level, q.best);
-        begin_quest(q, h.node.taken, most, &at.exchange.idle, work.sharable ? max(most - at.f.few_nodes, 0) : 0);
+        begin_first(q, h.node.taken, most, &at.exchange.idle, work.sharable ? max(most - at.f.few_nodes, 0) : 0);
         __threadfence_block();
-        atomicOr(&work.quests, 1 << warp);
+        atomicOr(&work.firsts, 1 << warp);
     }
-    team_sync();
+    __syncwarp();
     int state = q.best.choose == 0;  // 1: the first open set is known; -1: it is not found
     while (state == 0) {
-        while (team_first(!*lv.stop) && ask<SLOTS>(row, bench, own, h, q)) {}
-        if (team_lane() == 0) {
+        while (of_first_lane(!*lv.stop) && ask<SLOTS>(row, w, own, h, q)) {}
+        if (lane_id() == 0) {
             while (now(q.asked) > 0) __nanosleep(100);
             lock(q.lock);
             if (q.failed < q.end) state = -1;
@@ -94,17 +93,17 @@ TEAM_CALL void separate(const Launch& at, const RowBound& row, const Bench& benc
         }
         state = __shfl_sync(FULL, state, 0);
     }
-    team_sync();
-    if (team_lane() == 0) {
-        atomicAnd(&work.quests, ~(1 << warp));
+    __syncwarp();
+    if (lane_id() == 0) {
+        atomicAnd(&work.firsts, ~(1 << warp));
         atomicAdd(&work.used[t], most - q.left);
         if (state < 0 && !*lv.stop && give_questions(at, q, t, h.node)) atomicExch(&work.state[t], ELSEWHERE);
     }
     if (state < 0) return;
-    const bool sure = surely_below(row, bench, q.best, sqrt(lv.sure_in));
-    if (team_lane() == 0) {
+    const bool sure = surely_below(row, w, q.best, sqrt(lv.sure_in));
+    if (lane_id() == 0) {
         work.key[t] = key_of(rank_of(lv.binom, row.d, lv.level, q.best.taken), !sure);
         atomicExch(&work.state[t], SEPARATED);  // warps read it at any time
     }
-    team_sync();
+    __syncwarp();
 }

@@ -1,36 +1,36 @@
-// search.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
-//   is not surely dependent. Teams may share the work.
+// first.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
+//   is not surely dependent. Warps may share the work.
 #pragma once
 #include "pruning/examine.cuh"
 
-constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning.py
+constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning/search.py
 
 constexpr int NEVER = 1 << 30;  // above all positions
 
-// Nodes that a team examines, in shared memory.
-struct Hand {
+// Nodes that a warp examines, in shared memory.
+struct Examined {
     Node node, other;  // the one to be examined; its second child
 };
 
 // The search for the first open set of a pair. The smallest position that the set has beyond those in
 // best.taken is sought by questions, one per candidate below `end`: is there an open set that contains the candidate
-// and no candidate below it? Questions do not depend on each other, so teams may ask several at a time: the first yes
+// and no candidate below it? Questions do not depend on each other, so warps may ask several at a time: the first yes
 // in the order of the candidates counts, and makes the questions after it void.
-struct Quest {
+struct FirstSet {
     Node best;      // the sets among which the first open one is
     Mask witness;   // the members beyond best.taken of an open set of `best`; `end` is the smallest
     int next, end;  // questions below `next` have been asked
     int asked;      // questions that wait for their answers
     int failed;     // smallest candidate with a question that has no answer, or NEVER
     int left;       // nodes that may still be examined
-    int lock;       // 1: a team reads or changes the quest
-    // The quest also fails when no more than `spare` nodes are left and others could help: *idle > 0.
+    int lock;       // 1: a warp reads or changes this
+    // The search also fails when no more than `spare` nodes are left and others could help: *idle > 0.
     const int* idle;
     int spare;
 };
 
 // The smallest position in `set` that is not below `from`, or NEVER.
-TEAM int next_member(const Mask& set, const int from) {
+DEVICE int next_member(const Mask& set, const int from) {
     for (int i = from >> 5; i < WORDS; ++i) {
         const unsigned word = i == from >> 5 ? set.word[i] & (~0u << (from & 31)) : set.word[i];
         if (word) return 32 * i + lowest_bit(word);
@@ -39,18 +39,18 @@ TEAM int next_member(const Mask& set, const int from) {
 }
 
 // Drops all positions up to k.
-TEAM void drop_up_to(Mask& set, const int k) {
+DEVICE void drop_up_to(Mask& set, const int k) {
     for (int i = 0; i < k >> 5; ++i) set.word[i] = 0;
     set.word[k >> 5] &= ~0u << (k & 31) << 1;
 }
 
 // Makes `set` the known open set. One lane.
-TEAM void witness(Quest& q, const Mask& set) {
+DEVICE void witness(FirstSet& q, const Mask& set) {
     for (int i = 0; i < WORDS; ++i) q.witness.word[i] = set.word[i] & ~q.best.taken.word[i];
 }
 
-// Begins a quest: `best` has been set, and `open` is an open set of it. One lane.
-TEAM void begin_quest(Quest& q, const Mask& open, const int left, const int* idle, const int spare) {
+// Begins: `best` has been set, and `open` is an open set of it. One lane.
+DEVICE void begin_first(FirstSet& q, const Mask& open, const int left, const int* idle, const int spare) {
     witness(q, open);
     q.asked = 0;
     q.failed = NEVER;
@@ -62,7 +62,7 @@ TEAM void begin_quest(Quest& q, const Mask& open, const int left, const int* idl
 }
 
 // Makes `node` the sets of `best` with candidate k and none below it. One lane.
-TEAM void question(const Quest& q, const int k, Node& node) {
+DEVICE void question(const FirstSet& q, const int k, Node& node) {
     node = q.best;
     drop_up_to(node.kept, k);
     node.taken.add(k);
@@ -71,7 +71,7 @@ TEAM void question(const Quest& q, const int k, Node& node) {
 
 // Takes the next question: `node` becomes the sets that it asks about. Returns its candidate, or -1 if there is none to
 // be asked now. One lane, under the lock.
-TEAM int take_question(Quest& q, Node& node) {
+DEVICE int take_question(FirstSet& q, Node& node) {
     const int k = q.failed < q.end ? NEVER : next_member(q.best.kept, q.next);
     if (k >= q.end) return -1;
     q.next = k + 1;
@@ -80,8 +80,8 @@ TEAM int take_question(Quest& q, Node& node) {
     return k;
 }
 
-// Notes the answer about candidate k: OPEN, and then `set` is an open set, PROVEN or FAILED. One lane, under the lock.
-TEAM void answer(Quest& q, const int k, const Verdict verdict, const Mask& set) {
+// Notes the answer about candidate k: OPEN, and then `set` is an open set, NONE or FAILED. One lane, under the lock.
+DEVICE void answer(FirstSet& q, const int k, const Verdict verdict, const Mask& set) {
     if (verdict == OPEN && k < q.end) {
         q.end = k;
         witness(q, set);
@@ -92,7 +92,7 @@ TEAM void answer(Quest& q, const int k, const Verdict verdict, const Mask& set) 
 
 // When all questions up to `end` have their answers: takes `end`. Returns whether best.taken has become the first open
 // set. One lane, under the lock.
-TEAM bool take_end(Quest& q) {
+DEVICE bool take_end(FirstSet& q) {
     drop_up_to(q.best.kept, q.end);
     q.best.taken.add(q.end);
     --q.best.choose;
@@ -102,25 +102,25 @@ TEAM bool take_end(Quest& q) {
     return q.best.choose == 0;
 }
 
-// Whether some set of h.node, the question about candidate k, is open: OPEN (h.node.taken then is one), PROVEN (none
+// Whether some set of h.node, the question about candidate k, is open: OPEN (h.node.taken then is one), NONE (none
 // is), or FAILED, also if the question is void or no nodes are left. stack: [DEPTH] nodes that wait.
 template <int SLOTS>
-TEAM Verdict find_any(const RowBound& row, const Bench& w, Hand& h, Node* stack, Quest& q, const int k) {
+DEVICE Verdict find(const Row& row, const Space& w, Examined& h, Node* stack, FirstSet& q, const int k) {
     for (int waiting = 0;;) {
         bool go_on = true;
-        if (team_lane() == 0) go_on = now(q.end) >= k && count_down(q.left) > (now(*q.idle) > 0 ? q.spare : 0);
-        if (!team_first(go_on)) return FAILED;
+        if (lane_id() == 0) go_on = now(q.end) >= k && atomicSub(&q.left, 1) > (now(*q.idle) > 0 ? q.spare : 0);
+        if (!of_first_lane(go_on)) return FAILED;
         const Verdict verdict = examine<SLOTS>(row, w, h.node, h.other, {row.cutoff, nullptr});
         if (verdict == OPEN || verdict == FAILED) return verdict;
-        if (verdict == SPLIT_IN_TWO) {
+        if (verdict == DIVIDED_IN_TWO) {
             if (waiting == DEPTH) return FAILED;
-            if (team_lane() == 0) stack[waiting] = h.other;
+            if (lane_id() == 0) stack[waiting] = h.other;
             ++waiting;
-        } else if (verdict == PROVEN) {
-            if (waiting == 0) return PROVEN;
+        } else if (verdict == NONE) {
+            if (waiting == 0) return NONE;
             --waiting;
-            if (team_lane() == 0) h.node = stack[waiting];
+            if (lane_id() == 0) h.node = stack[waiting];
         }
-        team_sync();
+        __syncwarp();
     }
 }

@@ -16,7 +16,7 @@ from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
-from pycupc.engines.cpu.pruning.side import PrunedSide
+from pycupc.engines.cpu.pruning.tasks import PrunedSide
 from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
@@ -114,7 +114,7 @@ class SmallestZ:
         findings = graph.no_findings()
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
-            part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "rows" else rows)
+            part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "walk" else rows)
             work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]

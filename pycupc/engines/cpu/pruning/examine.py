@@ -1,0 +1,190 @@
+"""The outcome of a node: no set of it separates the pair, one does, or there are one or two smaller nodes.
+
+A bound dismisses the whole node (`bound.excess`), or shows that some candidates are in none or in all of the sets that
+may separate the pair. A node with many sets left is divided in two; the sets of a small node are tested.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import uint64
+
+from pycupc.engines.cpu.pruning.bound import excess, largest_sum
+from pycupc.engines.cpu.pruning.node import child
+from pycupc.engines.cpu.pruning.walk_state import TESTS
+from pycupc.engines.cpu.threads import DOUBTFUL
+from pycupc.engines.cpu.tuning import NODE_TIME, TEST_TIME
+from pycupc.independence.gaussian.partial_correlation import given_several
+from pycupc.system.compiled import fused_part, part
+
+#: Outcomes: no set of the node separates the pair; one does; there is one smaller node, or there are two.
+NONE, SEPARATED, DIVIDED, DIVIDED_IN_TWO = 0, 1, 2, 3
+
+
+@part
+def _few_sets(q, m, sets_per_pair):
+    """Whether the sets of a node are to be tested. Sets of more than half of the candidates take the longest ways."""
+    sets, limit = 1.0, sets_per_pair * q * q
+    size = m
+    if 2 * m > q:
+        size, sets = q - m, (q + 1.0) / (q - m + 1.0)
+    for t in range(size):
+        sets *= (q - t) / (t + 1.0)
+        if sets > limit:
+            return False
+    return True
+
+
+@fused_part
+def _last_members(sets, t, first, q, bound):
+    """How many last members k >= first are not certainly above the bound."""
+    count = 0
+    xx, yy, xy = sets.xx[t], sets.yy[t], sets.xy[t]
+    for k in range(uint64(first), uint64(q)):
+        kk, xk, yk = sets.kk[t, k], sets.x[t, k], sets.y[t, k]
+        num = xy * kk - xk * yk
+        count += not num * num > bound * (xx * kk - xk * xk) * (yy * kk - yk * yk)
+    return count
+
+
+@fused_part
+def _give(sets, t, k, q):
+    """Write the covariances of depth t + 1: as at depth t, given candidate k as well."""
+    u, inverse = t + 1, 1.0 / sets.kk[t, k]
+    xk, yk = sets.x[t, k] * inverse, sets.y[t, k] * inverse
+    sets.xx[u] = sets.xx[t] - xk * sets.x[t, k]
+    sets.yy[u] = sets.yy[t] - yk * sets.y[t, k]
+    sets.xy[u] = sets.xy[t] - xk * sets.y[t, k]
+    for a in range(uint64(k + 1), uint64(q)):
+        c = sets.C[t, k, a]
+        sets.x[u, a] = sets.x[t, a] - xk * c
+        sets.y[u, a] = sets.y[t, a] - yk * c
+        sets.kk[u, a] = sets.kk[t, a] - c * c * inverse
+    for a in range(k + 1, q):
+        f = sets.C[t, k, a] * inverse
+        for b in range(uint64(a + 1), uint64(q)):
+            sets.C[u, a, b] = sets.C[t, a, b] - f * sets.C[t, k, b]
+
+
+@part
+def _start(nodes, slot, sets, q):
+    """The node as depth 0."""
+    for a in range(q):
+        sets.x[0, a], sets.y[0, a], sets.kk[0, a] = nodes.x[slot, a], nodes.y[slot, a], 1.0
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = nodes.C[slot, a, b]
+    sets.xx[0], sets.yy[0], sets.xy[0] = 1.0, 1.0, nodes.rho[slot]
+
+
+@part
+def _write_found(nodes, slot, sets, level):
+    """The positions of the taken members and of those chosen, ascending."""
+    n = nodes.taken[slot]
+    for q in range(level):
+        v, u = nodes.members[slot, q] if q < n else nodes.position[slot, sets.chosen[q - n]], q
+        while u > 0 and sets.found[u - 1] > v:
+            sets.found[u] = sets.found[u - 1]
+            u -= 1
+        sets.found[u] = v
+
+
+@part
+def _canonical(side, nodes, slot, sets, w, state):
+    """The canonical partial correlation given the set that sets.chosen completes."""
+    state[DOUBTFUL] += 1
+    level, start = side.level, side.offsets[w.variables[side.level]]
+    _write_found(nodes, slot, sets, level)
+    for u in range(level):
+        w.variables[u] = side.neighbours[start + sets.found[u]]
+    return given_several(side.C, w.variables, level, w.elimination, 0)
+
+
+@part
+def _look(side, nodes, slot, sets, t, first, w, state):
+    """Look at the last members one by one until a test separates the pair."""
+    cutoff, q = side.cutoff, nodes.q[slot]
+    for k in range(first, q):
+        kk, xk, yk = sets.kk[t, k], sets.x[t, k], sets.y[t, k]
+        num = sets.xy[t] * kk - xk * yk
+        r2 = num * num / ((sets.xx[t] * kk - xk * xk) * (sets.yy[t] * kk - yk * yk))
+        if r2 < w.smallest[0]:
+            w.smallest[0] = r2
+        if side.minimum:
+            w.bound[0] = r2 if cutoff.high < r2 < w.bound[0] else w.bound[0]
+        elif r2 <= cutoff.high:
+            sets.chosen[t] = k
+            if r2 < cutoff.low or abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value:
+                return SEPARATED
+    return NONE
+
+
+@part
+def _test_all(side, nodes, slot, sets, w, state):
+    """Test all sets of a node in lexicographic order until one separates the pair, which is left in sets.found."""
+    q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
+    _start(nodes, slot, sets, q)
+    w.spent[0] += NODE_TIME
+    sets.following[0] = 0
+    while t >= 0 and found == NONE:
+        k = sets.following[t]
+        if t == m - 1:
+            w.counts[TESTS] += q - k
+            w.spent[0] += TEST_TIME * (q - k)
+            if _last_members(sets, t, k, q, w.bound[0]):
+                found = _look(side, nodes, slot, sets, t, k, w, state)
+            t -= 1
+        elif k > q - m + t:
+            t -= 1
+        else:
+            sets.following[t] = k + 1
+            sets.chosen[t] = k
+            _give(sets, t, k, q)
+            t += 1
+            sets.following[t] = k + 1
+    if found == SEPARATED:
+        _write_found(nodes, slot, sets, side.level)
+    return found
+
+
+@part
+def _divide(nodes, slot, w, q, m, over):
+    """Replace a node that is not dismissed by smaller ones, in slot `slot` and in the next, which is examined first.
+
+    A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
+    in place of the smallest of those; a set without one of those m, with the next score in place of its own. This may
+    show that no set that separates the pair has k, or that all such sets have it.
+    """
+    if over == math.inf:
+        for k in range(q):
+            w.best[k] = abs(nodes.x[slot, k] * nodes.y[slot, k])
+    largest_sum(w.best, q, m, w.top)
+    n, forced, best, least, last, following = 0, -1, 0, -w.margin[0], w.top[m - 1], w.top[m]
+    for k in range(q):
+        s = w.best[k]
+        if s >= last or over - last + s >= least:
+            w.keep[n] = k
+            n += 1
+            best = k if s > w.best[best] or n == 1 else best
+        if forced < 0 and s >= last and over - s + following < least:
+            forced = k
+    if n < m:
+        return NONE
+    if forced >= 0 or n == m:
+        child(nodes, slot, slot, w, n, forced if forced >= 0 else best, True)
+        return DIVIDED
+    child(nodes, slot, slot + 1, w, n, best, True)
+    child(nodes, slot, slot, w, n - 1, -1, False)
+    return DIVIDED_IN_TWO
+
+
+@part
+def examine(side, nodes, slot, sets, w, state):
+    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `_divide`."""
+    q, m = nodes.q[slot], nodes.m[slot]
+    if q < m:
+        return NONE
+    if m <= 1 or q == m or _few_sets(q, m, w.sets_per_pair[0]):
+        return _test_all(side, nodes, slot, sets, w, state)
+    over = excess(nodes, slot, w, q, m, math.sqrt(w.bound[0]))
+    return NONE if over < -w.margin[0] else _divide(nodes, slot, w, q, m, over)

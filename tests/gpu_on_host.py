@@ -16,8 +16,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import take
+from conftest import assert_same, take
+from near_copies import assert_same_evidence, near_copies
 
+import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu.device import Device
@@ -230,6 +232,31 @@ class HostEngine(GpuEngine):
     def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
         with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
             super().__init__(algorithm, pruning=prune)
+
+
+def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(p):
+        X[:, j] += X[:, :j] @ (rng.normal(0, strength, j) * (rng.random(j) < 0.4))
+    return X
+
+
+def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int = 1, **options) -> pycupc.PcAlgo:
+    """The answer, which is that of the CPU engine, with at least so many levels."""
+    fit, expected = (pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
+    assert_same(fit, expected)
+    assert len(fit.n_edgetests) >= levels
+    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+    return fit
+
+
+def compare_near_copies(engine) -> None:
+    """pMax of copies whose partial correlation is clipped: such a test counts, though its r^2 exceeds 0.9999999^2."""
+    for seed in range(12):
+        fit, expected = (pycupc.skeleton(**near_copies(seed), engine=e) for e in (engine, "cpu"))
+        assert_same(fit, expected)
+        assert_same_evidence(fit.pMax, expected.pMax)
 
 
 def compare_states(engine: GpuEngine, test: GaussianTest, **pairs: Pairs | None) -> None:

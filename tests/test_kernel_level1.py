@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
-from conftest import assert_same
-from gpu_on_host import HostEngine, build, library_of
+from gpu_on_host import HostEngine, build, library_of, observations
+from gpu_on_host import compare as compare_runs
 from test_kernel_walk import FILES as ALL_FILES
-from test_kernel_walk import observations
 
-import pycupc
 from pycupc.independence.gaussian import fisher_z
 
 FILES = {file: names for file, names in ALL_FILES.items() if file not in ("schur/sets", "schur/tiles")}
 P, N, ALPHA = 70, 200, 0.05  # p is no multiple of 32
+compare = partial(compare_runs, n=N, alpha=ALPHA, m_max=1)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,6 @@ def near_cutoff(seed: int) -> np.ndarray:
         if abs(xy) < 1:
             C[x, y] = C[y, x] = xy
     return C
-
-
-def compare(engine, C: np.ndarray, n: float = N, alpha: float = ALPHA, **options) -> pycupc.PcAlgo:
-    fit = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=engine, m_max=1, **options)
-    expected = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu", m_max=1, **options)
-    assert_same(fit, expected)
-    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
-    return fit
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -80,7 +72,7 @@ def test_columns_that_are_nearly_copies(engine, apart):
 @pytest.mark.parametrize(("n", "alpha"), [(4, 0.2), (5, 0.2), (20, 0.2), (1e5, 0.05), (1e9, 0.01)])
 def test_any_cutoff(engine, n, alpha):
     """From one beyond 1, where all are independent, to one below the errors of the codes."""
-    compare(engine, np.corrcoef(observations(4, 45, N, 0.3), rowvar=False), n, alpha)
+    compare(engine, np.corrcoef(observations(4, 45, N, 0.3), rowvar=False), n=n, alpha=alpha)
 
 
 @pytest.mark.filterwarnings("ignore:C has NaN")
@@ -98,7 +90,7 @@ def test_rows_of_several_turns_with_few_pairs_left(engine):
     """A factor that all have in common: most edges stay, so that 64 candidates are tested at a time."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((150, 1)) + rng.standard_normal((150, 140))
-    fit = compare(engine, np.corrcoef(X, rowvar=False), 150)
+    fit = compare(engine, np.corrcoef(X, rowvar=False), n=150)
     assert 100 < len(fit.sparse_graph) < 9000
 
 

@@ -7,10 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conftest import assert_same
-from gpu_on_host import GRAPH_FILES, KERNELS, HostEngine, build, compare_states, for_host, library_of
+from gpu_on_host import (
+    GRAPH_FILES,
+    KERNELS,
+    HostEngine,
+    build,
+    compare,
+    compare_near_copies,
+    compare_states,
+    for_host,
+    library_of,
+    observations,
+)
 from indefinite_problems import indefinite_problem
-from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.data.pairs import Pairs
@@ -36,23 +45,6 @@ def library(tmp_path_factory):
 @pytest.fixture
 def engine(library):
     return HostEngine(library, prune=False)
-
-
-def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    for j in range(p):
-        X[:, j] += X[:, :j] @ (rng.normal(0, strength, j) * (rng.random(j) < 0.4))
-    return X
-
-
-def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int, m_max: float = np.inf) -> pycupc.PcAlgo:
-    fit = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=engine, m_max=m_max)
-    expected = pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu", m_max=m_max)
-    assert_same(fit, expected)
-    assert len(fit.n_edgetests) >= levels
-    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
-    return fit
 
 
 @pytest.fixture(params=["rows in shared memory", "large rows in tiles", "all rows in tiles"])
@@ -117,17 +109,9 @@ def test_columns_that_are_nearly_copies(engine, apart):
     assert sum(level.n_careful for level in fit.levels) > 0 or apart > 1e-5
 
 
-def compare_near_copies(engine, seeds: range) -> None:
-    """pMax of copies whose partial correlation is clipped: such a test counts, though its r^2 exceeds 0.9999999^2."""
-    for seed in seeds:
-        fit, expected = (pycupc.skeleton(**near_copies(seed), engine=e) for e in (engine, "cpu"))
-        assert_same(fit, expected)
-        assert_same_evidence(fit.pMax, expected.pMax)
-
-
 @pytest.mark.usefixtures("rows")
 def test_clipped_partial_correlations_count_for_the_largest_p_value(engine):
-    compare_near_copies(engine, range(12))
+    compare_near_copies(engine)
 
 
 @pytest.mark.usefixtures("rows")

@@ -61,20 +61,12 @@ def same(a, b) -> None:
     np.testing.assert_allclose(a.pMax, b.pMax, rtol=1e-6, atol=1e-14)
 
 
-def quiet(call, *args, **kwargs):
-    """Without the warnings about NaN columns that some cases are about."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return call(*args, **kwargs)
-
-
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", NAMES)
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
 def test_equals_pcalg(path, engine):
     arguments, d = recorded(path)
-    fit = quiet(pycupc.pc, **arguments, engine=engine)
+    fit = pycupc.pc(**arguments, engine=engine)
     assert fit.n_edgetests == d["n_edgetests"].astype(int).tolist()
     assert fit.max_ord == int(d["max_ord"])
     np.testing.assert_array_equal(fit.skeleton, d["skeleton"])
@@ -137,6 +129,7 @@ def test_every_class_of_rows_and_kernel_gives_the_same_answer(monkeypatch, bound
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
     """Variables that are copies of one another to within rounding: most tests are doubtful, on every engine."""
     rng, p, n = np.random.default_rng(11), 150, 2000
@@ -150,7 +143,7 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
     choose = schur.choose
     monkeypatch.setattr(schur, "choose", lambda *args: used.append(args[5]) or choose(*args))
     problem = {"suffStat": {"C": C, "n": n}, "alpha": 0.05}
-    fits = [quiet(pycupc.pc, **problem, engine=engine) for engine in ("cpu", *NAMES)]
+    fits = [pycupc.pc(**problem, engine=engine) for engine in ("cpu", *NAMES)]
     assert any(used)
     for fit in fits[1:]:
         same(fit, fits[0])
@@ -250,7 +243,7 @@ def test_ten_runs_are_identical(engine):
         np.testing.assert_array_equal(again.pMax[~first.skeleton], first.pMax[~first.skeleton])
 
 
-@pytest.mark.parametrize(("n", "p"), [(2, 2), (3, 5), (200, 70), (17, 129), (1000, 300)])
+@pytest.mark.parametrize(("n", "p"), [(2, 2), (3, 5), (200, 70), (17, 129), (20, 257), (1000, 300)])
 def test_correlations_of_data_have_the_bits_of_the_cpu(n, p):
     """Whatever the scale, the memory layout, and with constant columns, copies, mirror images."""
     rng = np.random.default_rng(n)
@@ -265,13 +258,14 @@ def test_correlations_of_data_have_the_bits_of_the_cpu(n, p):
     np.testing.assert_array_equal(C, C.T)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", NAMES)
 def test_data_go_to_the_device_and_give_the_answer_of_their_correlations(monkeypatch, engine):
     """No p x p matrix is computed on the host or sent, until somebody asks for what needs it."""
     X = np.random.default_rng(4).standard_normal((60, 700))
     X[:, 1:] += 0.6 * X[:, :-1]
     X[:, 17] = X[:, 3]
-    data = quiet(pycupc.SuffStat.from_data, X)
+    data = pycupc.SuffStat.from_data(X)
     fit = pycupc.pc(data, alpha=0.01, engine=engine)
     assert not data.has_C
     X[:] = 0.0  # the caller's table is no longer needed
@@ -294,26 +288,6 @@ def test_side_b_of_level_1():
         problem = {"suffStat": {"C": np.clip(C, -1, 1), "n": 40}, "alpha": 0.3, "m_max": 1.0}
         for engine in NAMES:
             same(pycupc.pc(**problem, engine=engine), pycupc.pc(**problem, engine="cpu"))
-
-
-def test_identical_columns_have_equal_correlations():
-    """Exactly equal, wherever the columns stand; two copies have correlation 1, two constant columns none."""
-    rng = np.random.default_rng(5)
-    p, n = 257, 20
-    X = rng.standard_normal((n, p))
-    copies = np.sort(rng.permutation(p)[:31])
-    X[:, copies] = X[:, copies[:1]]
-    others = np.setdiff1d(np.arange(p), copies)
-    X[:, others[:2]] = 1.5
-    for order in (np.arange(p), np.arange(p)[::-1], rng.permutation(p)):
-        C = GpuEngine().correlation(X[:, order])
-        at = np.flatnonzero(np.isin(order, copies))
-        assert (C[np.ix_(at, at)] == 1).all()
-        rest = np.flatnonzero(np.isin(order, others[2:]))
-        assert (C[np.ix_(at, rest)] == C[at[0], rest]).all()
-        constant = np.flatnonzero(np.isin(order, others[:2]))
-        assert np.isnan(C[constant]).all()
-        np.testing.assert_array_equal(C, correlation(X[:, order]))
 
 
 def test_inspection_finds_the_defects_that_the_cpu_engine_finds():

@@ -24,23 +24,8 @@ TEMPLATES = (1, 2, 3, 4, UNROLLED, -8, -16, -32, -MAX_LEVEL)
 
 @dataclass(frozen=True)
 class Geometry:
-    """The configuration of the paper: cuPC-E-beta-gamma, cuPC-S-theta-delta.
+    """The configuration of the paper, cuPC-E-beta-gamma and cuPC-S-theta-delta; parameters, errors: see `GpuEngine`.
 
-    Parameters
-    ----------
-    beta, gamma : int
-        cupc-e: edges per block and threads per edge, at most 512 threads per block. For example, beta=64 and gamma=1
-        give an edge one thread; beta=1 and gamma=256 give it a block.
-    theta, delta : int
-        cupc-s: threads per block, at most 256, and blocks per row.
-
-    Raises
-    ------
-    ValueError
-        If a number is not whole and positive, or a block would have too many threads.
-
-    Notes
-    -----
     The paper's choice is E-2-32 and S-64-2. On an H200, S-256-2 is faster on every data set of section 5 of
     tests/benchmarks/BENCHMARKS.md; no other configuration of E is.
     """

@@ -70,8 +70,8 @@ class DeviceCodes:
         #: Tensor cores count bits from compute capability 8.0 on.
         self.by_planes = fits and int(cp.cuda.Device(dev.index).compute_capability) >= 80
         first = 1 + np.cumsum(data.levels) - data.levels
-        self._levels, self._first = (self._upload(dev, v.astype(np.int32)) for v in (data.levels, first))
-        self._f, self._cutoff = self._upload(dev, data.f), self._upload(dev, data.cutoff)
+        self._levels, self._first = (dev.transfers.copied(v.astype(np.int32)) for v in (data.levels, first))
+        self._f, self._cutoff = dev.transfers.copied(data.f), dev.transfers.copied(data.cutoff)
         self._code = cp.empty(p * pitch, dtype=np.uint8)
         self._plane = cp.empty(planes * words if self.by_planes else 4, dtype=np.uint32)
         arrays = (self._code, self._plane, self._levels, self._first, self._f, self._cutoff)
@@ -87,16 +87,10 @@ class DeviceCodes:
             data.quirks,
             data.observed,
         )
-        codes = self._upload(dev, data.codes)
+        codes = dev.transfers.copied(data.codes)
         plane = self._plane if self.by_planes else None
         args = (self.on_device, ptr(codes), ptr(self._code), ptr(plane))
         dev.launch(*PACK, (p, -(-words // 8)), (256,), args)
-
-    @staticmethod
-    def _upload(dev: Device, array: NDArray[Any]) -> Any:
-        out = dev.cp.empty(array.shape, dtype=array.dtype)
-        dev.transfers.upload(np.ascontiguousarray(array), out)
-        return out
 
     @staticmethod
     def memory(p: int, n: int, levels: int) -> int:
@@ -200,9 +194,7 @@ class ContingencyTests:
         x, y, sets = dev.transfers.download(*pieces)
         dev.wait()
         independent, p_value = self.on_host(x, y, sets)
-        outcome, value = dev.cp.empty(count, dtype=np.uint8), dev.cp.empty(count, dtype=np.float64)
-        dev.transfers.upload(independent.view(np.uint8), outcome)
-        dev.transfers.upload(p_value, value)
+        outcome, value = dev.transfers.copied(independent.view(np.uint8)), dev.transfers.copied(p_value)
         args = (graph, found, i64(count), ptr(None if level else graph.C), ptr(outcome), ptr(value))
         dev.launch(*ENTER, (min(1024, -(-count // 256)),), (256,), args)
         dev.wait()

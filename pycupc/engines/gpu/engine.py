@@ -50,7 +50,8 @@ class GpuEngine(Engine):
     device : int
         Number of the CUDA device.
     beta, gamma : int
-        cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block.
+        cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block. For example, beta=64 and
+        gamma=1 give an edge one thread; beta=1 and gamma=256 give it a block.
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool or "checked"

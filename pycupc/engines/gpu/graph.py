@@ -72,7 +72,8 @@ class DeviceGraph:
         cp, p = dev.cp, int(C.shape[0])
         self._dev, self._C, self._n, self.p, self.tests, self.mirrored = dev, C, n, p, tests, True
         self._gaps, self._fixed = gaps, fixed
-        self._masks = [self._upload(pairs) for pairs in (gaps, fixed)]
+        upload = dev.transfers.copied
+        self._masks = [None if pairs is None else upload(pairs.dense().view(np.uint8)) for pairs in (gaps, fixed)]
         self._G = cp.empty((p, p), dtype=np.uint8)
         self._rough: Any = None  # Outlook.rough, from the launch of level 0 until its end
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
@@ -88,13 +89,6 @@ class DeviceGraph:
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._copying: list[Any] = []  # records that are being copied to the host
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
-
-    def _upload(self, pairs: Pairs | None) -> Any:
-        if pairs is None:
-            return None
-        out = self._dev.cp.empty((self.p, self.p), dtype=np.uint8)
-        self._dev.transfers.upload(pairs.dense().view(np.uint8), out)
-        return out
 
     @staticmethod
     def kernels(level: int) -> list[KernelName]:

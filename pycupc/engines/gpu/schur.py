@@ -108,10 +108,8 @@ def choose(
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
     if index == len(bounds) or shared > room:
         return _in_tiles(level, index, (low, high), room, ill)
-    sets_per_item = (tuning.SETS_PER_ITEM if block == 32 else tuning.SETS_PER_LARGE_ITEM) * (
-        tuning.ILL_ITEM if ill else 1.0
-    )
-    return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets_per_item)
+    sets = (tuning.SETS_PER_ITEM if block == 32 else tuning.SETS_PER_LARGE_ITEM) * (tuning.ILL_ITEM if ill else 1.0)
+    return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets)
 
 
 def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: bool) -> Choice:

@@ -150,7 +150,7 @@ STRUCTURES = (
     *(Codes, TableSpace, Doubtful, SetRange),
 )
 
-i32, u32, i64, u64, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, c_double
+i32, u32, i64, f64 = c_int, ctypes.c_uint, c_longlong, c_double
 
 
 def ptr(array: Any) -> c_void_p:

@@ -37,6 +37,12 @@ class Transfers:
         with self.uploading(array, out):
             pass
 
+    def copied(self, array: NDArray[Any]) -> Any:
+        """A device array with the contents of a host array."""
+        out = self._cp.empty(array.shape, dtype=array.dtype)
+        self.upload(np.ascontiguousarray(array), out)
+        return out
+
     @contextmanager
     def uploading(self, array: NDArray[Any], out: Any) -> Iterator[None]:
         """As `upload`, with work of the caller, the block of the `with` statement, done at the same time.

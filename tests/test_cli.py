@@ -27,18 +27,8 @@ from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
 from pycupc.system.version import __version__
 
-FILES = {
-    "amat.csv",
-    "edges.csv",
-    "graph.dot",
-    "graph.graphml",
-    "graph.html",
-    "graph.json",
-    "manifest.json",
-    "result.npz",
-    "sepsets.csv",
-    "summary.txt",
-}
+FILES = {f"graph.{form}" for form in ("dot", "graphml", "html", "json")}
+FILES |= {"amat.csv", "edges.csv", "manifest.json", "result.npz", "sepsets.csv", "summary.txt"}
 
 
 @pytest.fixture
@@ -219,7 +209,6 @@ WRONG_DATA = {
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "one row": ("a,b\n1,2\n", "at least 2 rows"),
 }
-
 
 WRONG_MATRIX = {
     "not square": ("a,b\n1,0\n0,1\n0,0\n", "must be square, this has 3 rows and 2 columns"),

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pycupc
 from pycupc import cli
-from pycupc.cli.files import FILES, Request
+from pycupc.cli.files import FILES
+from pycupc.cli.writing import Request
 from pycupc.data import load_example
 
 STEP = 4096 * 3

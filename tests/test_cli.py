@@ -21,24 +21,14 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files, inputs
+from pycupc.cli import files, inputs, writing
 from pycupc.cli.output import COMMANDS
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
 from pycupc.system.version import __version__
 
-FILES = {
-    "amat.csv",
-    "edges.csv",
-    "graph.dot",
-    "graph.graphml",
-    "graph.html",
-    "graph.json",
-    "manifest.json",
-    "result.npz",
-    "sepsets.csv",
-    "summary.txt",
-}
+FILES = {f"graph.{form}" for form in ("dot", "graphml", "html", "json")}
+FILES |= {"amat.csv", "edges.csv", "manifest.json", "result.npz", "sepsets.csv", "summary.txt"}
 
 
 @pytest.fixture
@@ -196,7 +186,7 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 
 
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
-    monkeypatch.setattr(files, "MAX_MATRIX", 29)
+    monkeypatch.setattr(writing, "MAX_MATRIX", 29)
     monkeypatch.setattr(files, "MAX_SEPSETS", 10)
     assert run("run", "--example", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
@@ -219,7 +209,6 @@ WRONG_DATA = {
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "one row": ("a,b\n1,2\n", "at least 2 rows"),
 }
-
 
 WRONG_MATRIX = {
     "not square": ("a,b\n1,0\n0,1\n0,0\n", "must be square, this has 3 rows and 2 columns"),

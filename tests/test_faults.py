@@ -88,7 +88,7 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
         def write(fit, path, request):
             (failing(kind, full) if path.is_relative_to(here) else kind).write(fit, path, request)
 
-        monkeypatch.setattr(files, "FILES", [replace(k, write=write) if k is kind else k for k in files.FILES])
+        monkeypatch.setattr("pycupc.cli.run.FILES", [replace(k, write=write) if k is kind else k for k in files.FILES])
     (here / "mine.txt").write_text("mine")
     plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
     assert run("--out", "out", "--plot", plot) == cli.DEVICE
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(here):
 def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit):
     error = ZeroDivisionError("no layout")
     broken = [failing(kind, error) if kind.name == "graph.png" else kind for kind in files.FILES]
-    monkeypatch.setattr(files, "FILES", broken)
+    monkeypatch.setattr("pycupc.cli.run.FILES", broken)
     assert run("--out", "out") == cli.OK
     assert "graph.png could not be made (ZeroDivisionError: no layout)" in capsys.readouterr().err
     assert is_whole(here / "out", fit)

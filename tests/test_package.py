@@ -41,11 +41,6 @@ def test_help_and_version_load_nothing_heavy(arguments):
     assert loaded.isdisjoint(HEAVY)
 
 
-def test_import_takes_less_than_300_ms():
-    code = "import json, time; t = time.process_time(); import pycupc; print(json.dumps(time.process_time() - t))"
-    assert any(python(code) < 0.3 for _ in range(10))  # CPU time, several attempts: other tests run at the same time
-
-
 def test_public_names():
     names = python("import json, pycupc; print(json.dumps(sorted(pycupc.__all__)))")
     assert {"pc", "skeleton", "SuffStat", "PcAlgo", "gaussCItest"} <= set(names)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.cli.manifest import Written, write_text
-from pycupc.data.text_layout import is_formula
+from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
 from pycupc.graph import exports
 from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.p_values import GaussianPValues
@@ -21,8 +16,6 @@ from pycupc.independence.gaussian.p_values import GaussianPValues
 if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
 
-#: Largest number of variables for which the p x p matrix is written as text without --amat.
-MAX_MATRIX = 1000
 #: Largest number of separating sets written as text without --all-sepsets.
 MAX_SEPSETS = 20_000
 
@@ -34,92 +27,10 @@ SEPSETS = (
 )
 
 
-@dataclass(frozen=True)
-class Request:
-    """The output that the user requested beyond the default.
-
-    Attributes
-    ----------
-    pictures : sequence of str
-        Formats of the picture.
-    amat, all_sepsets, evidence : bool
-        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
-    """
-
-    pictures: Sequence[str] = ()
-    amat: bool = False
-    all_sepsets: bool = False
-    evidence: bool = False
-
-
 def sizes(p: int, request: Request) -> tuple[float, float]:
     """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
     least = 1e6 + 300.0 * p
     return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """One file of the folder of results.
-
-    Attributes
-    ----------
-    name, description : str
-        The manifest holds both.
-    write : callable ``(fit, path, request)``
-    wanted : callable ``(request) -> bool``
-        Whether the file was requested or is written by default; known before the tests.
-    left_out : callable ``(fit, request) -> str or None``
-        Why this result has no such file; None to write it.
-    drawn : bool
-        Whether it shows what other files hold: an error other than OSError then costs only this file.
-    """
-
-    name: str
-    description: str
-    write: Callable[[PcAlgo, Path, Request], object]
-    wanted: Callable[[Request], bool] = lambda request: True
-    left_out: Callable[[PcAlgo, Request], str | None] = lambda fit, request: None
-    drawn: bool = False
-
-
-def write_files(
-    fit: PcAlgo, request: Request, folder: Path, progress: Callable[[int, int, str], object] | None = None
-) -> Written:
-    """Write all files but the manifest, and call ``progress(files begun, files, name)`` before each.
-
-    Raises
-    ------
-    OSError
-        A file cannot be written.
-    """
-    written = Written()
-    kinds = [kind for kind in FILES if kind.wanted(request)]
-    for begun, kind in enumerate(kinds):
-        if (reason := kind.left_out(fit, request)) is not None:
-            written.left_out[kind.name] = reason
-            continue
-        if progress is not None:
-            progress(begun, len(kinds), kind.name)
-        try:
-            kind.write(fit, folder / kind.name, request)
-        except Exception as error:
-            if isinstance(error, OSError) or not kind.drawn:
-                raise
-            (folder / kind.name).unlink(missing_ok=True)
-            written.left_out[kind.name] = f"{type(error).__name__}: {error}"
-            warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
-        else:
-            written.files[kind.name] = kind.description
-    return written
-
-
-def escape_formulas(path: Path) -> None:
-    """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
@@ -154,37 +65,20 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
     return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}
 
 
-def no_amat(p: int, *, requested: bool) -> str | None:
-    """Why there is no amat.csv of p variables; None to write it."""
-    return None if requested or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
-
-
 def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
     n = fit.found_sepset.n_stored
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _edges(fit: PcAlgo) -> str:
-    return exports.csv(exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes()))
-
-
-def _draw(fit: PcAlgo, path: Path, _: Request) -> None:
+def _draw(fit: PcAlgo, path: Path) -> None:
     from pycupc.graph import drawing
 
     drawing.save(fit.sparse_graph, fit.labels, path)
 
 
-def _picture(ending: str) -> FileKind:
-    return FileKind(f"graph.{ending}", "picture", _draw, wanted=lambda asked: ending in asked.pictures, drawn=True)
-
-
-def _text(name: str, description: str, content: Callable[[PcAlgo], str], **options: Any) -> FileKind:
-    return FileKind(name, description, lambda fit, path, _: write_text(content(fit), path), **options)
-
-
 #: Every file but manifest.json, in the order in which they are written.
 FILES = (
-    *map(_picture, ("png", "svg", "pdf")),
+    *pictures("picture", _draw),
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
@@ -196,16 +90,7 @@ FILES = (
         "the complete result; pycupc.PcAlgo.load reads it",
         lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
     ),
-    _text("edges.csv", exports.EDGE_LIST, _edges),
-    _text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
-    _text(
-        "amat.csv",
-        exports.PCALG_AMAT,
-        lambda fit: exports.amat_csv(fit.sparse_graph, fit.labels),
-        left_out=lambda fit, request: no_amat(fit.p, requested=request.amat),
-    ),
-    _text("graph.graphml", exports.BOTH_WAYS, lambda fit: fit.to_graphml()),
-    _text("graph.dot", exports.EDGE_LIST, lambda fit: fit.to_dot()),
-    _text("graph.json", exports.EDGE_LIST, lambda fit: fit.to_json()),
-    _text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
+    text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
+    *graph_files("edges.csv", lambda fit: fit),
+    text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -10,10 +11,11 @@ from contextlib import nullcontext
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.files import FILES, Request, sizes, write_files
+from pycupc.cli.files import FILES, sizes
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
+from pycupc.cli.writing import Request, write_files
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.progress import level_bar
@@ -83,7 +85,8 @@ def main(args: argparse.Namespace) -> int:
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
             facts = manifest.facts_of(fit)
-            kept = writing.keep(lambda new: write_files(fit, request, new, progress), facts, folder, record)
+            write = functools.partial(write_files, FILES, fit, request, progress=progress)
+            kept = writing.keep(write, facts, folder, record)
     code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code

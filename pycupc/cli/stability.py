@@ -6,21 +6,19 @@ import argparse
 import functools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.files import no_amat
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import shown_warnings
-from pycupc.cli.manifest import Written, write_text
 from pycupc.cli.output import add_command
+from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text, write_files
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
-from pycupc.graph.named import NamedGraph
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, Stability
@@ -87,8 +85,8 @@ def main(args: argparse.Namespace) -> int:
     if args.correlation is not None:
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
-    output.picture_formats(args.plot)  # an error comes before the tests
-    names = (*(name for name, *_ in _FILES), "summary.txt", MANIFEST)
+    request = Request(output.picture_formats(args.plot), args.amat)
+    names = (*(kind.name for kind in _FILES), MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
         record = manifest.Run(manifest.recorded(args), messages)
@@ -96,7 +94,7 @@ def main(args: argparse.Namespace) -> int:
         consensus = result.consensus(args.threshold)
         dropped = record.source.get("rows_dropped")
         summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
-        write = functools.partial(_write, args, result, consensus, summary)
+        write = functools.partial(write_files, _FILES, _Study(result, consensus, summary), request)
         kept = writing.keep(write, _facts(result, consensus), folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
@@ -143,49 +141,32 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()  # type: ignore[no-untyped-call]
 
 
-def _text(content: Callable[[Stability, Consensus], str]) -> Callable[[Stability, Consensus, Path], object]:
-    return lambda result, graph, path: write_text(content(result, graph), path)
+class _Study(NamedTuple):
+    """A result, its consensus graph, and the summary."""
+
+    result: Stability
+    consensus: Consensus
+    summary: str
 
 
-def _edge_table(graph: NamedGraph) -> str:
-    return exports.csv(exports.edge_columns(graph.sparse_graph, graph.labels, graph.edge_attributes()))
-
-
-_PICTURES = ("graph.png", "graph.svg", "graph.pdf")
-
-#: Every file but summary.txt and the manifest: name, description, and how it is written.
-_FILES: tuple[tuple[str, str, Callable[[Stability, Consensus, Path], object]], ...] = (
-    ("edges.csv", _EDGES, _text(lambda result, _: exports.csv(result.columns()))),
-    ("consensus.csv", exports.EDGE_LIST, _text(lambda _, graph: _edge_table(graph))),
-    ("amat.csv", exports.PCALG_AMAT, _text(lambda _, graph: exports.amat_csv(graph.sparse_graph, graph.labels))),
-    ("graph.graphml", exports.BOTH_WAYS, _text(lambda _, graph: graph.to_graphml())),
-    ("graph.dot", exports.EDGE_LIST, _text(lambda _, graph: graph.to_dot())),
-    ("graph.json", exports.EDGE_LIST, _text(lambda _, graph: graph.to_json())),
-    ("stability.npz", "the complete result; pycupc.Stability.load reads it", lambda result, _, path: result.save(path)),
-    (
+#: Every file but the manifest.
+_FILES = (
+    text("edges.csv", _EDGES, lambda study: exports.csv(study.result.columns())),
+    *graph_files("consensus.csv", lambda study: study.consensus),
+    FileKind(
+        "stability.npz",
+        "the complete result; pycupc.Stability.load reads it",
+        lambda study, path, _: study.result.save(path),
+    ),
+    FileKind(
         "graph.html",
         "the consensus graph and the shares of its edges, to explore in a browser",
-        lambda _, graph, path: graph.explore(path, show=False),
+        lambda study, path, _: study.consensus.explore(path, show=False),
+        drawn=True,
     ),
-    *((name, "picture of the consensus graph", lambda _, graph, path: graph.save_picture(path)) for name in _PICTURES),
+    *pictures("picture of the consensus graph", lambda study, path: study.consensus.save_picture(path)),
+    text("summary.txt", "numbers of edges by frequency", lambda study: study.summary + "\n"),
 )
-
-
-def _write(args: argparse.Namespace, result: Stability, graph: Consensus, summary: str, folder: Path) -> Written:
-    """Write every file but the manifest."""
-    written = Written()
-    pictures = {f"graph.{ending}" for ending in output.picture_formats(args.plot)}
-    for name, description, write in _FILES:
-        if name in _PICTURES and name not in pictures:
-            continue
-        if name == "amat.csv" and (reason := no_amat(result.p, requested=args.amat)) is not None:
-            written.left_out[name] = reason
-            continue
-        write(result, graph, folder / name)
-        written.files[name] = description
-    write_text(summary + "\n", folder / "summary.txt")
-    written.files["summary.txt"] = "numbers of edges by frequency"
-    return written
 
 
 def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
@@ -204,12 +185,12 @@ def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
 
 def _about(result: Stability, consensus: Consensus) -> str:
     """The consensus graph in a sentence, with a bound on its false edges if one holds."""
-    text = (
+    said = (
         f"consensus at alpha {consensus.alpha:g}, threshold {consensus.threshold:g}: {len(consensus.sparse_graph):,} "
         f"edges ({consensus.kinds_of_edges()})"
     )
     try:
         bound = result.bound(consensus.threshold)
     except ValueError:  # none is known for this scheme
-        return text
-    return text + (f"\nexpected false edges: at most {bound:.3g} (see Stability.bound)" if math.isfinite(bound) else "")
+        return said
+    return said + (f"\nexpected false edges: at most {bound:.3g} (see Stability.bound)" if math.isfinite(bound) else "")

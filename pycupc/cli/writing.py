@@ -1,20 +1,145 @@
-"""Writing a folder of results: into its place, or into another folder if that fails; and telling the user where."""
+"""Writing a folder of results: its files, one after the other; its place, or another one if that fails."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pycupc.cli.files import escape_formulas
 from pycupc.cli.folder import OutputFolder, elsewhere
-from pycupc.cli.manifest import Run, Written, write_manifest
+from pycupc.cli.manifest import Run, Written, write_manifest, write_text
 from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
+from pycupc.data.text_layout import is_formula
+from pycupc.graph import exports
+from pycupc.graph.named import NamedGraph
+
+#: Largest number of variables for which the p x p matrix is written as text without --amat.
+MAX_MATRIX = 1000
+
+
+@dataclass(frozen=True)
+class Request:
+    """The output that the user requested beyond the default.
+
+    Attributes
+    ----------
+    pictures : sequence of str
+        Formats of the picture.
+    amat, all_sepsets, evidence : bool
+        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
+    """
+
+    pictures: Sequence[str] = ()
+    amat: bool = False
+    all_sepsets: bool = False
+    evidence: bool = False
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One file of the folder of results.
+
+    Attributes
+    ----------
+    name, description : str
+        The manifest holds both.
+    write : callable ``(result, path, request)``
+    left_out : callable ``(result, request) -> str or None``
+        Why this result has no such file; None to write it.
+    drawn : bool
+        Whether it shows what other files hold: an error other than OSError then costs only this file.
+    form : str
+        The format of a picture, which is written if it is requested.
+    """
+
+    name: str
+    description: str
+    write: Callable[[Any, Path, Request], object]
+    left_out: Callable[[Any, Request], str | None] = lambda result, request: None
+    drawn: bool = False
+    form: str = ""
+
+    def wanted(self, request: Request) -> bool:
+        """Whether the file was requested or is written by default."""
+        return not self.form or self.form in request.pictures
+
+
+def text(name: str, description: str, content: Callable[[Any], str], **options: Any) -> FileKind:
+    """A file of the text ``content(result)``."""
+    return FileKind(name, description, lambda result, path, _: write_text(content(result), path), **options)
+
+
+def pictures(description: str, draw: Callable[[Any, Path], object]) -> tuple[FileKind, ...]:
+    """The pictures, which ``draw(result, path)`` draws."""
+    return tuple(
+        FileKind(f"graph.{form}", description, lambda result, path, _: draw(result, path), drawn=True, form=form)
+        for form in ("png", "svg", "pdf")
+    )
+
+
+def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKind, ...]:
+    """``graph(result)`` for other programs: its list of edges, in the file of the name `edges`, its matrix, formats."""
+
+    def edge_list(result: Any) -> str:
+        named = graph(result)
+        return exports.csv(exports.edge_columns(named.sparse_graph, named.labels, named.edge_attributes()))
+
+    def no_amat(result: Any, request: Request) -> str | None:
+        p = len(graph(result).labels)
+        return None if request.amat or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
+
+    def amat(result: Any) -> str:
+        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels)
+
+    return (
+        text(edges, exports.EDGE_LIST, edge_list),
+        text("amat.csv", exports.PCALG_AMAT, amat, left_out=no_amat),
+        text("graph.graphml", exports.BOTH_WAYS, lambda result: graph(result).to_graphml()),
+        text("graph.dot", exports.EDGE_LIST, lambda result: graph(result).to_dot()),
+        text("graph.json", exports.EDGE_LIST, lambda result: graph(result).to_json()),
+    )
+
+
+def write_files(
+    kinds: Sequence[FileKind],
+    result: Any,
+    request: Request,
+    folder: Path,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Written:
+    """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    """
+    written = Written()
+    kinds = [kind for kind in kinds if kind.wanted(request)]
+    for begun, kind in enumerate(kinds):
+        if (reason := kind.left_out(result, request)) is not None:
+            written.left_out[kind.name] = reason
+            continue
+        if progress is not None:
+            progress(begun, len(kinds), kind.name)
+        try:
+            kind.write(result, folder / kind.name, request)
+        except Exception as error:
+            if isinstance(error, OSError) or not kind.drawn:
+                raise
+            (folder / kind.name).unlink(missing_ok=True)
+            written.left_out[kind.name] = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
+        else:
+            written.files[kind.name] = kind.description
+    return written
 
 
 @dataclass(frozen=True)
@@ -38,7 +163,7 @@ def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folde
             written = write_files(target.new)
             if run.arguments.get("spreadsheet"):
                 for path in target.new.glob("*.csv"):
-                    escape_formulas(path)
+                    _escape_formulas(path)
         write_manifest(target.new, facts, run, written)
         place = target.finish()
         failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"
@@ -53,6 +178,14 @@ def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folde
                 kept = write(other)
                 return replace(kept, failure=f"writing {folder.shown} failed ({error.strerror or error})")
         raise
+
+
+def _escape_formulas(path: Path) -> None:
+    """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def report(kept: Kept, summary: str | None) -> int:

@@ -64,7 +64,7 @@ DATA = gaussian(n=20, p=4)
         (
             {"n_resample": 5},
             TypeError,
-            "n_resample is no argument of stability or pc; those of pc are indepTest, labels",
+            "n_resample is no argument of stability or pc; pc has indepTest, labels",
         ),
         ({"suffStat": 5}, TypeError, "suffStat is no argument of stability or pc"),
     ],

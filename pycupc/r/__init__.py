@@ -1,8 +1,8 @@
 """R objects in Python, and Python's results in R.
 
     bridge.py, bridge.R   rpy2's side, for a Python process: from_r, to_r, and pcalg itself for comparison
-    conversions.py        what the bridge converts, field by field
-    transport.py          reticulate's side, for an R process: what the R package in r_wrapper/ calls
+    conversions.py        the conversions of the bridge, field by field
+    transport.py          reticulate's side, for an R process: called by the R package in r_wrapper/
     background.py         its computations, in a thread that R polls; r_memory.py, R's vectors as arrays
     resampled.py          results of pycupc.stability as plain values, for reticulate's side
     users_test.py         a user's indepTest, which R calls

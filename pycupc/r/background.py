@@ -141,9 +141,9 @@ class _Worker(threading.Thread):
     """A thread that runs one computation, or several one after the other if one of them was interrupted.
 
     An interrupt may leave a lock of an import or of Numba's compiler acquired. Such locks are reentrant: their own
-    thread can acquire them again, but any other thread would wait forever. So that thread is kept for what comes next.
-    Otherwise no thread is left when R goes on: R may fork, in C, and would copy none of them, but would copy the
-    demand of a thread for Python's lock, for which the copy would wait forever.
+    thread can acquire them again, but any other thread would wait forever. So that thread is kept for the next
+    computation. Otherwise no thread is left when R goes on: R may fork, in C, and would copy none of them, but would
+    copy the demand of a thread for Python's lock, for which the copy would wait forever.
     """
 
     kept: ClassVar[list[_Worker]] = []

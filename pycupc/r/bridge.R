@@ -1,4 +1,4 @@
-# What bridge.py needs of R besides r_wrapper/R/pcalgo.R, which is evaluated in the same environment.
+# The R functions that bridge.py needs besides r_wrapper/R/pcalgo.R, which is evaluated in the same environment.
 
 # A call travels in a list: as a bare argument, R would evaluate it.
 pcalgo_with_call <- function(plain, boxed_call, weight) as_pcalgo(plain, boxed_call[[1]], weight)

@@ -33,7 +33,7 @@ _UNFIT = (
 
 
 class RBridgeError(RuntimeError):
-    """rpy2, R or an R package is missing or of the wrong version; the text says what to install."""
+    """rpy2, R or an R package is missing or of the wrong version; the text says which command installs it."""
 
 
 @functools.cache
@@ -174,7 +174,7 @@ def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, *
     alpha : float in [0, 1]
         Significance level of each test.
     labels : sequence of p str, optional
-        Names of the variables; default: those of `suffStat`, else "1" to "p".
+        Names of the variables; by default the labels of `suffStat`, else "1" to "p".
     **options
         Further arguments of `pycupc.pc` that pcalg has as well: fixedGaps, fixedEdges, NAdelete, m_max, u2pd,
         skel_method ("original" too), conservative, maj_rule, solve_confl, numCores, verbose.

@@ -1,6 +1,6 @@
 """Conversions between R objects and results, by flat vectors: R walks its own lists a hundred times faster than Python.
 
-R                      Python                what becomes of it, first index
+R                      Python                conversion, first index
 suffStat list(C, n)    SuffStat              double p x p to float64; column names to labels
 pcAlgo @graph          PcAlgo.sparse_graph   graphNEL to its nonzero cells, 1 to 0
 pcAlgo @sepset         PcAlgo.sepset         p lists of p integer vectors or NULL, 1 to 0
@@ -48,7 +48,7 @@ _NO_INDEX = {"graph.mark", "sepset.length", "found.length", "n.edgetests", "pMax
 
 
 def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """R's vectors, of which those of other names are left out, as the arrays of `pycupc.results.arrays`."""
+    """R's vectors as the arrays of `pycupc.results.arrays`; vectors of other names are left out."""
     known = {name: values for name, values in vectors.items() if name in _NAMES}
     return {_NAMES[name]: values if name in _NO_INDEX else values - 1 for name, values in known.items()}
 

@@ -92,7 +92,7 @@ class Job:
         self._background.start(lambda: self._reply(options))
 
     def step(self) -> dict[str, Any] | None:
-        """The next event, None if there is none yet. Its `kind` says what R has to do:
+        """The next event, None if there is none yet. Its `kind` says how R has to answer:
 
         "tests": search for separating sets as `UsersTest` says, and `answer`; "progress": level, done, at_most,
         edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the

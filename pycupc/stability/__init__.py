@@ -1,11 +1,11 @@
 """How stable is each edge? The PC algorithm on many resamples of the rows, and how often each edge is found.
 
     rows.py           which rows a resample has, a pure function of seed and index; the resample as `pc` takes it
-    study.py          what is run on every resample, and one resample of it
+    study.py          the computation on every resample, and the outcome of one
     processes.py      resamples in this process, or on an executor
     checkpoint.py     finished resamples in a folder
     arguments.py      the arguments of `stability`, checked
-    run.py            `stability`, which puts these together, and what has been counted so far
+    run.py            `stability`, which puts these together, and the counts so far
     result.py         `Stability`, which it returns; saved.py, its attributes and its file
     consensus.py      how often each edge was found; the graph of the stable edges
     bounds.py         how many of its edges are expected to be false

@@ -65,7 +65,7 @@ class Plan:
 def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) -> Study:
     """The study; its arguments of `pc` are checked as `pc` checks them."""
     if unknown := sorted(arguments.keys() - PC_ARGUMENTS.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of stability or pc; those of pc are {', '.join(PC_ARGUMENTS)}")
+        raise TypeError(f"{unknown[0]} is no argument of stability or pc; pc has {', '.join(PC_ARGUMENTS)}")
     given = {**PC_ARGUMENTS, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(

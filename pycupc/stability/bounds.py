@@ -91,7 +91,7 @@ def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> floa
 
     Beyond `worst_case`, it assumes that for each pair of low selection probability the share of complementary pairs of
     which *both* halves have the edge has a unimodal distribution. A threshold between two multiples of 1 / (2 B)
-    selects what the larger multiple selects, and has its bound.
+    selects the same edges as the larger multiple, and has its bound.
     """
     B, theta = n_resamples // 2, q / n_pairs
     tau = math.ceil(round(threshold * 2 * B, 9)) / (2 * B)

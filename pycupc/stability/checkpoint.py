@@ -1,7 +1,7 @@
 """Finished resamples in a folder, from which a run that was killed resumes.
 
     study.json              the format, and everything that determines the answer (`Study.identity`)
-    resample-000012.npz     what is kept of resample 12; it appears only when it is complete
+    resample-000012.npz     resample 12; it appears only when it is complete
 
 Every file names the study that it belongs to, and several runs of the same study may share a folder.
 """

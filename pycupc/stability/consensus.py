@@ -193,7 +193,7 @@ class Consensus(CausalGraph):
         around: plotting.Variables | None = None,
         radius: int = 2,
     ) -> Path | explored.InlinePage:
-        """Write the explorer of the graph, one HTML file; the arguments and the value are those of `PcAlgo.explore`.
+        """Write the explorer of the graph, one HTML file; arguments and value as of `PcAlgo.explore`.
 
         In place of tests it shows the shares of the resamples that have each edge and each mark.
         """

@@ -74,7 +74,7 @@ class Stability(SavedStudy):
     # -- resamples ----------------------------------------------------------------------------------------------------
 
     def indices(self, i: int) -> Ints:
-        """The rows of resample `i`, 0-based, ascending: its graph is that of ``pycupc.pc(data[indices(i)], ...)``."""
+        """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
         if not is_whole(i) or i < 0:
             raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
         return self.resampling.indices(int(i))
@@ -149,7 +149,7 @@ class Stability(SavedStudy):
     def frequencies(self, graph: NamedGraph, alpha: float | None = None) -> Floats:
         """The share of the resamples that have each edge of a graph on the same variables, float64 (m,).
 
-        The order is that of ``graph.edges()``; ``fit.explore(stability=result.frequencies(fit))`` shows them on the
+        They are in the order of ``graph.edges()``; ``fit.explore(stability=result.frequencies(fit))`` shows them on the
         page of `fit`.
 
         Raises
@@ -191,14 +191,14 @@ class Stability(SavedStudy):
         max_labelled: int = MAX_LABELLED,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw `consensus`, more frequent edges thicker and darker; the other arguments are those of `PcAlgo.plot`."""
+        """Draw `consensus`, more frequent edges thicker and darker; other arguments as of `PcAlgo.plot`."""
         options: dict[str, Any] = {"around": around, "radius": radius, "title": title, "ax": ax}
         return self.consensus(threshold, alpha).plot(max_labelled=max_labelled, **options)
 
     # -- error control ------------------------------------------------------------------------------------------------
 
     def bound(self, threshold: float, alpha: float | None = None, method: bounds.Method | None = None) -> float:
-        """Bound on the expected number of false edges among those of `edges(threshold)`.
+        """Bound on the expected number of false edges among ``edges(threshold)``.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Stability(SavedStudy):
         alpha : float, optional
         method : {"meinshausen-buehlmann", "worst-case", "unimodal"}, optional
             The first for scheme "subsample", the other two for "complementary", where "worst-case" is the default. The
-            functions of these names in `pycupc.stability.bounds` state what each of them bounds and assumes.
+            functions of these names in `pycupc.stability.bounds` state the theorem and the assumptions of each.
 
         Returns
         -------
@@ -286,10 +286,10 @@ class Stability(SavedStudy):
                 f"{alpha:>8g} {self.mean_edges(alpha):>16,.1f} {len(counts.low):>14,} {half:>11,} {most:>11,} "
                 f"{self.n_tests[:, k].mean():>16,.0f}"
             )
-        for numbers, what in ((self.n_constant, "constant"), (self.n_copies, "identical to others")):
+        for numbers, kind in ((self.n_constant, "constant"), (self.n_copies, "identical to others")):
             if numbers.any():
                 several = int((numbers > 0).sum())
-                lines.append(f"in {several:,} resamples some variables were {what}, at most {numbers.max():,} at once")
+                lines.append(f"in {several:,} resamples some variables were {kind}, at most {numbers.max():,} at once")
         lines += [f"{key}: {text}" for key, text in self.notes.items()]
         return "\n".join(lines)
 
@@ -299,7 +299,7 @@ class Stability(SavedStudy):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Stability:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -118,7 +118,7 @@ class Resample:
     Attributes
     ----------
     suff_stat : SuffStat or DiscreteSuffStat
-        What `pycupc.pc` takes.
+        The data of these rows, as `pycupc.pc` takes them.
     constant : int64
         Variables that have one value in all rows, and therefore no edges except those of fixedEdges.
     n_copies : int
@@ -131,59 +131,35 @@ class Resample:
 
 
 @dataclass(frozen=True)
-class GaussianRows:
-    """Observations X, float64 (n, p), that `SuffStat.from_data` has checked."""
+class Rows:
+    """Observations from which rows can be selected: numbers, or codes that keep the numbers of levels of all rows."""
 
-    X: NDArray[np.float64]
-    labels: tuple[str, ...] | None
+    data: Table | DiscreteSuffStat
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(self.X)
+        return self.data.n if isinstance(self.data, DiscreteSuffStat) else len(self.data.values)
 
-    def whole(self) -> SuffStat:
+    def whole(self) -> SuffStat | DiscreteSuffStat:
         """All rows, as `pycupc.pc` takes them."""
-        return SuffStat.from_table(Table.of_values(self.X, self.labels))
+        return self.data if isinstance(self.data, DiscreteSuffStat) else SuffStat.from_table(self.data)
 
     def take(self, rows: Ints) -> Resample:
-        """As ``SuffStat.from_data(X[rows])``, without its warnings."""
-        table = Table.of_values(self.X[rows], self.labels)
+        """Some of the rows, without the warnings of `SuffStat.from_data`."""
+        if isinstance(self.data, DiscreteSuffStat):
+            taken = self.data.take(rows)
+            return Resample(taken, np.flatnonzero((taken.codes == taken.codes[:, :1]).all(axis=1)), 0)
+        table = Table.of_values(self.data.values[rows], self.data.labels)
         return Resample(SuffStat.from_table(table), table.constant, sum(map(len, table.copies)))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""
-        return _sha256(self.X)
-
-
-@dataclass(frozen=True)
-class DiscreteRows:
-    """Codes, of which a resample keeps the numbers of levels of the whole data."""
-
-    suff_stat: DiscreteSuffStat
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.suff_stat.n
-
-    def whole(self) -> DiscreteSuffStat:
-        """As `GaussianRows.whole`."""
-        return self.suff_stat
-
-    def take(self, rows: Ints) -> Resample:
-        """The resample of these rows."""
-        taken = self.suff_stat.take(rows)
-        constant = np.flatnonzero((taken.codes == taken.codes[:, :1]).all(axis=1))
-        return Resample(taken, constant, 0)
-
-    def digest(self) -> str:
-        """As `GaussianRows.digest`."""
-        return _sha256(self.suff_stat.codes, self.suff_stat.nlev)
-
-
-#: Observations from which rows can be selected.
-Rows = GaussianRows | DiscreteRows
+        data, found = self.data, hashlib.sha256()
+        for array in (data.codes, data.nlev) if isinstance(data, DiscreteSuffStat) else (data.values,):
+            found.update(f"{array.dtype}{array.shape}".encode())
+            found.update(np.ascontiguousarray(array).data.cast("B"))
+        return found.hexdigest()
 
 
 def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
@@ -192,7 +168,7 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
     if indepTest is disCItest or indepTest is binCItest:
-        return DiscreteRows(as_discrete_suff_stat(data, "data"))
+        return Rows(as_discrete_suff_stat(data, "data"))
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
             "indepTest must be gaussCItest (or None), disCItest or binCItest, since rows cannot be drawn from the data "
@@ -203,17 +179,9 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return GaussianRows(np.ascontiguousarray(data.rows), data.labels)
+        return Rows(Table.of_values(np.ascontiguousarray(data.rows), data.labels))
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
-    return GaussianRows(np.ascontiguousarray(table.values), table.labels)
-
-
-def _sha256(*arrays: NDArray[Any]) -> str:
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data.cast("B"))
-    return found.hexdigest()
+    return Rows(replace(table, values=np.ascontiguousarray(table.values)))

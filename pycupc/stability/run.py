@@ -102,7 +102,7 @@ class StabilityError(_Unfinished, EngineError):
     """
 
 
-def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
+def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; pc has more
     data: Any,
     *,
     n_resamples: int = 100,
@@ -165,7 +165,7 @@ def stability(  # noqa: PLR0913 - what is resampled, how and where; pc has more
 
     Notes
     -----
-    The graph of resample i is exactly that of ``pc(data[result.indices(i)], alpha, ...)``. It depends only on the data,
+    Resample i has exactly the graph of ``pc(data[result.indices(i)], alpha, ...)``. It depends only on the data,
     the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts. With
     ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
 

@@ -67,7 +67,7 @@ is_table <- function(suffStat, indepTest) {
   !missing(suffStat) && length(dim(suffStat)) == 2L && (missing(indepTest) || !is.null(built_in_test(indepTest)))
 }
 
-# Says if names are those of `labels` in another order: as in pcalg, only positions count.
+# Says if names are the `labels` in another order: as in pcalg, only positions count.
 say_orders <- function(labels, suffStat, test, fixedGaps, fixedEdges, name = "suffStat") {
   named <- list(fixedGaps = fixedGaps, fixedEdges = fixedEdges)
   if (!is.null(test)) {

@@ -115,7 +115,7 @@ remembered <- function(fit) {
   known$found
 }
 
-# What tells one result from another.
+# The parts of a result by which it is recognized.
 found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 
 # A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.

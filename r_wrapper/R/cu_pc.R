@@ -4,7 +4,7 @@
 #   transport.R  plain R values to Python and back         python.R   finds and starts Python
 #   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
 #   sepset.R     separating sets, one or all               compare.R  compares two results
-#   sitrep.R     what is installed and what is missing     install.R  makes the Python side
+#   sitrep.R     prints which parts are installed          install.R  makes the Python side
 #   why.R        why an edge is there, all edges
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
 

@@ -68,7 +68,7 @@ undo_install <- paste0("reticulate::virtualenv_remove(\"", environment_name, "\"
 missing_release <- paste("If pip found no release of pycupc on PyPI, give `source`: the path of a checkout of pycupc,",
   "of a wheel or of a source distribution. ")
 
-# What pip installs for the argument `source`; NULL: the newest release.
+# The argument `source` as pip takes it; NULL: the newest release.
 check_source <- function(source) {
   if (is.null(source)) return("pycupc")
   if (!is.character(source) || length(source) != 1L || is.na(source)) {
@@ -86,7 +86,7 @@ check_source <- function(source) {
   normalizePath(source)
 }
 
-# What nvidia-smi prints; nothing without an NVIDIA driver.
+# The output of nvidia-smi; empty without an NVIDIA driver.
 driver_report <- function() {
   if (!nzchar(Sys.which("nvidia-smi"))) return(character(0))
   suppressWarnings(tryCatch(system2("nvidia-smi", stdout = TRUE, stderr = FALSE), error = function(e) character(0)))

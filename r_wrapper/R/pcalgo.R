@@ -101,8 +101,8 @@ expand_sepset <- function(plain, adjacent = adjacent_cells(plain)) {
   y <- c(column[row < column], s$gap_y, s$x[mirrored])
   by_row <- order(x)
   without <- in_rows(y[by_row], x[by_row], p)
-  # What a cell may hold: no set, the empty set, the sets of one member, and each of the other sets. A row of cells is
-  # put together from numbers of these.
+  # The possible contents of a cell: no set, the empty set, the sets of one member, each of the other sets. A row of
+  # cells is put together from the positions of these.
   last <- cumsum(if (length(s$members) > .Machine$integer.max) as.double(s$length) else s$length)
   others <- which(s$length != 1L)
   other_sets <- as_sets(last[others] - s$length[others], s$length[others], s$members)

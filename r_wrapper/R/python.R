@@ -22,11 +22,11 @@ keep_seed <- function(code) {
   code
 }
 
-# That of base R around calls of Python, which must not change the state of R's generator either.
+# base::suspendInterrupts() around calls of Python, which must not change the state of R's generator either.
 suspendInterrupts <- function(code) keep_seed(base::suspendInterrupts(code))
 
 # Evaluates `code`, in which reticulate looks for a Python, without its warning about Poetry: reticulate 1.28 takes any
-# pyproject.toml, also that of a checkout of pycupc, for one of Poetry.
+# pyproject.toml, also the one in a checkout of pycupc, for one of Poetry.
 without_poetry <- function(code) {
   withCallingHandlers(keep_seed(code), warning = function(w) {
     if (grepl("appears to use Poetry", conditionMessage(w), fixed = TRUE)) invokeRestart("muffleWarning")
@@ -56,7 +56,7 @@ start_python <- function() {
   })
 }
 
-# What reticulate says, or else what the script says by which it asks the Python that was named for its configuration.
+# The reason that reticulate gives, or else the output of its script, which asks a Python for its configuration.
 why_not_started <- function(started) {
   if (is.character(started)) return(paste0(" (", started, ")"))
   python <- Sys.getenv("RETICULATE_PYTHON")
@@ -112,7 +112,7 @@ storing_remedy <- paste(
   "Sys.setenv(NUMBA_CACHE_DIR = \"/path/to/folder\")"
 )
 
-# What to do where Python or its package is missing. It works where the system's Python refuses pip (PEP 668), too.
+# The remedy where Python or its package is missing. It works where the system's Python refuses pip (PEP 668), too.
 python_remedy <- function(made = installed_path()) {
   named <- Sys.getenv("RETICULATE_PYTHON")
   folder <- function(path) normalizePath(path, mustWork = FALSE)

@@ -1,4 +1,4 @@
-# cu_stability(): PC on resamples of the rows, computed by pycupc.stability. What can be done with its result is in
+# cu_stability(): PC on resamples of the rows, computed by pycupc.stability. The methods of its result are in
 # stability_object.R.
 
 #' How stable is each edge? The PC algorithm on many resamples of the rows

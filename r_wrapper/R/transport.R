@@ -40,7 +40,7 @@ close_job <- function(job) {
   })
 }
 
-# Starts the computation and does what Python asks for until its reply comes. Between two questions R notices Ctrl-C,
+# Starts the computation and answers Python's questions until its reply comes. Between two questions R notices Ctrl-C,
 # with no function of Python's below: Rcpp, by which reticulate calls, turns an interrupt into the error "No such
 # namespace: reticulate." So interrupts are suspended wherever Python is called.
 drive <- function(job, options, names, reporter, test) {
@@ -118,7 +118,7 @@ plain_answer <- function(reply, labels, expand) {
   answer
 }
 
-# The options of pc, skeleton and stability: `arguments` of pycupc.pc(), by their names there, with those of `more`.
+# The options of pc, skeleton and stability: `arguments` of pycupc.pc(), by their names there, and `more` of them.
 # `test` is NULL for a user's own.
 pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
                        quirks, more) {

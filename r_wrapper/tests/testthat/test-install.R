@@ -1,4 +1,4 @@
-# cu_install(): what it is given, and which GPU support it chooses. The whole command is tested in a fresh user's home.
+# cu_install(): its argument, and which GPU support it chooses. The whole command is tested in a fresh user's home.
 
 test_that("the extra fits the driver", {
   report <- function(version) c("+---+", paste("| NVIDIA-SMI 550.54   CUDA Version:", version, "|"))

@@ -1,4 +1,4 @@
-# cu_stability(): the same numbers as in Python and as a plain loop over the resamples, and what R adds.
+# cu_stability(): the same numbers as in Python and as in a plain loop over the resamples, and R's own additions.
 
 observations <- function(n = 120, p = 7, seed = 1) {
   set.seed(seed)

@@ -90,7 +90,7 @@ class Browser:
         self._call("/url", {"url": path.resolve().as_uri()})
 
     def script(self, code: str, *arguments: Any) -> Any:
-        """What a script returns; `arguments` are its ``arguments``."""
+        """The value that a script returns; `arguments` are its ``arguments``."""
         return self._call("/execute/sync", {"script": code, "args": list(arguments)})
 
     def wait(self, condition: str, seconds: float = 20) -> None:
@@ -132,7 +132,7 @@ class Browser:
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
     def complaints(self) -> list[str]:
-        """What the console holds since the last call: errors of scripts, refused styles, blocked requests."""
+        """The messages of the console since the last call: errors of scripts, refused styles, blocked requests."""
         return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]
 
     def screenshot(self, path: Path) -> None:

@@ -98,7 +98,7 @@ def assert_same(a: PcAlgo, b: PcAlgo) -> None:
 
 
 def gaussian_test(C: np.ndarray, n: float, cutoff: Callable[[int], float] | float) -> GaussianTest:
-    """The Gaussian test with these correlations, and with this cutoff in place of that of an alpha."""
+    """The Gaussian test with these correlations, and with this cutoff in place of the cutoff of an alpha."""
 
     class WithCutoff(GaussianTest):
         def cutoff(self, level: int) -> float:

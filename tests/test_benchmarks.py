@@ -76,8 +76,8 @@ def test_a_run_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
     assert fit is None
     assert row == {"outcome": "stopped", "limit": 1e-9, "stopped_at_level": 3, "tests_at_most": 10**6}
     runs.stop_at(60)(3, 0, 10**6, 7)  # goes on
-    command = f"(sleep 1; touch {tmp_path}/late) & sleep 60"
-    assert run_limited(["sh", "-c", command], 0.2) == {"outcome": "stopped", "limit": 0.2}
+    job = f"(sleep 1; touch {tmp_path}/late) & sleep 60"
+    assert run_limited(["sh", "-c", job], 0.2) == {"outcome": "stopped", "limit": 0.2}
     time.sleep(1)
     assert not (tmp_path / "late").exists()  # the processes that it had started have ended with it
 
@@ -399,7 +399,7 @@ def test_this_checkout_against_itself(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("old", "named"), [({"member": 3}, "separating sets"), ({"tests": 4}, "numbers of tests"), ({}, None)]
+    ("old", "named"), [({"member": 3, "tests": 4}, "separating sets, numbers of tests"), ({}, None)]
 )
 def test_a_checkout_with_another_answer_is_not_timed(tmp_path, monkeypatch, capsys, old, named):
     monkeypatch.setattr(paired, "SELF", checkout(tmp_path / "new"))

@@ -192,14 +192,10 @@ def calls(frame):
     rows["tests"] = frame.groupby(at).tests.transform("first")
     out = pivot(rows, {"data set": "set", "engine": "engine", **FACTS, **TESTS})
     new = frame[frame.side == "new"].pivot(index=at, columns="call", values="seconds")
-    new = new.reindex(pd.MultiIndex.from_frame(out[["data set", "engine"]])).reindex(
-        columns=["pc from C", "skeleton from C"]
-    )
-    share = new.assign(share=new["pc from C"] / new["skeleton from C"], more=new["pc from C"] - new["skeleton from C"])
-    out["pc / skeleton from C"] = [
-        f"{r.share:.2f} ({1e3 * r.more:+.1f} ms)" for r in share.fillna(math.nan).itertuples()
-    ]
-    return out
+    new = new.reindex(pd.MultiIndex.from_frame(out[["data set", "engine"]]), columns=["pc from C", "skeleton from C"])
+    both = zip(*(new[call].astype(float) for call in new), strict=True)
+    share = [f"{pc / skeleton:.2f} ({1e3 * (pc - skeleton):+.1f} ms)" for pc, skeleton in both]
+    return out.assign(**{"pc / skeleton from C": [text if "nan" not in text else "" for text in share]})
 
 
 def discrete(frame, gpu):
@@ -208,7 +204,8 @@ def discrete(frame, gpu):
     own = frame[frame.engine == "cpu"].set_index(at)[["tests", "last_level", "edges", "answer"]]
     rows = pd.concat([frame, gpu], ignore_index=True)
     rows = rows.drop(columns=["tests", "last_level", "edges"]).join(own.rename(columns={"answer": "known"}), on=at)
-    rows["differs"] = np.where(rows.answer.fillna(rows.known) == rows.known, None, "between machines")
+    differs = rows.get("differs", pd.Series(pd.NA, rows.index, dtype="string"))
+    rows["differs"] = differs.mask(rows.answer.fillna(rows.known) != rows.known, "between machines")
     index = {"network": "set", "alpha": "alpha", "variables": "p", "tests": "tests", "last level": "last_level"}
     rows.loc[rows.engine == "pcalg", ["edges_only_there", "edges_only_here"]] = None  # compared with "cpu, quirks"
     return times(rows, {**index, "edges": "edges"})

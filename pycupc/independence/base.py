@@ -1,4 +1,4 @@
-"""A conditional-independence test together with its data, and the questions that algorithms ask an engine about it.
+"""A conditional-independence test together with its data.
 
 Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.family.DiscreteTest`,
 `custom.CustomTest`. An engine knows the families that it can run; all else about a test is here.
@@ -7,7 +7,7 @@ Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.fa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -79,6 +79,8 @@ class IndependenceTest(ABC):
         Bytes of the data that an engine reads.
     na_p : float
         The p-value in whose place a NaN stands during the levels.
+    in_order : bool
+        Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
     """
 
     name: ClassVar[str]
@@ -89,6 +91,7 @@ class IndependenceTest(ABC):
     labels: Sequence[str] | None = None
     nbytes: int = 0
     na_p: float = 1.0
+    in_order: ClassVar[bool] = False
 
     def cutoff(self, level: int) -> float:
         """Largest |r| that is independent given a set of this size; NaN if the test has no r."""
@@ -109,86 +112,3 @@ class IndependenceTest(ABC):
     def note(self, n_edgetests: Sequence[int]) -> str:
         """After a run: how pcalg's answer may differ; empty if it cannot."""
         return ""
-
-
-class Lists(NamedTuple):
-    """A list of variables for each of m questions: the list of question i is ``members[offsets[i]:offsets[i + 1]]``.
-
-    offsets : int64 (m + 1,)
-    members : int32
-    """
-
-    offsets: Indices
-    members: Ints
-
-    @classmethod
-    def of(cls, lists: Iterable[Sequence[int]]) -> Lists:
-        """These lists, one after the other."""
-        lists = list(lists)
-        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        return cls(offsets, np.array([v for members in lists for v in members], dtype=np.int32))
-
-    def of_question(self, i: int) -> list[int]:
-        """The list of question i."""
-        return self.members[self.offsets[i] : self.offsets[i + 1]].tolist()  # type: ignore[no-any-return]
-
-
-class Questions(NamedTuple):
-    """Pairs of variables, and the sets given which each of them is to be tested.
-
-    Pair i is tested given the subsets of its candidates with `smallest` to `largest` members, except those that lie
-    wholly in its list of `skip`. A set keeps the order of the candidates.
-
-    x, y : int (m,)
-        Each test is called with x first.
-    candidates : Lists
-        Different variables, in any order, x and y not among them.
-    smallest, largest : int
-    skip : Lists or None
-    """
-
-    x: NDArray[np.integer]
-    y: NDArray[np.integer]
-    candidates: Lists
-    smallest: int
-    largest: int
-    skip: Lists | None = None
-
-    def sizes(self) -> range:
-        """The sizes of sets that some pair has enough candidates for."""
-        widest = int(np.diff(self.candidates.offsets).max(initial=0))
-        return range(self.smallest, min(self.largest, widest) + 1)
-
-
-class Answers(NamedTuple):
-    """The first separating set of each of m pairs; a NaN p-value counts as `IndependenceTest.na_p`.
-
-    found : bool (m,)
-        Whether a set separates the pair.
-    S : Lists
-        The set, in the order of the candidates; empty where none was found.
-    value : float64 (m,)
-        r of the test that separated the pair, or p if the test has no r; NaN where none did.
-    p : float64 (m,)
-        Largest p-value of the tests of the pair; -inf if there were none.
-    n_tests : int64 (m, k)
-        Number of tests of the pair, by the size of the set from 0 on; the one that separated it is the last counted.
-    """
-
-    found: Mask
-    S: Lists
-    value: Floats
-    p: Floats
-    n_tests: Indices
-
-
-class Counts(NamedTuple):
-    """The number of sets that separate each of m pairs.
-
-    found : int64 (m,)
-    containing : int64 (number of all candidates,)
-        For each entry of the candidates' `members` the number of separating sets that contain it.
-    """
-
-    found: Indices
-    containing: Indices

@@ -47,6 +47,7 @@ class CustomTest(IndependenceTest):
     """
 
     name = "custom"
+    in_order = True
 
     def __init__(self, function: IndepTest, suff_stat: Any, alpha: float, p: int, *, NAdelete: bool = True) -> None:
         self.function: Any = function

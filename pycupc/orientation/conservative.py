@@ -13,10 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.questions import Counts, Lists, Questions
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph, look_up
-from pycupc.independence.base import Counts, IndependenceTest, Lists, Questions
-from pycupc.independence.custom import CustomTest
 from pycupc.system.message import Argument, Message, Variable, Variables
 
 #: Largest number of subsets that is accepted: for one pair with the Gaussian test, for one pair with another test, and
@@ -29,6 +28,16 @@ Indices = NDArray[np.int64]
 
 #: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
+
+
+class Asked(Protocol):
+    """The part of `IndependenceTest` that this module needs."""
+
+    @property
+    def has_r(self) -> bool: ...
+
+    @property
+    def in_order(self) -> bool: ...
 
 
 class StoredSets(Protocol):
@@ -99,12 +108,7 @@ class Triples(NamedTuple):
 
 
 def check_triples(
-    skeleton: SparseGraph,
-    sepset: StoredSets,
-    test: IndependenceTest,
-    count: Callable[[Questions], Counts],
-    *,
-    maj_rule: bool,
+    skeleton: SparseGraph, sepset: StoredSets, test: Asked, count: Callable[[Questions], Counts], *, maj_rule: bool
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
@@ -138,7 +142,7 @@ def check_triples(
     """
     triples = Triples.of(skeleton)
     _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
-    found, with_b = _count(triples, count, one_by_one=isinstance(test, CustomTest))
+    found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)
     cells = _changed_cells(triples, decision, sepset, skeleton.p)
     return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)

@@ -35,6 +35,7 @@ ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 #: Kernel files of a whole run on correlations, and their kernels, without those of the tests of levels >= 1.
 GRAPH_FILES: Files = {
     "common/binomials": ("binomial_table",),
+    "correlation/correlation": ("centre", "correlate"),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),
@@ -158,21 +159,6 @@ class _Kernels:
         """All are there."""
 
 
-class _Stream(nullcontext):
-    """On the host nothing has to be waited for."""
-
-    ptr, done = 0, True
-
-    def synchronize(self) -> None:
-        pass
-
-    def record(self) -> None:
-        pass
-
-    def wait_event(self, event: None) -> None:
-        pass
-
-
 class HostDevice(Device):
     """Two processors of two blocks each."""
 
@@ -194,7 +180,6 @@ class HostDevice(Device):
             alloc_pinned_memory=lambda n: _Pinned(n),
             memory=SimpleNamespace(OutOfMemoryError=errors[0]),
             driver=SimpleNamespace(CUDADriverError=errors[1]),
-            Event=lambda **_: SimpleNamespace(done=True, record=lambda stream: None, synchronize=lambda: None),
         )
         self.cp = SimpleNamespace(
             empty=_new,
@@ -204,13 +189,12 @@ class HostDevice(Device):
             get_default_pinned_memory_pool=lambda: pool,
         )
         self.index, self.name, self.processors, self.shared_block = 0, "host", 2, 1 << 18
-        self.stream = _Stream()
+        self.stream = self.copies = mock.MagicMock(ptr=0, done=True)  # nothing has to be waited for
         self.side = [self.stream] * 6
         self.stop = self.cp.zeros(1, np.int32)
         self.kernels = _Kernels(libraries)
         self.transfers = Transfers(self.cp, self.stream)
         self._answer = self.cp.cuda.alloc_pinned_memory(4096)
-        self.copies = self.stream
         self.scratch = Scratch(self.cp)
         self.lock = threading.RLock()
         self._binom, self._tables = None, {}

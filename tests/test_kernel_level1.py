@@ -8,11 +8,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import assert_same
 from gpu_on_host import HostEngine, build, library_of, observations
 from gpu_on_host import compare as compare_runs
 from test_kernel_walk import FILES as ALL_FILES
 
+import pycupc
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.correlation import correlation
 
 FILES = {file: names for file, names in ALL_FILES.items() if file not in ("schur/sets", "schur/tiles")}
 P, N, ALPHA = 70, 200, 0.05  # p is no multiple of 32
@@ -84,6 +87,17 @@ def test_missing_correlations_and_ties(engine):
     C[10:40, 10:40] = 0.4
     np.fill_diagonal(C, 1.0)
     compare(engine, C)
+
+
+def test_data_go_to_the_device(engine):
+    """Correlations are computed there, with the bits of the CPU engine; level 0 begins without an inspection."""
+    X = observations(7, 33, 60, 0.3)
+    X[:, 9] *= 1e250
+    np.testing.assert_array_equal(engine.correlation(X), correlation(X))
+    data = pycupc.SuffStat.from_data(X)
+    fit = pycupc.skeleton(data, alpha=ALPHA, engine=engine, m_max=1)
+    assert not data.has_C
+    assert_same(fit, pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=ALPHA, engine="cpu", m_max=1))
 
 
 def test_rows_of_several_turns_with_few_pairs_left(engine):

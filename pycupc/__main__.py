@@ -25,9 +25,6 @@ def main() -> int:
 
     keep_memory()
     code = cli.main()
-    # Everything is written and said: a late Ctrl-C must not change the exit code while Python ends.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
     gc.freeze()  # Python looks for garbage once more when it ends
     return code
 

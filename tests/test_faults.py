@@ -250,6 +250,20 @@ def test_ctrl_c_in_the_first_moments_is_silent(here):
 
 
 @posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_command_does_not_change_the_exit_code(number):
+    program = f"""
+import os, sys
+from pycupc import __main__, cli
+run = cli._run_command
+cli._run_command = lambda args: [run(args), os.kill(os.getpid(), {int(number)})][0]
+sys.exit(__main__.main())
+"""
+    command = [sys.executable, "-c", program, "doctor", "--no-r", "--no-engines"]
+    assert subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL).returncode == cli.OK
+
+
+@posix
 @pytest.mark.parametrize("closed", ["2>&-", "1>&-", "0<&-", "0<&- 1>&- 2>&-"])
 def test_closed_streams_do_not_matter(here, closed):
     """But for an input that is to be read."""

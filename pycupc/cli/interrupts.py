@@ -28,12 +28,15 @@ def shown_warnings() -> Iterator[list[str]]:
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains."""
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains.
+
+    After it, the program (see `pycupc.__main__`) ignores them: what ends late must not change the exit code.
+    """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with _handled(interrupt):
+    with _handled(interrupt, then_ignored=signal.getsignal(signal.SIGINT) is signal.SIG_DFL):
         yield
 
 
@@ -58,7 +61,7 @@ def only_once(answer: str) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _handled(handler: Callable[..., Any]) -> Iterator[None]:
+def _handled(handler: Callable[..., Any], *, then_ignored: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
         yield
         return
@@ -71,4 +74,4 @@ def _handled(handler: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         for number, old in before.items():
-            signal.signal(number, old)
+            signal.signal(number, signal.SIG_IGN if then_ignored else old)

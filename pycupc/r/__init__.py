@@ -6,7 +6,7 @@
     background.py         its computations, in a thread that R polls; r_memory.py, R's vectors as arrays
     resampled.py          results of pycupc.stability as plain values, for reticulate's side
     users_test.py         a user's indepTest, which R calls
-    explained.py          results that R holds, and why their edges are there
+    explained.py          results that R holds: compared, and why their edges are there
     messages.py           errors and warnings in R's terms
 
 One R file, r_wrapper/R/pcalgo.R, builds pcalg's S4 objects and takes them apart; both sides use it.

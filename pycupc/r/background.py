@@ -17,8 +17,6 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["Background"]
-
 #: Seconds that R waits for an event before it looks for an interrupt.
 TICK = 0.1
 #: Seconds after which a thread that has not stopped is interrupted again, and after which R goes on without it.

@@ -25,8 +25,6 @@ from pycupc.results.arrays import graph_from_arrays, only_stored_cells
 from pycupc.results.comparison import compare
 from pycupc.results.pcalgo import PcAlgo
 
-__all__ = ["compared", "explain"]
-
 Sent = Mapping[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 

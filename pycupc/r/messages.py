@@ -12,8 +12,6 @@ import numpy as np
 
 from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
-__all__ = ["failures_in_reply", "in_r"]
-
 #: R's names of arguments, where they differ.
 _ARGUMENTS = {
     "data": "`x`",

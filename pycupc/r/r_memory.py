@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RVectors", "square"]
-
 #: Where R's C interface is: in this process, or in a library of it that was loaded without making its names public.
 _LIBRARIES = ("R.dll",) if sys.platform == "win32" else (None, "libR.so", "libR.dylib")
 

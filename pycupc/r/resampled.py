@@ -25,8 +25,6 @@ from pycupc.stability import Stability
 from pycupc.stability.consensus import FREQUENCIES, Counts
 from pycupc.stability.rows import Resampling
 
-__all__ = ["answer", "from_values", "to_values"]
-
 Arrays = dict[str, NDArray[Any]]
 Values = dict[str, Any]
 

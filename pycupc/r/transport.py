@@ -150,16 +150,10 @@ class Job:
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
-        match self._what:
-            case "compare":
-                return compared(self._in, options)
-            case "explain":
-                return explain(self._in, options)
-            case "ask":
-                return answer(self._in, options)
-            case "stability":
-                return self._stability(options)
-        return self._run(options)
+        others = {"compare": compared, "explain": explain, "ask": answer}
+        if self._what in others:
+            return others[self._what](self._in, options)
+        return self._stability(options) if self._what == "stability" else self._run(options)
 
     def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Run `pc` or `skeleton`."""

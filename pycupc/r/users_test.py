@@ -9,8 +9,6 @@ from typing import Any
 from pycupc.independence.custom import Search
 from pycupc.r.background import Background
 
-__all__ = ["UsersTest"]
-
 
 class UsersTest:
     """A user's `indepTest`, which R calls: a `pycupc.independence.custom.PairTest`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from record_golden import GOLDEN as GOLDEN_FOLDER
-from record_golden import read_cells
+from record_golden import has_pcalg, read_cells
 
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Engine
@@ -117,6 +118,15 @@ def take(engine: Engine, test: IndependenceTest, **pairs: Pairs | None) -> Engin
 def golden(request: pytest.FixtureRequest) -> Case:
     """Every recorded case in turn."""
     return Case(request.param)
+
+
+@pytest.fixture(scope="session")
+def rscript() -> str:
+    """The program Rscript of an R with pcalg; skips where there is none."""
+    program = shutil.which("Rscript")
+    if program is None or not has_pcalg(program):
+        pytest.skip("no Rscript with pcalg")
+    return program
 
 
 def no_gpu() -> str | None:

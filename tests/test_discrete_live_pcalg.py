@@ -6,16 +6,14 @@ The long form makes 100 problems, 25 at a time; PYCUPC_LIVE_BLOCKS=80 makes 2,00
 from __future__ import annotations
 
 import os
-import shutil
 
 import numpy as np
 import pytest
 from conftest import Case
-from record_golden import has_pcalg, run_pcalg
+from record_golden import run_pcalg
 from test_discrete import check_answer
 from test_golden import VARIANTS
 
-RSCRIPT = shutil.which("Rscript")
 LONG = [pytest.param(range(25 * b, 25 * b + 25), marks=pytest.mark.slow, id=f"block {b}")
         for b in range(int(os.environ.get("PYCUPC_LIVE_BLOCKS", "4")))]  # fmt: skip
 
@@ -59,11 +57,9 @@ def problem(seed: int, short: bool) -> dict[str, np.ndarray]:
 
 @pytest.mark.r
 @pytest.mark.parametrize("seeds", [pytest.param(range(10_000, 10_008), id="short"), *LONG])
-def test_live_pcalg_gives_the_same_answer(tmp_path, seeds):
-    if RSCRIPT is None or not has_pcalg(RSCRIPT):
-        pytest.skip("no Rscript with pcalg")
+def test_live_pcalg_gives_the_same_answer(tmp_path, seeds, rscript):
     cases = {f"problem{seed}": problem(seed, seed >= 10_000) for seed in seeds}
-    for name, answered in run_pcalg(cases, RSCRIPT).items():
+    for name, answered in run_pcalg(cases, rscript).items():
         path = tmp_path / f"{name}.npz"
         np.savez(path, **answered)
         check_answer(Case(path))

@@ -7,21 +7,18 @@ Pairwise deletion, edited and rounded entries make them. The kernels are compare
 from __future__ import annotations
 
 import math
-import shutil
 
 import numpy as np
 import pytest
 from conftest import Case, assert_same
 from indefinite_problems import KINDS, defined_r, indefinite_problem
-from record_golden import has_pcalg, run_pcalg
+from record_golden import run_pcalg
 from test_near_collinear import gpu
 from test_pruning import everywhere  # noqa: F401 - a fixture
 
 import pycupc
 from pycupc.independence.gaussian import gauss_ci_test
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
-
-RSCRIPT = shutil.which("Rscript")
 
 
 def both(C: np.ndarray, x: int, y: int, S: list[int]) -> tuple[float, float]:
@@ -108,14 +105,12 @@ def test_copies_that_differ_towards_a_third_variable():
 
 
 @pytest.mark.r
-def test_live_pcalg_gives_the_same_answer_where_no_test_is_undefined(tmp_path):
-    if RSCRIPT is None or not has_pcalg(RSCRIPT):
-        pytest.skip("no Rscript with pcalg")
+def test_live_pcalg_gives_the_same_answer_where_no_test_is_undefined(tmp_path, rscript):
     cases = {}
     for seed in range(KINDS.index("edited"), 200, len(KINDS)):
         C, n, alpha, m_max = indefinite_problem(seed)
         cases[f"problem{seed}"] = {"C": C, "n": np.float64(n), "alpha": np.float64(alpha), "m_max": np.float64(m_max)}
-    for name, answered in run_pcalg(cases, RSCRIPT).items():
+    for name, answered in run_pcalg(cases, rscript).items():
         np.savez(tmp_path / f"{name}.npz", **answered)
         case = Case(tmp_path / f"{name}.npz")
         fit = pycupc.skeleton(case.suff_stat, **case.arguments, engine="cpu")

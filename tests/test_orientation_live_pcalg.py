@@ -8,7 +8,6 @@ to small samples. What "rand" and "retry" draw at random comes from R's own gene
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 
 import numpy as np
@@ -85,24 +84,15 @@ for (case in cases) { cat("case\n"); get(kind)(case) }
 """
 
 
-def _have_pcalg() -> bool:
-    if shutil.which("Rscript") is None:
-        return False
-    check = "quit(status = !requireNamespace('pcalg', quietly = TRUE))"
-    return subprocess.run(["Rscript", "-e", check], capture_output=True, check=False).returncode == 0
-
-
 @pytest.fixture(scope="module")
-def pcalg(tmp_path_factory):
+def pcalg(tmp_path_factory, rscript):
     """A function (kind, cases) that runs `kind` of R_SCRIPT: per case a list of (what, ints)."""
-    if not _have_pcalg():
-        pytest.skip("no Rscript with pcalg")
     folder = tmp_path_factory.mktemp("live")
 
     def run(kind: str, cases: list[str]) -> list[list[tuple[str, list[int]]]]:
         script = folder / f"{kind}.R"
         script.write_text(f'kind <- "{kind}"\ncases <- list({", ".join(cases)})\n{R_SCRIPT}')
-        done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True, check=False)
+        done = subprocess.run([rscript, str(script)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         answers: list[list[tuple[str, list[int]]]] = []
         for line in done.stdout.splitlines():

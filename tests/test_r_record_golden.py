@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +24,6 @@ def test_differences_are_seen():
 
 
 @pytest.mark.r
-def test_recording_again_gives_what_is_stored(capsys):
-    rscript = shutil.which("Rscript")
-    if rscript is None:
-        pytest.skip("no Rscript on the PATH")
-    if not record_golden.has_pcalg(rscript):
-        pytest.skip("R has no package pcalg")
+def test_recording_again_gives_what_is_stored(capsys, rscript):
     assert record_golden.main(["--check", *CASES]) == 0
     assert capsys.readouterr().out.count(": equal") == len(CASES)

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import record_golden
 
 import pycupc
 from pycupc import cli
@@ -102,10 +101,7 @@ def test_command_lines_run(here, capsys, monkeypatch):
 
 
 @pytest.mark.r
-def test_r_example_runs(tmp_path):
-    rscript = shutil.which("Rscript")
-    if rscript is None or not record_golden.has_pcalg(rscript):
-        pytest.skip("no Rscript with pcalg")
+def test_r_example_runs(tmp_path, rscript):
     (block,) = blocks("r")
     script = tmp_path / "example.R"
     script.write_text(block.replace("library(pycupc)", 'source("r_wrapper/R/cu_pc.R")'), encoding="utf-8")

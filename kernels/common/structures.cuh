@@ -82,7 +82,7 @@ struct Classes {
 };
 
 constexpr unsigned char LEFT_TO_WALK = 2;  // in Pruning::decided: walk_rows met a doubtful test of the pair
-constexpr unsigned char SHARED = 3;         // in Pruning::decided: several blocks search for a pair; until settle_shared
+constexpr unsigned char SHARED = 3;        // in Pruning::decided: several blocks search for a pair; until settle_shared
 
 // Pruning before the tests of a level (pruning/): a search (search_pairs) or a walk (walk_rows). It decides pairs
 // without testing all their conditioning sets; a decided pair is no target of the tests.

@@ -259,3 +259,28 @@ def test_cutoff_of_a_bound_is_that_of_certain_tests():
     """A bound speaks of tests outside the doubtful band only, so that the canonical formula need not be asked."""
     cutoff = Cutoff.around(fisher_z.cutoff(0.05, 100, 3))
     assert cutoff.high > cutoff.value**2
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
+    """Work space is not cleared between tasks: no number in it may be read before it is written."""
+    take_space = tasks.PrunedSide._take_space
+
+    def poisoned(self):
+        space = take_space(self)
+        arrays = space if isinstance(space[0], np.ndarray) else [array for part in space for array in part]
+        constant = getattr(space[-1], "sets_per_pair", None)
+        for array in arrays:
+            if isinstance(array, np.ndarray) and array.dtype == np.float64 and array is not constant:
+                array.fill(np.nan)
+        return space
+
+    monkeypatch.setattr(tasks.PrunedSide, "_take_space", poisoned)
+    rng = np.random.default_rng((1, 0, 1))
+    for _ in range(12):
+        C, n = random_correlations(rng)
+        C, masks = spoilt(rng, C)
+        alpha, m_max = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5])), 4 if len(C) > 30 else 7
+        pruned, plain = (run(C, n, alpha, pruning, m_max=m_max, **masks) for pruning in ("always", False))
+        assert_same(pruned, plain)
+        np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)

@@ -102,7 +102,7 @@ def excess(nodes, slot, w, q, m, c):
 
     Writes the scores that belong to it to w.best; inf where rho itself is not above c.
     """
-    rho = abs(nodes.rho[slot])
+    rho, w.margin[0] = abs(nodes.rho[slot]), 0.0
     if not rho > c:
         return math.inf
     xx, yy, least = 0.0, 0.0, 1.0

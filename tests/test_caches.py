@@ -70,7 +70,7 @@ def test_read_only_package_and_no_home(read_only):
         assert done.returncode == 0, done.stderr
         assert read_only["PYTHONPATH"] in done.stdout
     assert "neither the package nor the home directory can be written: compiled code is kept in" in first.stderr
-    assert second.stderr == ""
+    assert "can be written" not in second.stderr
     (folder,) = Path(read_only["TMPDIR"]).glob("pycupc-cache-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbi"))

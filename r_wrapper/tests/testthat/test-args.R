@@ -202,7 +202,10 @@ test_that("without numCores, options and environment decide, and a worker takes 
   cores <- default_cores # without the package, which a worker would have to load from the same library
   expect_identical(unlist(parallel::mclapply(1:2, function(i) cores(), mc.cores = 2)), c(1L, 1L))
   code <- environment(default_cores)
-  worker <- parallel::makeCluster(1)
+  worker <- NULL
+  for (port in sample(11000:65000, 9)) { # the first that no other program uses
+    if (is.null(worker)) worker <- tryCatch(parallel::makeCluster(1, port = port), error = function(e) NULL)
+  }
   on.exit(parallel::stopCluster(worker), add = TRUE)
   copy <- list2env(list(default_cores = default_cores, in_worker = code$in_worker), parent = baseenv())
   for (name in ls(copy)) environment(copy[[name]]) <- copy

@@ -35,8 +35,8 @@ class Recorded(Engine):
 
     families = (GaussianTest,)
 
-    def _take(self, test, names, gaps, fixed, m_max, progress):
-        self.C = test.data.C
+    def _begin(self, names):
+        self.C = self._test.data.C
 
     def _run(self, level):
         none = np.zeros(0, dtype=np.int32)

@@ -159,7 +159,9 @@ class Engine(ABC):
                 f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
                 "are free; use fewer variables, or another engine or machine"
             )
-        self._take(test, names, gaps, fixed, m_max, progress)
+        self._test, self._gaps, self._fixed = test, gaps, fixed
+        self._m_max, self._progress = m_max, progress
+        self._begin(names)
 
     def run_level(self, level: int) -> LevelResult:
         """Run one level: 0, or the level after the one that ran last; compiles its code first, where needed."""
@@ -196,16 +198,8 @@ class Engine(ABC):
         """Release the memory that the engine holds."""
 
     @abstractmethod
-    def _take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        gaps: Pairs | None,
-        fixed: Pairs | None,
-        m_max: float,
-        progress: ProgressHook | None,
-    ) -> None:
-        """`take`, for a test of one of `families` that fits memory."""
+    def _begin(self, names: Sequence[str]) -> None:
+        """`take`, once the problem is known to be one of `families` and to fit memory; `names` are of the variables."""
 
     def _compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
         """Compile the code that `level` needs and this machine has not compiled before, and log that."""

@@ -15,19 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import (
-    Answers,
-    Counts,
-    Engine,
-    Floats,
-    LevelResult,
-    Lists,
-    Mask,
-    Pairs,
-    ProgressHook,
-    Questions,
-    State,
-)
+from pycupc.engines.base import Answers, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest, PairTest, Search
 from pycupc.independence.gaussian.family import GaussianTest
@@ -71,23 +59,14 @@ class ReferenceEngine(Engine):
         computes_C = isinstance(test, GaussianTest) and not test.data.has_C
         return (PAIR_BYTES + 8 * computes_C) * test.p**2, free_memory()
 
-    def _take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        gaps: Pairs | None,
-        fixed: Pairs | None,
-        m_max: float,
-        progress: ProgressHook | None,
-    ) -> None:
+    def _begin(self, names: Sequence[str]) -> None:
+        test, p = self._test, self._test.p
         if isinstance(test, GaussianTest):
             test.data.check(inspect(test.data.C), names)
-        p = test.p
-        self._test, self._progress = test, progress
         self._graph = ~np.eye(p, dtype=bool)
-        if gaps is not None:
-            self._graph &= ~gaps.dense()
-        self._fixed = np.zeros((p, p), dtype=bool) if fixed is None else fixed.dense()
+        if self._gaps is not None:
+            self._graph &= ~self._gaps.dense()
+        self._untested = np.zeros((p, p), dtype=bool) if self._fixed is None else self._fixed.dense()
         # for ordered pairs, as in pcalg: the largest p-value, or minus the smallest |z|
         self._largest = np.full((p, p), -math.inf)
 
@@ -175,7 +154,7 @@ class ReferenceEngine(Engine):
             neighbours = np.flatnonzero(before[x]).tolist()
             for y in neighbours:
                 number += 1
-                if self._graph[x, y] and not self._fixed[x, y] and len(neighbours) > level:
+                if self._graph[x, y] and not self._untested[x, y] and len(neighbours) > level:
                     yield number, (x, y, [v for v in neighbours if v != y])
 
     # ---------------------------------------------------------------- questions

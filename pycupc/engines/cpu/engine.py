@@ -16,8 +16,6 @@ from pycupc.engines.base import (
     Engine,
     EngineError,
     LevelResult,
-    Pairs,
-    ProgressHook,
     Questions,
     State,
 )
@@ -27,6 +25,7 @@ from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
@@ -69,21 +68,14 @@ class CpuEngine(Engine):
         computes_C = isinstance(test, GaussianTest) and not test.data.has_C
         return 8 * test.p**2 if computes_C else 0, free_memory()
 
-    def _take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        gaps: Pairs | None,
-        fixed: Pairs | None,
-        m_max: float,
-        progress: ProgressHook | None,
-    ) -> None:
+    def _begin(self, names: Sequence[str]) -> None:
+        test = self._test
         if isinstance(test, GaussianTest):
             test.data.check(matrix.inspect(test.data.C, self.threads), names)
             self._tests: GaussianTests | DiscreteTests = GaussianTests(test.data.C, test.data.n, self._pruning)
         elif isinstance(test, DiscreteTest):
             self._tests = DiscreteTests(test.prepared)
-        self._test, self._gaps, self._fixed, self._progress = test, gaps, fixed, progress
+        self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 
     def _compile(self, level: int) -> None:
@@ -95,17 +87,14 @@ class CpuEngine(Engine):
             if (type(self._tests), distinct) in _loaded:
                 return
             rehearsal = CpuEngine(threads=1, pruning=False)
-            rehearsal._take(self._tests.rehearsal(), "abcd", None, None, distinct, None)
+            rehearsal.take(self._tests.rehearsal(), "abcd")
             for earlier in range(distinct + 1):
                 rehearsal._run(earlier)
                 _loaded.add((type(self._tests), earlier))
 
     def state(self) -> State:
         if self._graph is None:
-            low, high = np.triu_indices(self._test.p, 1)
-            left = np.ones(len(low), dtype=np.bool_) if self._gaps is None else ~self._gaps.holds(low, high)
-            x, y = low[left].astype(np.int32), high[left].astype(np.int32)
-            return State(x, y, np.full(len(x), np.inf))
+            return State(*self._first.edges())
         edges = self._graph.edges()
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
@@ -121,17 +110,9 @@ class CpuEngine(Engine):
 
     def _level0(self, cutoff: float) -> LevelResult:
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads)
-        p, degree = self._test.p, np.full(self._test.p, self._test.p - 1)
-        above = np.arange(p)[::-1].copy()  # tested pairs x < y of each x
-        if self._gaps is not None:
-            degree -= self._gaps.degrees()
-        untested = self._fixed if self._gaps is None else self._gaps | self._fixed
-        if untested is not None:
-            above -= np.bincount(untested.low, minlength=p)
         row, kept = graph.rows(), ~graph.fixed
-        n_pairs, n_kept = int(above.sum()), int(np.count_nonzero(kept)) // 2
-        below = (row > graph.neighbours) & kept
-        more = bool((degree[above > 0] > 1).any() or (degree[row[below]] > 1).any())
+        n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
+        more = self._first.has_candidates(row[(row > graph.neighbours) & kept])
         none = np.zeros(0, dtype=np.int32)
         return LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), n_pairs + n_kept, n_pairs - n_kept, 0, more)
 

@@ -8,18 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from pycupc.engines.base import (
-    Answers,
-    Counts,
-    Engine,
-    EngineError,
-    Floats,
-    LevelResult,
-    Pairs,
-    ProgressHook,
-    Questions,
-    State,
-)
+from pycupc.engines.base import Answers, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
@@ -100,7 +89,6 @@ class GpuEngine(Engine):
         self._forget()
 
     def _forget(self) -> None:
-        self._test: IndependenceTest | None = None
         self._graph: DeviceGraph | None = None
         self._level0: LevelResult | None = None  # has ended, but was not asked for yet
         self._running: Running | None = None  # launched, but not asked for yet
@@ -159,28 +147,18 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- the run
 
-    def _take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        gaps: Pairs | None,
-        fixed: Pairs | None,
-        m_max: float,
-        progress: ProgressHook | None,
-    ) -> None:
+    def _begin(self, names: Sequence[str]) -> None:
+        test, facts = self._test, None
         self._forget()
-        self._test, self._m_max, self._progress = test, m_max, progress
-        if isinstance(test, DiscreteTest):
-            data = test.prepared
-            with self._session():
-                self._graph = discrete.start(self.device, data, gaps, fixed)
-        elif isinstance(test, GaussianTest):
-            with self._session():
-                facts = self._begin(test, gaps, fixed)
-            if facts is not None:
-                test.data.check(facts, names)
+        with self._session():
+            if isinstance(test, DiscreteTest):
+                self._graph = discrete.start(self.device, test.prepared, self._gaps, self._fixed)
+            elif isinstance(test, GaussianTest):
+                facts = self._start(test)
+        if isinstance(test, GaussianTest) and facts is not None:
+            test.data.check(facts, names)
 
-    def _begin(self, test: GaussianTest, gaps: Pairs | None, fixed: Pairs | None) -> MatrixFacts | None:
+    def _start(self, test: GaussianTest) -> MatrixFacts | None:
         """Send C or the data to the device, and launch level 0; returns the findings of the inspection of a given C.
 
         Level 0 is launched right behind the inspection: one wait serves both. Level 1 then runs while the host looks at
@@ -191,12 +169,12 @@ class GpuEngine(Engine):
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)
             with dev.transfers.uploading(host, C):
-                graph = self._graph = DeviceGraph(dev, C, data.n, gaps, fixed, self._gaussian)
+                graph = self._graph = DeviceGraph(dev, C, data.n, self._gaps, self._fixed, self._gaussian)
             found = of_data.launch_inspection(dev, C)
         else:
             assert data.rows is not None
             C = of_data.correlation(dev, data.rows)
-            graph = self._graph = DeviceGraph(dev, C, data.n, gaps, fixed, self._gaussian)
+            graph = self._graph = DeviceGraph(dev, C, data.n, self._gaps, self._fixed, self._gaussian)
         if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
@@ -237,9 +215,7 @@ class GpuEngine(Engine):
             return graph.result(running, counters)
 
     def _launch(self, level: int, tick: Tick) -> Running:
-        graph = self._started()
-        assert self._test is not None
-        cutoff = self._test.cutoff(level)
+        graph, cutoff = self._started(), self._test.cutoff(level)
         if level == 0:
             return graph.launch_level0(cutoff)
         of_graph, of_level = graph.begin(level, cutoff)
@@ -279,14 +255,14 @@ class GpuEngine(Engine):
         """See `Engine.first_separating`; compiled code on the CPU."""
         from pycupc.engines.cpu.questions import first_separating  # loads Numba, which most runs do without
 
-        assert self._test is not None
+        self._started()
         return first_separating(self._test, questions, available_cores())
 
     def count_separating(self, questions: Questions) -> Counts:
         """See `Engine.count_separating`; compiled code on the CPU."""
         from pycupc.engines.cpu.questions import count_separating  # loads Numba, which most runs do without
 
-        assert self._test is not None
+        self._started()
         return count_separating(self._test, questions, available_cores())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Pairs
+from pycupc.engines.first_graph import FirstGraph
 from pycupc.engines.gpu import records, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
@@ -71,7 +72,7 @@ class DeviceGraph:
     ) -> None:
         cp, p = dev.cp, int(C.shape[0])
         self._dev, self._C, self._n, self.p, self.tests, self.mirrored = dev, C, n, p, tests, True
-        self._gaps, self._fixed = gaps, fixed
+        self._gaps, self._fixed, self._first = gaps, fixed, FirstGraph(p, gaps, fixed)
         upload = dev.transfers.copied
         self._masks = [None if pairs is None else upload(pairs.dense().view(np.uint8)) for pairs in (gaps, fixed)]
         self._G = cp.empty((p, p), dtype=np.uint8)
@@ -164,12 +165,8 @@ class DeviceGraph:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""
         if self._gaps is None:
             return tests > 0 and self.p > 2
-        degree = self.p - 1 - self._gaps.degrees()
-        untested = self._gaps | self._fixed
-        above = np.arange(self.p)[::-1] - np.bincount(untested.low, minlength=self.p)  # tested pairs x < y of each x
         x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
-        below = y if self._fixed is None else y[~self._fixed.holds(x, y)]
-        return bool((degree[above > 0] > 1).any() or (degree[below] > 1).any())
+        return self._first.has_candidates(y if self._fixed is None else y[~self._fixed.holds(x, y)])
 
     # ---------------------------------------------------------------- levels from 1 on
 
@@ -282,10 +279,7 @@ class DeviceGraph:
     def edges(self, *, first: bool = False) -> tuple[Ints, Ints, Floats]:
         """x, y and z of `State`, fetched once per level; with `first`, of the graph before level 0."""
         if first or self._room is None:
-            low, high = np.triu_indices(self.p, 1)
-            left = np.ones(len(low), dtype=np.bool_) if self._gaps is None else ~self._gaps.holds(low, high)
-            x, y = low[left].astype(np.int32), high[left].astype(np.int32)
-            return x, y, np.full(len(x), np.inf)
+            return self._first.edges()
         if self._edges is None:
             x, y, z = self._coming or self._fetch_edges()
             self._dev.wait()

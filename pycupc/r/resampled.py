@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.r.conversions import to_plain
+from pycupc.r.messages import in_r
 from pycupc.results.arrays import cell_arrays
 from pycupc.stability import Stability
 from pycupc.stability.consensus import FREQUENCIES, Counts
@@ -42,7 +43,7 @@ def to_values(result: Stability) -> tuple[Values, Arrays]:
     arrays = {name: values.astype(np.int32) for name, values in arrays.items()} | {"n_tests": result.n_tests.T}
     values: Values = {name: float(getattr(result, name)) for name in ("n_resamples", "n_pairs", "n_fixed")}
     values |= {"n": float(resampling.n), "scheme": resampling.scheme, "fraction": resampling.fraction}
-    values |= {"seed": float(resampling.seed), "quirks": result.notes.get("quirks", "")}
+    values |= {"seed": float(resampling.seed), "quirks": in_r(result.notes.get("quirks", ""), result.labels)}
     values |= {"alphas": list(result.alphas), "n_pairs_ever": [float(len(counts.low)) for counts in result.counts]}
     return values, arrays
 

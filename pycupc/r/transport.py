@@ -169,13 +169,12 @@ class Job:
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
-        note = str(fit.notes.get("quirks", ""))
         return {
             "max_ord": int(fit.max_ord),
             "engine": fit.engine,
-            "quirks": note.replace("quirks=True", "quirks = TRUE").replace("quirks=False", "quirks = FALSE"),
+            "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": str(fit.notes.get("orientation", "")),
-            "cpdag_note": fit.cpdag_note().replace("; to_cpdag() gives it", ""),  # which R does not have
+            "cpdag_note": in_r(fit.cpdag_note(), fit.labels),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
         }, to_plain(arrays)

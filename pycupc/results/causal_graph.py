@@ -9,6 +9,7 @@ import numpy as np
 
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
+from pycupc.system.message import Message, Words
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,7 +58,8 @@ class CausalGraph(NamedGraph):
         if self.is_cpdag:
             return ""
         if self._dag_and_cpdag is not None:
-            return "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; to_cpdag() gives it"
+            text = "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows{remedy}"
+            return Message(text, remedy=Words("; to_cpdag() gives it", ""))
         counts, remedy = self.sparse_graph.counts(), 'u2pd "retry" gives a graph that a DAG extends'
         if n := sum(counts[kind] for kind in [*counts][3:]):
             return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"

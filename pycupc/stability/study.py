@@ -74,7 +74,7 @@ class Study:
             fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
             edges.append(Edges.of(fit.sparse_graph))
             n_tests.append(sum(fit.n_edgetests))
-            note = max(note, str(fit.notes.get("quirks", "")), key=len)
+            note = max(note, fit.notes.get("quirks", ""), key=len)
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
     def at_once(self) -> int:

@@ -13,6 +13,7 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.discrete.untested import untested_pairs
 from pycupc.independence.p_values import PValues, RecordedPValues
 from pycupc.independence.untested import UntestedPairs
+from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -77,5 +78,7 @@ class DiscreteTest(IndependenceTest):
             return ""
         fault = " and ".join(where)
         if self.quirks:
-            return f"as pcalg's disCItest, {fault}; quirks=False gives the right answer"
-        return f"may differ from pcalg's disCItest, {fault}; quirks=True gives pcalg's answer"
+            text = "as pcalg's disCItest, {fault}; {no_quirks} gives the right answer"
+            return Message(text, fault=fault, no_quirks=Setting("quirks", False))
+        text = "may differ from pcalg's disCItest, {fault}; {quirks} gives pcalg's answer"
+        return Message(text, fault=fault, quirks=Setting("quirks", True))

@@ -261,14 +261,10 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         return Removals(found, np.split(r, np.cumsum([len(block.x) for block in found.blocks])[:-1]))
 
     def r_of(k: int) -> float:
-        from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
-            canonical_space,
-            partial_correlation,
-        )
+        from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
-        size = int(level[k])
-        nodes = np.array([*sorted(members[ends[k] - size : ends[k]].tolist()), x[k], y[k]], dtype=np.int32)
-        return float(partial_correlation(C, nodes, size, canonical_space(size)))  # type: ignore[no-untyped-call]
+        assert C is not None
+        return canonical_r(C, x[k], y[k], sorted(members[ends[k] - level[k] : ends[k]].tolist()))
 
     return Removals(found, r_of=None if C is None else r_of)
 

@@ -114,16 +114,11 @@ class KeptEdges:
 
     def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
-        from pycupc.independence.gaussian.partial_correlation import (  # imports Numba
-            canonical_space,
-            partial_correlation,
-        )
+        from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
-            nodes = np.array([*S, min(a, b), max(a, b)], dtype=np.int32)
-            return WeakestTest(S, float(partial_correlation(C, nodes, len(S), work)))  # type: ignore[no-untyped-call]
+            return WeakestTest(S, canonical_r(C, min(a, b), max(a, b), S))
 
-        work = canonical_space(self._last)
         weakest, least = tested(()), np.inf
         sets: set[tuple[int, ...]] = {()}
         for v, other in ((a, b), (b, a)):

@@ -26,7 +26,7 @@ from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_r, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
 
 
@@ -137,10 +137,8 @@ class GaussianTests:
         """Compute the partial correlations that pruning left out, and remember which tests it answered."""
         if not self._pruned_sides:
             return Made(separated.n_tests, 0)
-        work = canonical_space(level)
-        nodes = np.column_stack([separated.S, separated.x, separated.y]).astype(np.int64)
         for i in np.flatnonzero(np.isnan(separated.r)):
-            separated.r[i] = partial_correlation(self._C, nodes[i], level, work)
+            separated.r[i] = canonical_r(self._C, separated.x[i], separated.y[i], separated.S[i])
         made, bounds, pruned = separated.n_tests, 0, np.zeros(len(graph.neighbours), dtype=np.bool_)
         for side, targets in self._pruned_sides:
             answered = targets.chosen & ~side.left

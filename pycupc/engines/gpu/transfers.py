@@ -132,9 +132,8 @@ class _StagedCopy:
         at = self._next()
         if at >= self._total:
             return False
-        ctypes.memmove(
-            self._staging + at, self._source + at, min(tuning.PIECE, self._total - at)
-        )  # without Python's lock
+        size = min(tuning.PIECE, self._total - at)
+        ctypes.memmove(self._staging + at, self._source + at, size)  # without Python's lock
         self._filled[at // tuning.PIECE] = True
         return True
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -139,3 +140,8 @@ def partial_correlation(C, nodes, size, A):
         return given_one(C, nodes[1], nodes[2], nodes[0])
     r = eliminated(C, nodes, size, A)
     return r if r == r else clipped(exact_correlation(C, nodes, size, A))
+
+
+def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
+    """`partial_correlation` of one test; S ascending."""
+    return float(partial_correlation(C, np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))

@@ -30,21 +30,22 @@ from pycupc.engines.cpu.pruning.walk import walk_rows
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
-from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.system.message import Message, Variable
 
 
 def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
     """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
-    few = [
-        subsets.about(d - 1, level) <= tuning.ALL_SETS and not subsets.is_wide(d, level)
-        for d in graph.degrees().tolist()
-    ]
+    most = tuning.ALL_SETS
+    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
     in_few = np.array(few)[graph.rows()]
     few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
-    return few_sets[:: max(1, len(few_sets) // tuning.CHECKED_PAIRS)], many_sets[
-        :: max(1, len(many_sets) // tuning.CHECKED_PAIRS)
-    ]
+    return _thinned(few_sets), _thinned(many_sets)
+
+
+def _thinned(entries: Indices) -> Indices:
+    """About `tuning.CHECKED_PAIRS` of the entries, evenly spaced."""
+    return entries[:: max(1, len(entries) // tuning.CHECKED_PAIRS)]
 
 
 def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
@@ -52,13 +53,13 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
 
     No set before the first separating set, or no set at all, may separate x and y; that set must.
     """
-    draw, work, rows = random.Random(level), canonical_space(level), graph.rows()
+    draw, rows = random.Random(level), graph.rows()
 
     def separates(e: int, rank: int) -> bool:
         x, y = rows[e], graph.neighbours[e]
         candidates = graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]]
         members = candidates[candidates != y][subsets.exact_members(rank, len(candidates) - 1, level)]
-        return bool(abs(partial_correlation(C, np.array([*members, x, y], dtype=np.int64), level, work)) <= cutoff)
+        return abs(canonical_r(C, x, y, members)) <= cutoff
 
     wrong = []
     for e in entries.tolist():

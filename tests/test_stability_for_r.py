@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from stability_data import gaussian
 
+from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.r.resampled import answer, from_values, to_values
 from pycupc.stability import Stability, stability
 
@@ -49,3 +50,12 @@ def test_questions_are_methods(result: Stability) -> None:
     graph = ask("consensus", **given)[1]
     assert np.array_equal(graph["graph.from"], result.consensus(0.9, 0.01).sparse_graph.cells()[0] + 1)
     assert np.array_equal(ask("indices", i=4)[1]["indices"], result.indices(3) + 1)
+
+
+def test_r_gets_the_note_on_quirks_in_its_own_words() -> None:
+    data = DiscreteSuffStat(np.random.default_rng(0).integers(0, 3, (400, 3)).repeat(2, axis=1), adaptDF=True)
+    result = stability(data, indepTest=disCItest, n_resamples=2, alpha=0.01, engine="cpu", random_state=0)
+    assert "quirks=True" in result.notes["quirks"]
+    note = to_values(result)[0]["quirks"]
+    assert "quirks = TRUE gives pcalg's answer" in note
+    assert "quirks=" not in note

@@ -1,6 +1,7 @@
 """Engines make the tests of levels, and answer questions about single pairs; what does not depend on hardware is above.
 
     base.py        what an engine is
+    first_graph.py the graph before level 0
     select.py      the choice of the engine: by name, or automatic
     reference.py   plain NumPy, literal, any test: the oracle of the tests
     cpu/           Numba, all cores

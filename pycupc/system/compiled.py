@@ -23,12 +23,14 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core import event, sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, register_jitable
+from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
 from pycupc.system.log import FIRST_USE, logger
@@ -84,6 +86,13 @@ def compiled(function: Function) -> Function:
     compile_here = dispatcher.compile
     dispatcher.compile = lambda signature: _in_a_thread(lambda: compile_here(signature))
     return cast("Function", dispatcher)
+
+
+def frozen(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix for compiled code: contiguous, and not to be written, as Numba compiles anew for the other kind."""
+    out = np.ascontiguousarray(matrix, dtype=np.float64).view()
+    out.flags.writeable = False
+    return out
 
 
 def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:

@@ -28,6 +28,7 @@ from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.system.compiled import frozen
 
 
 class GaussianTests:
@@ -46,8 +47,7 @@ class GaussianTests:
     LEVELS_COMPILED = 2
 
     def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
-        self._C, self._n = C.view(), n
-        self._C.flags.writeable = False  # Numba compiles for either kind of array, so there is one only
+        self._C, self._n = frozen(C), n
         self._pruning = Pruning(self._C, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []

@@ -22,7 +22,7 @@ from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled
+from pycupc.system.compiled import announced, compiled, frozen
 from pycupc.system.machine import in_threads
 
 
@@ -70,7 +70,7 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     m, (offsets, candidates) = len(questions.x), questions.candidates
     sizes, widest = questions.sizes(), int(np.diff(offsets).max(initial=0))
     if isinstance(test, GaussianTest) and questions.skip is None and sizes == range(widest + 1):
-        return count_separating_sets(_matrix(test), test.cutoff, questions, n_threads)
+        return count_separating_sets(frozen(test.data.C), test.cutoff, questions, n_threads)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
     for size in sizes:
         for owner, positions, _, made in _rounds(test, questions, size, np.ones(m, dtype=np.bool_), n_threads):
@@ -142,15 +142,8 @@ def _next_sets(offsets, skipped, pairs, chosen, left, at_once, owner, positions)
     return n
 
 
-def _matrix(test: GaussianTest) -> Floats:
-    """C, not to be written: Numba compiles for either kind of array, so there is one only."""
-    C = np.ascontiguousarray(test.data.C, dtype=np.float64).view()
-    C.flags.writeable = False
-    return C
-
-
 def _gaussian_tests(test: GaussianTest) -> Tests:
-    C = _matrix(test)
+    C = frozen(test.data.C)
 
     def run(x: Indices, y: Indices, sets: Indices) -> Made:
         r, size = np.empty(len(x)), sets.shape[1]

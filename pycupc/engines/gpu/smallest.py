@@ -73,9 +73,9 @@ class SmallestZ:
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
         from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
+        from pycupc.system.compiled import frozen
 
-        C = self.data.C.view()
-        C.flags.writeable = False
+        C = frozen(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
         return smallest.SmallestZ.on_all_cores(C, self.data.n, levels, self.x, self.y, z)()
 

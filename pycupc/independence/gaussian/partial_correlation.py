@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from pycupc.independence.gaussian.exact import exact_correlation
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
-from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part
+from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part, frozen
 
 _one_at_a_time = threading.Lock()
 
@@ -144,4 +144,4 @@ def partial_correlation(C, nodes, size, A):
 
 def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
     """`partial_correlation` of one test; S ascending."""
-    return float(partial_correlation(C, np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))
+    return float(partial_correlation(frozen(C), np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))

@@ -31,6 +31,7 @@ from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Si
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
 from pycupc.independence.gaussian.partial_correlation import canonical_r
+from pycupc.system.compiled import frozen
 from pycupc.system.message import Message, Variable
 
 
@@ -74,8 +75,7 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
 @functools.cache
 def load(way: Way) -> None:
     """Load the code of a way, or compile it, by a run on six variables."""
-    C = np.where(np.eye(6), 1.0, 0.5)
-    C.flags.writeable = False
+    C = frozen(np.where(np.eye(6), 1.0, 0.5))
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
     graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
     findings, bound = graph.no_findings(), np.full(30, 0.01)

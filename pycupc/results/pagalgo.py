@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, symbol
+from pycupc.graph.sparse import Ints, pair_keys, symbol
 from pycupc.results import npz, pag_file
 from pycupc.results.arrays import check_arrays, check_meta, trace_entries, trace_from
 from pycupc.results.later_tests import LaterPValues, LaterTests
@@ -118,6 +119,13 @@ class PagAlgo(TestedGraph):
     def all_pdsep(self) -> list[Ints] | None:
         """pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed."""
         return self.later.all_pdsep
+
+    @cached_property
+    def found_sepset(self) -> SepSets:
+        """The separating sets as the tests found them; in `sepset` the rules for triples have changed some."""
+        found = self.skeleton_fit.found_sepset.changed(self.later.cells())
+        gaps = found.gaps()
+        return SepSets.from_flat(self.sparse_graph, found.flat(), pair_keys(gaps[:, 0], gaps[:, 1], self.p))
 
     # -- summaries and evidence ---------------------------------------------------------------------------------------
 

@@ -114,7 +114,9 @@ class LaterPValues(PValues):
         return out
 
     def dense(self, out: Floats | None = None) -> Floats:
-        dense = self.of_levels.dense(out)
+        by_row = out is None or out.flags.c_contiguous
+        dense = self.of_levels.dense(out if by_row else out.T)  # which is symmetric
+        dense = dense if by_row else dense.T
         x, y, p = self.later.raised
         if len(x):
             dense = dense.copy() if out is None else dense

@@ -8,10 +8,21 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, pair_keys, symbol
-from pycupc.results import npz, pag_file
-from pycupc.results.arrays import check_arrays, check_meta, trace_entries, trace_from
+from pycupc.graph.sparse import Ints, SparseGraph, pair_keys, symbol
+from pycupc.results import npz, pag_arrays
+from pycupc.results.arrays import (
+    Arrays,
+    check_arrays,
+    check_meta,
+    edge_arrays,
+    graph_from_arrays,
+    trace_entries,
+    trace_from,
+)
 from pycupc.results.later_tests import LaterPValues, LaterTests
 from pycupc.results.levels import LevelSummary, closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
@@ -184,6 +195,31 @@ class PagAlgo(TestedGraph):
 
     # -- files --------------------------------------------------------------------------------------------------------
 
+    def to_arrays(self, p_values: Literal["matrix"] | None = "matrix") -> dict[str, NDArray[Any]]:
+        """The answer as flat arrays, as R has it, with pMax or without; `save` keeps the evidence, too."""
+        arrays = pag_arrays.answer_arrays(self.sparse_graph, self.sepset, self.later)
+        arrays["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
+        return arrays if p_values is None else arrays | {"pMax": self.pMax}
+
+    @classmethod
+    def from_answer(
+        cls, arrays: Arrays, *, labels: Sequence[str], max_ord: int, max_ord_pdsep: int, call: str, engine: str
+    ) -> PagAlgo:
+        """A result from the arrays of `to_arrays`: which edges later tests removed is not known."""
+        graph = graph_from_arrays(arrays, len(labels))
+        skeleton = SparseGraph.undirected(graph.p, graph.low, graph.high)
+        of_levels = arrays | edge_arrays(skeleton)
+        fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine)
+        method: Literal["fci", "rfci"] = "rfci" if call.partition("(")[0].endswith("rfci") else "fci"
+        later = LaterTests(
+            stage="rfci" if method == "rfci" else "possible-d-sep",
+            all_pdsep=pag_arrays.all_pdsep_from(arrays) if len(arrays["pdsep_members"]) else None,
+            n_edgetests_pdsep=[int(v) for v in arrays["n_edgetests_pdsep"]],
+            max_ord_pdsep=max_ord_pdsep,
+        )
+        final = {"labels": fit.labels, "sparse_graph": graph, "sepset": fit.sepset, "later": later}
+        return cls(method=method, skeleton_fit=fit, call=call, **final)
+
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
         """Write everything into one .npz file (no pickle), which appears only when it is complete.
 
@@ -195,11 +231,11 @@ class PagAlgo(TestedGraph):
 
         Notes
         -----
-        `pycupc.results.pag_file` describes the file.
+        `pycupc.results.pag_arrays` describes the file.
         """
         about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
-        meta = {**self.skeleton_fit.meta(), "pag": about | pag_file.later_meta(self.later)}
-        arrays = pag_file.pag_arrays(self.sparse_graph, self.sepset, self.later)
+        meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
+        arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)
         npz.write(path, meta, self.skeleton_fit.to_arrays(evidence=evidence) | arrays, npz.PAG)
 
     @classmethod
@@ -209,16 +245,16 @@ class PagAlgo(TestedGraph):
             check_meta(meta)
             p, about = len(meta["labels"]), meta["pag"]
             check_arrays(arrays, p)
-            pag_file.check_pag(about, arrays, p)
+            pag_arrays.check_pag(about, arrays, p)
         C = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.PAG.expected_at(path):
-            graph, sepset = pag_file.graph_and_sets(arrays, p)
+            graph, sepset = pag_arrays.graph_and_sets(arrays, p)
             return cls(
                 labels=tuple(meta["labels"]),
                 sparse_graph=graph,
                 sepset=sepset,
                 skeleton_fit=PcAlgo.from_file(meta, arrays, C),
-                later=pag_file.later_from(about, arrays),
+                later=pag_arrays.later_from(about, arrays),
                 trace=trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},
             )

@@ -7,6 +7,7 @@
 #   sitrep.R     prints which parts are installed          install.R  makes the Python side
 #   why.R        why an edge is there, all edges
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
+#   cu_fci.R     cu_fci(), cu_rfci(): with hidden variables
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'

@@ -1,4 +1,6 @@
-"""The file of a `PagAlgo`: that of its skeleton (`pycupc.results.arrays`), with more arrays and more metadata.
+"""A `PagAlgo` as arrays: for R those of the answer, for a file those of its skeleton, with more arrays and metadata.
+
+In addition to the arrays of `pycupc.results.arrays`, R has "n_edgetests_pdsep", and the last two below; a file has:
 
     pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as those of the skeleton
     later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.questions import Lists
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.results import arrays as flat
 from pycupc.results.arrays import require
 from pycupc.results.later_tests import LaterTests
@@ -32,11 +34,10 @@ _NUMBERS = ("stage", "n_tests", "n_edgetests_pdsep", "max_ord_pdsep")
 _FLOATS = ("later_value", "later_p", "raised_p")
 
 
-def pag_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
+def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
     """The arrays that a `PagAlgo` adds to its skeleton's."""
     final = flat.edge_arrays(graph) | flat.sepset_arrays(sepset, by_row=False)
     raised = later.raised
-    pdsep = Lists.of([members.tolist() for members in later.all_pdsep or ()])
     cells = dict(zip(("x", "y", "len", "members"), later.cells(), strict=True))
     return (
         {_OF_PAG + name: values for name, values in final.items()}
@@ -44,8 +45,25 @@ def pag_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[s
         | {"later_value": later.value, "later_p": later.p}
         | {"raised_x": raised[0], "raised_y": raised[1], "raised_p": raised[2]}
         | {"open_x": later.open_pairs[:, 0], "open_y": later.open_pairs[:, 1]}
-        | {"pdsep_len": np.diff(pdsep.offsets).astype(np.int32), "pdsep_members": pdsep.members}
+        | _pdsep_arrays(later)
     )
+
+
+def answer_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
+    """The arrays of the answer for R that are not about the levels: edges, sets by row, Possible-D-SEP."""
+    counts = {"n_edgetests_pdsep": np.array(later.n_edgetests_pdsep, dtype=np.float64)}
+    return flat.edge_arrays(graph) | flat.sepset_arrays(sepset) | _pdsep_arrays(later) | counts
+
+
+def _pdsep_arrays(later: LaterTests) -> dict[str, NDArray[Any]]:
+    pdsep = Lists.of([members.tolist() for members in later.all_pdsep or ()])
+    return {"pdsep_len": np.diff(pdsep.offsets).astype(np.int32), "pdsep_members": pdsep.members}
+
+
+def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
+    """pcalg's allPdsep, from 0."""
+    pdsep = _lists(arrays, "pdsep")
+    return np.split(pdsep.members, pdsep.offsets[1:-1])
 
 
 def later_meta(later: LaterTests) -> dict[str, Any]:
@@ -84,7 +102,6 @@ def graph_and_sets(arrays: flat.Arrays, p: int) -> tuple[SparseGraph, SepSets]:
 
 def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
     """The tests after the levels."""
-    pdsep = _lists(arrays, "pdsep")
     return LaterTests(
         x=arrays["later_x"],
         y=arrays["later_y"],
@@ -93,7 +110,7 @@ def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
         p=arrays["later_p"],
         raised=(arrays["raised_x"], arrays["raised_y"], arrays["raised_p"]),
         open_pairs=np.column_stack([arrays["open_x"], arrays["open_y"]]),
-        all_pdsep=np.split(pdsep.members, pdsep.offsets[1:-1]) if meta["pdsep"] else None,
+        all_pdsep=all_pdsep_from(arrays) if meta["pdsep"] else None,
         **{name: meta[name] for name in _NUMBERS},
     )
 

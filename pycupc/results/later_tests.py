@@ -114,12 +114,14 @@ class LaterPValues(PValues):
         return out
 
     def dense(self, out: Floats | None = None) -> Floats:
-        by_row = out is None or out.flags.c_contiguous
-        dense = self.of_levels.dense(out if by_row else out.T)  # which is symmetric
-        dense = dense if by_row else dense.T
         x, y, p = self.later.raised
+        if out is None:
+            dense = self.of_levels.dense()
+            dense = dense.copy() if len(x) else dense
+        else:  # symmetric before some cells are raised, so that either order of the cells will do
+            dense = out
+            self.of_levels.dense(out if out.flags.c_contiguous else out.T)
         if len(x):
-            dense = dense.copy() if out is None else dense
             dense[x, y] = p
         return dense
 

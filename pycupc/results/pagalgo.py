@@ -208,7 +208,7 @@ class PagAlgo(TestedGraph):
         """A result from the arrays of `to_arrays`: which edges later tests removed is not known."""
         graph = graph_from_arrays(arrays, len(labels))
         skeleton = SparseGraph.undirected(graph.p, graph.low, graph.high)
-        of_levels = arrays | edge_arrays(skeleton)
+        of_levels = {**arrays, **edge_arrays(skeleton)}
         fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine)
         method: Literal["fci", "rfci"] = "rfci" if call.partition("(")[0].endswith("rfci") else "fci"
         later = LaterTests(
@@ -217,8 +217,10 @@ class PagAlgo(TestedGraph):
             n_edgetests_pdsep=[int(v) for v in arrays["n_edgetests_pdsep"]],
             max_ord_pdsep=max_ord_pdsep,
         )
-        final = {"labels": fit.labels, "sparse_graph": graph, "sepset": fit.sepset, "later": later}
-        return cls(method=method, skeleton_fit=fit, call=call, **final)
+        sets = fit.sepset
+        return cls(
+            labels=fit.labels, sparse_graph=graph, method=method, skeleton_fit=fit, sepset=sets, later=later, call=call
+        )
 
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
         """Write everything into one .npz file (no pickle), which appears only when it is complete.

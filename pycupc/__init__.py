@@ -5,7 +5,7 @@ The public names:
     pc, skeleton               the algorithm, with pcalg's arguments
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
-    PcAlgo                     what pc and skeleton return
+    PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -32,18 +32,20 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.results.comparison import compare
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest", "pc",
-    "skeleton", "stability",
+    "EngineError", "Interrupted", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest",
+    "pc", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",

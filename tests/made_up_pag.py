@@ -17,7 +17,7 @@ REMOVED = 3
 
 
 def made_up(data: pycupc.SuffStat, *, seed: int = 1, method: str = "fci", **options: object) -> pycupc.PagAlgo:
-    """A `PagAlgo` whose marks and their reasons are drawn; of the test after the levels only the decision is made up."""
+    """A `PagAlgo` whose marks and their reasons are drawn; of the later test only the decision is made up."""
     fit = pycupc.skeleton(data, alpha=0.01, **options)
     rng, skeleton = np.random.default_rng(seed), fit.sparse_graph
     x, y = int(skeleton.low[REMOVED]), int(skeleton.high[REMOVED])

@@ -15,7 +15,7 @@
 # In place of graph, a result of fci() or rfci() has
 #   edge$low, $high               ends low < high of the edges
 #   edge$low_mark, $high_mark     the marks at these ends: 1 circle, 2 arrowhead, 3 tail
-#   pdsep$length, $members        allPdsep: the size of each set, 0 for NULL, and all members; empty if it was not computed
+#   pdsep$length, $members        allPdsep: the size of each set, 0 for NULL, and all members; empty if not computed
 #   n.edgetestsPDSEP, max.ordPDSEP   as in the object
 
 list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"

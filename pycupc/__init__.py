@@ -6,6 +6,7 @@ The public names:
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
     PcAlgo                     what pc and skeleton return
+    Knowledge                  tiers, required and forbidden arrows
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from pycupc.algorithm.pc import pc
     from pycupc.algorithm.skeleton import Interrupted, skeleton
+    from pycupc.data.knowledge import Knowledge
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -37,13 +39,14 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest", "pc",
-    "skeleton", "stability",
+    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest",
+    "pc", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "Knowledge": "pycupc.data.knowledge",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",

@@ -72,7 +72,9 @@ def random_problem(rng: np.random.Generator, p_max: int = 9, gaussian: bool = Fa
 
 def _r(name: str, value) -> str:
     if name in ("forbidden", "C"):
-        numbers = ["TRUE" if v is np.True_ else "FALSE" if v is np.False_ else repr(float(v)) for v in np.ravel(value.T)]
+        numbers = [
+            "TRUE" if v is np.True_ else "FALSE" if v is np.False_ else repr(float(v)) for v in np.ravel(value.T)
+        ]
         return f"matrix(c({', '.join(numbers)}), {len(value)})"
     if name in ("context_all", "context_tier"):
         return f"c({', '.join(str(v + 1) for v in value)})" if value else "NULL"

@@ -122,9 +122,17 @@ def rules(M, ambiguous):
             if any(G[c, d] == G[d, c] == 0 and (c, a, d) not in bad for c, d in combinations(cs, 2)):
                 arrow(a, b)
         G = M.copy()
-        for a, b in [] if NO4 else pairs(G, False):  # a - b, a - c, c -> d -> b ... a adjacent to d, c and b not adjacent
-            cs = [c for c in p if G[a, c] == G[c, a] == 1 and G[b, c] == G[c, b] == 0 and c != b and (c, a, b) not in bad]
-            if any(G[a, d] == G[d, a] == 1 and G[c, d] == 1 and G[d, c] == 0 and G[d, b] == 1 and G[b, d] == 0 for c in cs for d in p):
+        for a, b in (
+            [] if NO4 else pairs(G, False)
+        ):  # a - b, a - c, c -> d -> b ... a adjacent to d, c and b not adjacent
+            cs = [
+                c for c in p if G[a, c] == G[c, a] == 1 and G[b, c] == G[c, b] == 0 and c != b and (c, a, b) not in bad
+            ]
+            if any(
+                G[a, d] == G[d, a] == 1 and G[c, d] == 1 and G[d, c] == 0 and G[d, b] == 1 and G[b, d] == 0
+                for c in cs
+                for d in p
+            ):
                 arrow(a, b)
         if (start == M).all():
             return M

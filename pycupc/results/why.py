@@ -137,6 +137,15 @@ class KeptEdges:
 MOST_TESTS = 100_000
 
 
+#: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
+_KNOWN = {
+    "tier": "the tiers",
+    "context": "its context variable",
+    "required": "a required arrow",
+    "forbidden": "a forbidden arrow",
+}
+
+
 @dataclass(frozen=True)
 class Why:
     """Why a pair is, or is not, joined by an edge. ``print(why)`` puts it into a sentence.
@@ -207,6 +216,8 @@ class Why:
         if self.arrow is None:
             return ""
         kind, *nodes = self.arrow
+        if kind in _KNOWN:
+            return f"; its arrow follows from {_KNOWN[kind]}"
         rule = "the collider" if kind == "collider" else kind
         return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest",
-    "pc", "skeleton", "stability",
+    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__", "compare",
+    "gaussCItest", "pc", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {

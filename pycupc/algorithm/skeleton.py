@@ -157,7 +157,9 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels = engine if problem.known is None else TieredLevels(engine, problem.known)
+    levels: Engine | TieredLevels = engine
+    if problem.known is not None:
+        levels = TieredLevels(engine, problem.known, latent=problem.function not in ("pc", "skeleton"))
     results: list[LevelResult] = []
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)

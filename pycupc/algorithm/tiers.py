@@ -1,4 +1,4 @@
-"""The levels with tiers: x and y are tested given neighbours of x in tiers not after its own (docs/TIERS.md)."""
+"""The levels with tiers: no test of x and y is given a variable in a tier after theirs (docs/TIERS.md)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,18 @@ class TieredLevels:
     """The levels of a run with tiers: `take`, `run_level` and `state` as of an `Engine`, which makes the tests.
 
     Level 0 is that of the engine. From level 1 on the engine is asked about every ordered pair.
+
+    Parameters
+    ----------
+    engine : Engine
+    known : Constraints
+    latent : bool, default False
+        Whether there may be hidden common causes. Then the sets of x, y are drawn from the tiers up to the later one of
+        both, not up to the tier of x.
     """
 
-    def __init__(self, engine: Engine, known: Constraints) -> None:
-        self._engine, self._tier = engine, known.tier
+    def __init__(self, engine: Engine, known: Constraints, *, latent: bool = False) -> None:
+        self._engine, self._tier, self._latent = engine, known.tier, latent
 
     def take(
         self,
@@ -65,32 +73,40 @@ class TieredLevels:
         return State(self._low, self._high, -self._largest, None, self._p_max, self._largest)
 
     def _level_0_asks_for_more(self, result: LevelResult) -> bool:
-        p, tier = len(self._tier), self._tier
-        near = np.searchsorted(np.sort(tier), tier, side="right") - 1
-        if self._gaps is not None:
-            for x, y in ((self._gaps.low, self._gaps.high), (self._gaps.high, self._gaps.low)):
-                near -= np.bincount(x[tier[y] <= tier[x]], minlength=p)
+        p, tier, n_until = len(self._tier), self._tier, np.cumsum(np.bincount(self._tier))
+        none = np.zeros(0, dtype=np.int64)
+        low, high = (none, none) if self._gaps is None else (self._gaps.low, self._gaps.high)
+        gaps = _NearLists(low, high, tier)
         untested = self._fixed | self._gaps
 
         def more(x: NDArray[np.integer], y: NDArray[np.integer]) -> bool:
             tested = ~untested.holds(x, y)
-            return bool((near[x] - (tier[y] <= tier[x]) > 0)[tested].any())
+            limit = self._limit(x, y)
+            others = n_until[limit] - 1 - (tier[y] <= limit) - gaps.n_near(x, limit)
+            return bool((others > 0)[tested].any())
 
         side_b = (np.concatenate(ends) for ends in ((self._high, result.x), (self._low, result.y)))
         return more(*side_b) or any(more(np.full(p - 1 - x, x), np.arange(x + 1, p)) for x in range(p - 1))
 
+    def _limit(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Indices:
+        """The last tier from which the sets of the ordered pairs are drawn."""
+        return np.asarray(np.maximum(self._tier[x], self._tier[y]) if self._latent else self._tier[x])
+
     def _level(self, level: int) -> LevelResult:
         begin, lists = time.perf_counter(), _NearLists(self._low, self._high, self._tier)
+        limit = self._limit(lists.owner, lists.neighbour)
+        number = lists.n_near(lists.owner, limit) - (self._tier[lists.neighbour] <= limit)
         wanted = ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
         for entries in lists.in_order() if self._test.in_order else lists.by_side():
             entries = entries[wanted[entries] & ~separated[lists.edge[entries]]]
-            n_candidates = lists.n_candidates[entries]
-            more |= bool((n_candidates > level).any())
-            for part in lists.parts(entries[n_candidates >= level]):
+            more |= bool((number[entries] > level).any())
+            for part in lists.parts(entries[number[entries] >= level]):
                 x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
-                answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
+                answers = self._engine.first_separating(
+                    Questions(x, y, lists.candidates(part, limit[part]), level, level)
+                )
                 n_tests += int(answers.n_tests[:, level].sum())
                 np.maximum.at(self._largest, edge, answers.p)
                 separated[edge[answers.found]] = True
@@ -102,7 +118,8 @@ class TieredLevels:
         none = (np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
         x, y, S, value = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
         order, S = np.lexsort((y, x)), S.reshape(-1, level)
-        self._low, self._high, self._largest = (a[~separated] for a in (self._low, self._high, self._largest))
+        self._low, self._high = self._low[~separated], self._high[~separated]
+        self._largest = self._largest[~separated]
         seconds = time.perf_counter() - begin
         removed = (x[order], y[order], S[order], value[order])
         return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
@@ -114,24 +131,25 @@ class TieredLevels:
 
 
 class _NearLists:
-    """The neighbours of each variable, and those in tiers not after its own, of a graph that a level finds.
+    """The neighbours of each variable by tier.
 
-    An entry is an ordered pair of neighbours, `owner` and `neighbour`, int32 (2 m,), by owner, then by neighbour; its
-    candidates are the owner's neighbours in tiers not after the owner's, without the neighbour itself.
+    An entry is an ordered pair of neighbours, `owner` and `neighbour`, int32 (2 m,), by owner, then by neighbour.
+    `edge` is the position of the pair in the list of edges.
     """
 
-    def __init__(self, low: Ints, high: Ints, tier: Indices) -> None:
+    def __init__(self, low: NDArray[np.integer], high: NDArray[np.integer], tier: Indices) -> None:
         graph = SparseGraph.undirected(len(tier), low, high)
-        start, self.neighbour = graph.neighbour_lists()
-        self.owner = np.repeat(np.arange(len(tier), dtype=np.int32), np.diff(start))
+        self._start, self.neighbour = graph.neighbour_lists()
+        self._degree = np.diff(self._start)
+        self.owner = np.repeat(np.arange(len(tier), dtype=np.int32), self._degree)
         self.edge = graph.edge_number(self.owner, self.neighbour)
-        self._near = tier[self.neighbour] <= tier[self.owner]
-        self._members = self.neighbour[self._near]
-        number = np.bincount(self.owner[self._near], minlength=len(tier))
-        self._start = np.concatenate(([0], np.cumsum(number)))
-        self._number = number[self.owner]
-        self.n_candidates: Indices = self._number - self._near
-        self._rows = start
+        self._tier, self._n_tiers = tier, int(tier.max(initial=0)) + 1
+        self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
+
+    def n_near(self, x: NDArray[np.integer], limit: Indices) -> Indices:
+        """The number of neighbours of x in tiers up to `limit`."""
+        last = self._by_tier.searchsorted(x.astype(np.int64) * self._n_tiers + limit, side="right")
+        return np.asarray(last - self._start[x])
 
     def by_side(self) -> Iterator[Indices]:
         """The entries of side A, then those of side B."""
@@ -140,19 +158,21 @@ class _NearLists:
 
     def in_order(self) -> Iterator[Indices]:
         """The entries row by row, as pcalg visits them."""
-        for begin, end in zip(self._rows[:-1].tolist(), self._rows[1:].tolist(), strict=True):
+        for begin, end in zip(self._start[:-1].tolist(), self._start[1:].tolist(), strict=True):
             yield np.arange(begin, end)
 
     def parts(self, entries: Indices) -> Iterator[Indices]:
-        """The entries in parts that have about `CANDIDATES_AT_ONCE` candidates."""
-        part = np.cumsum(self.n_candidates[entries]) // CANDIDATES_AT_ONCE
+        """The entries in parts, whose owners have about `CANDIDATES_AT_ONCE` neighbours together."""
+        part = np.cumsum(self._degree[self.owner[entries]]) // CANDIDATES_AT_ONCE
         yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
 
-    def candidates(self, entries: Indices) -> Lists:
-        """The candidates of these entries."""
-        number = self._number[entries]
-        ends = np.cumsum(number)
-        place = np.arange(ends[-1]) + np.repeat(self._start[self.owner[entries]] - ends + number, number)
-        members = self._members[place]
-        others = members != np.repeat(self.neighbour[entries], number)
-        return Lists(np.concatenate(([0], np.cumsum(self.n_candidates[entries]))), members[others])
+    def candidates(self, entries: Indices, limit: Indices) -> Lists:
+        """The owner's neighbours in tiers up to the `limit` of each entry, without the neighbour of the entry."""
+        owner = self.owner[entries]
+        degree = self._degree[owner]
+        ends = np.cumsum(degree)
+        members = self.neighbour[np.arange(ends[-1]) + np.repeat(self._start[owner] - ends + degree, degree)]
+        entry = np.repeat(np.arange(len(entries)), degree)
+        kept = (self._tier[members] <= limit[entry]) & (members != self.neighbour[entries[entry]])
+        number = np.bincount(entry[kept], minlength=len(entries))
+        return Lists(np.concatenate(([0], np.cumsum(number))), members[kept])

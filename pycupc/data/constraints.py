@@ -52,7 +52,7 @@ class Constraints:
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether x --> y is excluded: forbidden, against the tiers, or into a context variable; bool (k,)."""
         into_context = self.context[y] & ~self.context[x]
-        return self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context
+        return np.asarray(self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context)
 
     def reason(self, x: int, y: int) -> str:
         """Why the edge x - y points to y: "context", "tier", "required" or "forbidden" (the other direction)."""
@@ -90,10 +90,10 @@ class Constraints:
         """Raise ValueError, which names the variables, if these constraints contradict each other."""
         both = np.flatnonzero(self.context_all & self.context_tier)
         if len(both):
-            raise ValueError(f"context_all and context_tier both have {listed([labels[v] for v in both])}")
+            raise ValueError(f"context_all and context_tier both have {listed([labels[v] for v in both.tolist()])}")
         late = np.flatnonzero(self.context_all & (self.tier > 0))
         if len(late):
-            raise ValueError(f"context_all must be in the first tier, got {listed([labels[v] for v in late])}")
+            raise ValueError(f"context_all must be in the first tier, got {listed([labels[v] for v in late.tolist()])}")
         tail, head = np.divmod(self.required, max(self.p, 1))
         for k in np.flatnonzero(self.is_impossible(tail, head)).tolist():
             a, b = labels[tail[k]], labels[head[k]]

@@ -99,8 +99,8 @@ class Knowledge:
             them.
         """
         p, numbers = len(labels), _tiers(self.tiers, labels)
-        masks = np.zeros((2, p), dtype=np.bool_)
-        for name, mask in zip(("context_all", "context_tier"), masks, strict=True):
+        everywhere, in_tier = np.zeros((2, p), dtype=np.bool_)
+        for name, mask in (("context_all", everywhere), ("context_tier", in_tier)):
             given = getattr(self, name)
             for variables in [given] if isinstance(given, str) else given:
                 mask[_positions(variables, labels, name)] = True
@@ -109,7 +109,7 @@ class Knowledge:
         inside = [np.flatnonzero(numbers == tier) for tier in self.apart]
         apart = [(tier[:, None] * p + tier)[~np.eye(len(tier), dtype=bool)] for tier in inside]
         forbidden = np.unique(np.concatenate([forbidden, reverse, *apart]))
-        found = Constraints(np.unique(numbers, return_inverse=True)[1], *masks, required, forbidden)
+        found = Constraints(np.unique(numbers, return_inverse=True)[1], everywhere, in_tier, required, forbidden)
         found.check(labels)
         return found
 
@@ -151,12 +151,12 @@ def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
                     raise ValueError(f"tiers must name each variable once, got {labels[v]!r} in two tiers")
                 numbers[v] = tier
     if np.isnan(numbers).any():
-        without = [labels[v] for v in np.flatnonzero(np.isnan(numbers))]
+        without = [labels[v] for v in np.flatnonzero(np.isnan(numbers)).tolist()]
         raise ValueError(f"tiers must name all variables; without a tier: {listed(without)}")
     return numbers
 
 
-def _positions(variables: Variables, labels: Sequence[str], argument: str) -> list[int]:
+def _positions(variables: Any, labels: Sequence[str], argument: str) -> list[int]:
     """The positions of the variables that a label, a pattern or a position names."""
     if isinstance(variables, str) and variables not in labels:
         found = [v for v, label in enumerate(labels) if fnmatch.fnmatchcase(label, variables)]

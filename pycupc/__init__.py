@@ -7,6 +7,7 @@ The public names:
     gaussCItest                pcalg's Gaussian test
     PcAlgo                     what pc and skeleton return
     Knowledge                  tiers, required and forbidden arrows
+    add_background_knowledge   known directions added to a finished graph
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -27,6 +28,7 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take most of the tim
 if TYPE_CHECKING:
     from typing import Any
 
+    from pycupc.algorithm.background import add_background_knowledge
     from pycupc.algorithm.pc import pc
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__", "compare",
-    "gaussCItest", "pc", "skeleton", "stability",
+    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "compare", "gaussCItest", "pc", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -50,6 +52,7 @@ _HOME = {
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
+    "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "pc": "pycupc.algorithm.pc",

@@ -49,6 +49,10 @@ class Constraints:
         """Whether the arrows x --> y are forbidden one by one, bool (k,)."""
         return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
 
+    def is_required(self, x: int, y: int) -> bool:
+        """Whether the arrow x --> y is required."""
+        return bool((self.required == x * self.p + y).any())
+
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether x --> y is excluded: forbidden, against the tiers, or into a context variable; bool (k,)."""
         into_context = self.context[y] & ~self.context[x]
@@ -60,7 +64,7 @@ class Constraints:
             return "context"
         if self.tier[x] < self.tier[y]:
             return "tier"
-        return "required" if (self.required == x * self.p + y).any() else "forbidden"
+        return "required" if self.is_required(x, y) else "forbidden"
 
     def gaps(self) -> Pairs:
         """Pairs that never have an edge: forbidden both ways, or of a context variable and no child of it."""
@@ -102,7 +106,7 @@ class Constraints:
             elif self.context[head[k]]:
                 why = f"{b!r} is a context variable"
             else:
-                why = "it is also forbidden" if a != b else "a variable cannot cause itself"
+                why = f"{b} --> {a} is required, too" if self.is_required(int(head[k]), int(tail[k])) else "it is also forbidden"
             raise ValueError(f"{a} --> {b} is required, but {why}")
         if cycle := _cycle(self.p, tail, head):
             raise ValueError(f"the required arrows form a cycle: {' --> '.join(labels[v] for v in cycle)}")

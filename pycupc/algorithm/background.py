@@ -89,7 +89,7 @@ def add_background_knowledge(
         reasons = {**getattr(fit, "trace", {}), **trace(mixed)}
     changes: dict[str, Any] = {"sparse_graph": found}
     if hasattr(fit, "trace") and known is not None:
-        changes |= {"trace": reasons, "notes": {**fit.notes, "known afterwards": known.summary()}}  # type: ignore[attr-defined]
+        changes |= {"trace": reasons, "notes": {**fit.notes, "known_afterwards": known.summary()}}  # type: ignore[attr-defined]
     return replace(fit, **changes)
 
 

@@ -173,7 +173,7 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
         _log(lines_of_arrows(oriented.trace, fit.labels))
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     if gone := len(fit.sparse_graph) - len(oriented.graph):
-        notes["edges without a possible direction"] = gone
+        notes["edges_without_direction"] = gone
     return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)
 
 

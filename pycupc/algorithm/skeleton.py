@@ -215,7 +215,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
         find_untested=partial(test.untested, sepset, p_values),
         notes=({"quirks": note} if note else {})
-        | ({} if problem.known is None else {"known before": problem.known.summary()}),
+        | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )
 
 

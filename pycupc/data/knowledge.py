@@ -161,7 +161,9 @@ def _positions(variables: Any, labels: Sequence[str], argument: str) -> list[int
     if isinstance(variables, str) and variables not in labels:
         found = [v for v, label in enumerate(labels) if fnmatch.fnmatchcase(label, variables)]
         if not found:
-            raise ValueError(f"{argument}: {unknown(variables, labels)}")
+            is_pattern = not set(variables).isdisjoint("*?[")
+            text = f"no variable matches {variables!r}" if is_pattern else unknown(variables, labels)
+            raise ValueError(f"{argument}: {text}")
         return found
     try:
         return [position(variables, labels)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import default_labels, listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation
@@ -135,6 +136,8 @@ def check_method(args: argparse.Namespace) -> None:
     """Exit with a usage error if arguments are not those of the algorithm."""
     if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
         args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
+    if args.method != "pc" and args.tiers is not None:
+        args.parser.error("--tiers goes with --method pc only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
 
@@ -153,6 +156,8 @@ def check_orientation(args: argparse.Namespace) -> None:
     for flag in ("conservative", "maj_rule", "solve_confl"):
         if getattr(args, flag) and args.u2pd != "relaxed":
             args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
+    if getattr(args, "tiers", None) is not None and args.u2pd != "relaxed":
+        args.parser.error("--tiers goes with --u2pd relaxed only")
     if args.conservative and args.maj_rule:
         args.parser.error("choose one of --conservative and --maj-rule")
 
@@ -253,6 +258,18 @@ def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, An
     """The fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
+
+
+def known(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """What the file of --tiers holds, as `pycupc.pc` takes it; DataError if it does not fit the variables."""
+    if args.tiers is None:
+        return {}
+    knowledge = Knowledge.read(args.tiers)
+    try:
+        knowledge.of(labels_of(suff_stat))
+    except ValueError as error:
+        raise DataError(f"{args.tiers}: {error}") from None
+    return {"tiers": knowledge}
 
 
 def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:

@@ -9,6 +9,7 @@ R, which both sides see (`r_memory`).
     x                        double, column by column    float64 (n, p)              -
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
+    forbidden                raw, column by column       uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
 
@@ -53,7 +54,7 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 12
-_MASKS = ("fixedGaps", "fixedEdges")
+_MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
     "skeleton": ("u2pd", "conservative", "maj_rule", "solve_confl"),
@@ -200,7 +201,8 @@ class Job:
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
-        masks = {name: self._in[name].view(np.bool_).reshape(2 * [len(labels)]) for name in _MASKS if name in self._in}
+        shape = 2 * [len(labels)]
+        masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
         unknown = _NOT_ARGUMENTS.get(self._what, ())
         arguments = {name: value for name, value in options["arguments"].items() if name not in unknown}
         return arguments | self._test(options, labels) | {"labels": labels} | masks

@@ -117,8 +117,12 @@ class PcAlgo(TestedGraph, CausalGraph):
         return self.call.startswith("pc(") or self.edge_counts()[1] < len(self.sparse_graph)
 
     def cpdag_note(self) -> str:
-        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet."""
-        return self.not_a_cpdag() if self.oriented else ""
+        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet.
+
+        A graph with known arrows, which has more than a CPDAG, is only reported if no DAG extends it.
+        """
+        known = "known_before" in self.notes or "known_afterwards" in self.notes
+        return self.not_a_cpdag() if self.oriented and not (known and self._dag_and_cpdag is not None) else ""
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""

@@ -138,6 +138,16 @@ class KeptEdges:
 MOST_TESTS = 100_000
 
 
+#: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
+_KNOWN = {
+    "tier": "the tiers",
+    "context": "its context variable",
+    "JCI": "the context variables",
+    "required": "a required arrow",
+    "forbidden": "a forbidden arrow",
+}
+
+
 @dataclass(frozen=True)
 class Why:
     """Why a pair is, or is not, joined by an edge. ``print(why)`` puts it into a sentence.
@@ -235,7 +245,9 @@ def _set_by(reason: tuple[str, ...] | None) -> str:
     if reason is None:
         return "means an arrowhead or a tail: the data do not determine which"
     kind, *nodes = reason
-    rule = {"collider": "the collider", "tier": "the tiers", "JCI": "the context"}.get(kind, kind)
+    if kind in _KNOWN:
+        return f"follows from {_KNOWN[kind]}"
+    rule = "the collider" if kind == "collider" else kind
     return f"was set by {rule} of {', '.join(map(str, nodes))}"
 
 

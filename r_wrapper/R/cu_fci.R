@@ -70,7 +70,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
 
   plain <- transport("fci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
-    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = more
+    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
   )
   as_fcialgo(plain, cl)
 }
@@ -108,7 +108,7 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
   plain <- transport("rfci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
     verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
-    more = list(rules = as.list(as.logical(rules)))
+    more = list(options = list(rules = as.list(as.logical(rules))))
   )
   as_fcialgo(plain, cl)
 }

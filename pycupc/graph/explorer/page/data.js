@@ -140,6 +140,8 @@ function reasonText([, rule, ...v]) {
   if (rule === "R1") return `Meek's rule 1: ${a} → ${b} is known and ${a} is not adjacent to ${c}; ${c} → ${b} would make another collider, so ${b} → ${c}.`;
   if (rule === "R2") return `Meek's rule 2: ${a} → ${b} → ${c} is known; ${c} → ${a} would close a cycle, so ${a} → ${c}.`;
   if (rule === "R3") return `Meek's rule 3: ${b} → ${d} and ${c} → ${d}, both joined to ${a}; ${d} → ${a} would make a cycle or a collider, so ${a} → ${d}.`;
+  if (rule === "R4") return `Meek's rule 4: ${b} → ${c} → ${d}, ${b} and ${c} joined to ${a}, ${b} and ${d} not adjacent; ${d} → ${a} would make a cycle or a collider, so ${a} → ${d}.`;
+  if (v.length === 2) return `Known before the tests (${rule}): ${a} → ${b}.`;
   return `Set by ${rule} of ${v.map(name).join(", ")}.`;
 }
 

@@ -111,6 +111,15 @@ def test_why_tells_both_marks_of_an_edge(fit):
         assert str(why).count("the data do not determine which") == [*why.symbol].count("o")
 
 
+def test_why_tells_that_sets_were_not_tested(fit):
+    graph = fit.sparse_graph
+    ends = int(graph.high[0]), int(graph.low[0])
+    limited = replace(fit, later=replace(fit.later, open_pairs=np.array([ends], np.int32)))
+    assert limited.why(*ends[::-1]).open
+    assert "after the levels not all of its sets were tested" in str(limited.why(*ends))
+    assert not limited.why(int(graph.high[1]), int(graph.low[1])).open
+
+
 def test_summary(fit):
     lines = fit.summary().split("\n")
     assert lines[0] == "FCI: 30 variables, 569 observations, alpha 0.01"

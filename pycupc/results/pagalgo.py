@@ -183,7 +183,8 @@ class PagAlgo(TestedGraph):
             found = Why(found.x, found.y, found.status, p=p)
         marks = self.sparse_graph.low_mark[edge], self.sparse_graph.high_mark[edge]
         set_by = tuple(reason_of_mark(self.trace, self.labels, *ends) for ends in ((j, i), (i, j)))
-        return replace(found, symbol=symbol(*(marks if i < j else marks[::-1])), set_by=set_by)
+        left = bool((np.sort(self.later.open_pairs, axis=1) == sorted((i, j))).all(axis=1).any())
+        return replace(found, symbol=symbol(*(marks if i < j else marks[::-1])), set_by=set_by, open=left)
 
     def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
         trace = dict(self.trace.items())  # a look-up in a dict is quicker

@@ -177,6 +177,8 @@ class Why:
         Of a kept edge of a PAG: its marks between x and y, such as ``o->``.
     set_by : tuple of two tuples or None, or None
         Of a kept edge of a PAG: what set the mark at x, and the mark at y, in labels; None for a circle.
+    open : bool
+        Whether some sets of a kept edge were not tested after the levels, since there were too many.
     """
 
     x: str
@@ -197,6 +199,7 @@ class Why:
     stage: str | None = None
     symbol: str | None = None
     set_by: tuple[tuple[str, ...] | None, ...] | None = None
+    open: bool = False
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
@@ -209,7 +212,8 @@ class Why:
             tests += " tests" if self.symbol is None or self.n_tests is None else " tests in the levels"
             given = "" if self.S is None else f", {self._given_text()}"
             p = "not known" if self.p is None or math.isnan(self.p) else f"{self.p:.3g}"
-            return f"{pair}: edge; the largest p-value of {tests} is {p}{given}{self._arrow_text()}"
+            some = "; after the levels not all of its sets were tested" if self.open else ""
+            return f"{pair}: edge; the largest p-value of {tests} is {p}{given}{some}{self._arrow_text()}"
         if self.needed is not None:
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "

@@ -5,7 +5,7 @@ The public names:
     pc, skeleton               the algorithm, with pcalg's arguments
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
-    PcAlgo                     what pc and skeleton return
+    PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
     compare                    two results side by side
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.results.comparison import compare
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "Knowledge", "PcAlgo", "Stability", "SuffStat", "__version__",
+    "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
     "add_background_knowledge", "compare", "gaussCItest", "pc", "skeleton", "stability",
 ]  # fmt: skip
 
@@ -49,6 +50,7 @@ _HOME = {
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
+    "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",

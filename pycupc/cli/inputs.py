@@ -121,6 +121,36 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     return group
 
 
+def add_method_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the algorithm."""
+    add = parser.add_argument_group("algorithm").add_argument
+    method = (
+        "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
+    )
+    add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
+    pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
+    add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
+
+
+def check_method(args: argparse.Namespace) -> None:
+    """Exit with a usage error if arguments are not those of the algorithm."""
+    if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
+        args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
+    if args.method != "pc" and args.tiers is not None:
+        args.parser.error("--tiers goes with --method pc only")
+    if args.method != "fci" and args.pdsep_max != math.inf:
+        args.parser.error("--pdsep-max goes with --method fci only")
+
+
+def method_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """The arguments of the algorithm: all but data, alpha and progress."""
+    options = pc_arguments(args, suff_stat)
+    if args.method == "pc":
+        return options | {"random_state": args.seed}
+    more = {"pdsep_max": args.pdsep_max} if args.method == "fci" else {}
+    return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
+
+
 def check_orientation(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments about orientation contradict each other."""
     for flag in ("conservative", "maj_rule", "solve_confl"):

@@ -106,7 +106,11 @@ class Constraints:
             elif self.context[head[k]]:
                 why = f"{b!r} is a context variable"
             else:
-                why = f"{b} --> {a} is required, too" if self.is_required(int(head[k]), int(tail[k])) else "it is also forbidden"
+                why = (
+                    f"{b} --> {a} is required, too"
+                    if self.is_required(int(head[k]), int(tail[k]))
+                    else "it is also forbidden"
+                )
             raise ValueError(f"{a} --> {b} is required, but {why}")
         if cycle := _cycle(self.p, tail, head):
             raise ValueError(f"the required arrows form a cycle: {' --> '.join(labels[v] for v in cycle)}")

@@ -8,6 +8,7 @@
 #   why.R        why an edge is there, all edges
 #   tpc.R        cu_tpc()
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
+#   cu_fci.R     cu_fci(), cu_rfci(): with hidden variables
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'

@@ -51,7 +51,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, m.max = m.max, conservative = conservative,
     threads = threads, verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
-    expand = wants_list(sepset, length(labels)), known = known
+    expand = wants_list(sepset, length(labels)), more = known
   )
   as_pcalgo(plain, cl, "double", sepset)
 }

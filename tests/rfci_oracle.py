@@ -6,7 +6,7 @@ a function (x, y, S) -> p.
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 
 
 class Problem:
@@ -125,7 +125,7 @@ def _subsets(values):
 
 def check_path(problem, path):
     """Test the edges of a discriminating path given subsets of its ends' separating sets; whether one has gone."""
-    for x, y in zip(path, path[1:], strict=False):
+    for x, y in pairwise(path):
         if (min(x, y), max(x, y)) in problem.kept:
             continue
         S = separated(problem, x, y, problem.set_of(path[0], path[-1], x, y))

@@ -123,19 +123,25 @@ def _subsets(values):
     return chain(tuple(v for k, v in enumerate(values) if bits >> k & 1) for bits in range(2 ** len(values)))
 
 
-def check_path(problem, path):
-    """Test the edges of a discriminating path given subsets of its ends' separating sets; whether one has gone."""
+def cut(problem, path):
+    """The first edge of a discriminating path that a subset of its ends' separating sets separates, and that set."""
     for x, y in pairwise(path):
-        if (min(x, y), max(x, y)) in problem.kept:
-            continue
-        S = separated(problem, x, y, problem.set_of(path[0], path[-1], x, y))
-        if S is not None:
-            triples = []
-            remove(problem, x, y, S, triples)
-            rule = problem.rule
-            if problem.quirks:
-                problem.rule = "conservative" if problem.ambiguous else ""
-            orient_triples(problem, triples, of_path=True)
-            problem.rule = rule
-            return True
-    return False
+        if (min(x, y), max(x, y)) not in problem.kept:
+            S = separated(problem, x, y, problem.set_of(path[0], path[-1], x, y))
+            if S is not None:
+                return x, y, list(S)
+    return None
+
+
+def check_path(problem, path):
+    """Remove an independent edge of a discriminating path, with all that follows; whether there was one."""
+    found = cut(problem, path)
+    if found is None:
+        return False
+    triples, rule = [], problem.rule
+    remove(problem, *found, triples)
+    if problem.quirks:
+        problem.rule = "conservative" if problem.ambiguous else ""
+    orient_triples(problem, triples, of_path=True)
+    problem.rule = rule
+    return True

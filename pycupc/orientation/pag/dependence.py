@@ -254,7 +254,7 @@ class Dependence:
             members = np.tile(sets.members[sets.offsets[at, None] + np.arange(n)].ravel(), 2)
             candidates = Lists(np.arange(2 * len(at) + 1) * n, members)
             x, y = triples[at][:, [0, 2]].T.ravel(), np.tile(triples[at, 1], 2)
-            out[at] = self._ask(Questions(x, y, candidates, n, n)).found.reshape(2, -1).T
+            out[at] = self._ask(Questions(x, y, candidates, n, n, largest_p=False)).found.reshape(2, -1).T
         return out
 
     def _count_first_tests(self, triples: Ints, size: Indices, removed: list[Removed], when: list[int]) -> None:
@@ -297,7 +297,7 @@ class Dependence:
 
     def _search(self, x: int, y: int, S: Sequence[int], smallest: int = 1) -> Removed | None:
         """The first subset of S, by size, that separates x and y."""
-        question = Questions(np.array([x]), np.array([y]), Lists.of([S]), smallest, len(S))
+        question = Questions(np.array([x]), np.array([y]), Lists.of([S]), smallest, len(S), largest_p=False)
         answer = self._ask(question)
         self._count(answer.n_tests[0])
         if not answer.found[0]:

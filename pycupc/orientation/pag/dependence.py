@@ -212,10 +212,10 @@ class Dependence:
         return made
 
     def _examine_once(self, triples: Ints, common: CommonNeighbours) -> list[Triple]:
-        sets, made, before = self._sets(triples), [], len(self.removed)
+        sets, made = self._sets(triples), []
         separated = None if self._in_order else self._separated(triples, sets)
         turns = np.flatnonzero(np.diff(sets.offsets) if separated is None else separated.any(axis=1))
-        when: list[int] = []  # the turn of each removal
+        when = [-1] * len(self.removed)  # the turn of each removal
         for t in turns.tolist():
             x, y, z = map(int, triples[t])
             if not (self.adjacent(x, y) and self.adjacent(z, y)):
@@ -230,7 +230,7 @@ class Dependence:
                     when.append(t)
                     made += triples_over(end, y, common(end, y))
         if separated is not None:
-            self._count_first_tests(triples, np.diff(sets.offsets), self.removed[before:], when)
+            self._count_first_tests(triples, np.diff(sets.offsets), when)
         return made
 
     def _sets(self, triples: Ints) -> Lists:
@@ -257,16 +257,16 @@ class Dependence:
             out[at] = self._ask(Questions(x, y, candidates, n, n, largest_p=False)).found.reshape(2, -1).T
         return out
 
-    def _count_first_tests(self, triples: Ints, size: Indices, removed: list[Removed], when: list[int]) -> None:
+    def _count_first_tests(self, triples: Ints, size: Indices, when: list[int]) -> None:
         """Count the tests of `_separated` of triples that were whole at their turn, in each of which one set is tested.
 
-        `when` is the turn of each removal.
+        `when` is the turn of each removal, -1 for those before.
         """
         p, turn = self._skeleton.p, np.arange(len(triples))
         keys = [pair_keys(triples[:, end], triples[:, 1], p) for end in (0, 2)]
         tested = size > 0
-        if removed:
-            gone = np.array([self._key(edge.x, edge.y) for edge in removed], dtype=np.int64)
+        if when:
+            gone = np.array([self._key(edge.x, edge.y) for edge in self.removed], dtype=np.int64)
             order = np.argsort(gone)
             for key in keys:
                 at = look_up(gone[order], key)

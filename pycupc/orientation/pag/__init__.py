@@ -1,9 +1,9 @@
 """From a skeleton and its separating sets to a PAG, by the rules of Zhang (2008) in pcalg's order (docs/LATENT.md).
 
-    lists.py         the graph being oriented
-    local_rules.py   colliders, and rules 1, 2, 3, 6, 7, 8
-    paths.py         rules 4, 5, 9, 10: searches for paths
-    dependence.py    the tests of rfci that remove edges
+lists.py         the graph being oriented
+local_rules.py   colliders, and rules 1, 2, 3, 6, 7, 8
+paths.py         rules 4, 5, 9, 10: searches for paths
+dependence.py    the tests of rfci that remove edges
 """
 
 from __future__ import annotations

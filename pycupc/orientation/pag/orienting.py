@@ -43,7 +43,7 @@ class Orienting:
     graph: MixedGraph
 
     def __init__(
-        self, skeleton: SparseGraph, sepset: SepSets, ambiguous: NDArray[np.int64] | None, quirks: bool
+        self, skeleton: SparseGraph, sepset: SepSets, ambiguous: NDArray[np.int64] | None = None, quirks: bool = False
     ) -> None:
         self._p, self._degrees, self._quirks = skeleton.p, skeleton.degrees(), quirks
         self._skeleton, self._sepset = skeleton, sepset
@@ -150,7 +150,9 @@ class Orienting:
 
     def _tails_by_paths(self, number: int, chosen: NDArray[np.int64]) -> None:
         """Rules 5 and 9."""
-        for path in self._found(paths.next_cycle if number == 5 else paths.next_directed, self.graph, chosen, self._quirks):
+        for path in self._found(
+            paths.next_cycle if number == 5 else paths.next_directed, self.graph, chosen, self._quirks
+        ):
             reason = (f"R{number}", *path)
             if number == 9:
                 self._put_by_path(self._find(path[0], path[-1]), TAIL, reason)

@@ -87,7 +87,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     labels: Sequence[str] | None = None,
     p: int | None = None,
     skel_method: Method = "stable",
-    type: Type = "normal",  # noqa: A002 - pcalg's name
+    type: Type = "normal",
     fixedGaps: Any = None,
     fixedEdges: Any = None,
     NAdelete: bool = True,

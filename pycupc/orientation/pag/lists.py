@@ -1,4 +1,4 @@
-"""The graph that the rules for PAGs change: the neighbour lists of `MixedGraph`, with a mark at the owner of each entry.
+"""The graph that the rules for PAGs change: the lists of `MixedGraph`, with a mark at the owner of each entry.
 
 In this room the row KIND of the lists holds the mark at the owner, `NONE` where the edge has been removed, so that the
 mark at the neighbour is the one of the mirror entry. RULE, FIRST and SECOND say what set the mark: the number of the

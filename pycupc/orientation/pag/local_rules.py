@@ -32,14 +32,15 @@ def rule_1(start, entry, triple, near, chosen, owner):
         b = owner[e]
         a = entry[NEIGHBOUR, e]
         for j in range(start[b], start[b + 1]):
-            if j != e and entry[KIND, j] == CIRCLE and not is_ambiguous(entry, triple, e, j):
-                if edge(start, entry, near, a, entry[NEIGHBOUR, j]) < 0:
-                    put(entry, entry[MIRROR, j], ARROW, 1, a, 0)
-                    put(entry, j, TAIL, 1, a, 1)
+            if j == e or entry[KIND, j] != CIRCLE or is_ambiguous(entry, triple, e, j):
+                continue
+            if edge(start, entry, near, a, entry[NEIGHBOUR, j]) < 0:
+                put(entry, entry[MIRROR, j], ARROW, 1, a, 0)
+                put(entry, j, TAIL, 1, a, 1)
 
 
 @compiled_for_large
-def rule_2(start, entry, triple, near, chosen, owner):  # noqa: ARG001 - the rules are called alike
+def rule_2(start, entry, triple, near, chosen, owner):
     """a *-o c and a --> b *-> c or a *-> b --> c: an arrowhead at c."""
     for e in chosen:
         c = owner[e]
@@ -48,10 +49,11 @@ def rule_2(start, entry, triple, near, chosen, owner):  # noqa: ARG001 - the rul
             if entry[KIND, j] == ARROW:
                 b = entry[NEIGHBOUR, j]
                 i = edge(start, entry, near, b, a)
-                if i >= 0 and entry[KIND, i] == ARROW:
-                    if entry[KIND, entry[MIRROR, i]] == TAIL or entry[KIND, entry[MIRROR, j]] == TAIL:
-                        put(entry, e, ARROW, 2, b, 0)
-                        break
+                if i < 0 or entry[KIND, i] != ARROW:
+                    continue
+                if entry[KIND, entry[MIRROR, i]] == TAIL or entry[KIND, entry[MIRROR, j]] == TAIL:
+                    put(entry, e, ARROW, 2, b, 0)
+                    break
 
 
 @compiled_for_large
@@ -81,7 +83,7 @@ def rule_3(start, entry, triple, near, chosen, owner):
 
 
 @compiled_for_large
-def rule_6(start, entry, triple, near, chosen, owner):  # noqa: ARG001 - the rules are called alike
+def rule_6(start, entry, triple, near, chosen, owner):
     """a --- b o-* c: a tail at b."""
     for e in chosen:
         c, i = owner[e], entry[MIRROR, e]
@@ -107,7 +109,7 @@ def rule_7(start, entry, triple, near, chosen, owner):
 
 
 @compiled_for_large
-def rule_8(start, entry, triple, near, chosen, owner):  # noqa: ARG001 - the rules are called alike
+def rule_8(start, entry, triple, near, chosen, owner):
     """a o-> c and a --> b --> c or a --o b --> c: a --> c."""
     for e in chosen:
         c, i = owner[e], entry[MIRROR, e]
@@ -116,11 +118,9 @@ def rule_8(start, entry, triple, near, chosen, owner):  # noqa: ARG001 - the rul
             if entry[KIND, j] == ARROW and entry[KIND, entry[MIRROR, j]] == TAIL:
                 b = entry[NEIGHBOUR, j]
                 k = edge(start, entry, near, a, b)
-                if k >= 0 and entry[KIND, k] == TAIL:
-                    mark = entry[KIND, entry[MIRROR, k]]
-                    if mark == CIRCLE or mark == ARROW:
-                        put(entry, i, TAIL, 8, b, 0)
-                        break
+                if k >= 0 and entry[KIND, k] == TAIL and entry[KIND, entry[MIRROR, k]] != TAIL:
+                    put(entry, i, TAIL, 8, b, 0)
+                    break
 
 
 #: The rules of this file by number.

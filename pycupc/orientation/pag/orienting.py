@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.orientation.colliders import mark_triples
-from pycupc.orientation.mixed_graph import AMBIGUOUS, KIND, MIRROR, RULE, MixedGraph, find, owners, triple_number
-from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation
-from pycupc.orientation.pag import lists, local_rules, paths
+from pycupc.orientation.mixed_graph import AMBIGUOUS, KIND, MIRROR, MixedGraph, find, owners, triple_number
+from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
 from pycupc.orientation.pag.lists import JCI, KNOWN, NONE
 from pycupc.orientation.trace import Reason
 from pycupc.system.compiled import announced, plain_if_small
@@ -163,7 +163,7 @@ class Orienting:
                 self._put_by_path(self._mirror(e), TAIL, reason)
 
     def _found(
-        self, search: Search, graph: Sequence[NDArray[np.int64]], chosen: NDArray[np.int64], *options: bool
+        self, search: Search, graph: Iterable[NDArray[Any]], chosen: NDArray[np.int64], *options: bool
     ) -> Iterator[tuple[int, ...]]:
         """The paths that a function of `pycupc.orientation.pag.paths` finds, one after the other."""
         at = np.zeros(2, dtype=np.int64)

@@ -1,8 +1,8 @@
 """The searches for paths of rules 4, 5, 9 and 10 (docs/LATENT.md).
 
 Rules 4, 5 and 9 are generators in compiled form: each call goes on at position `at`, int64 (2,), and writes the next
-path that lets the rule act into ``work[PATH]``; it returns the number of its variables, 0 at the end. The caller acts on
-it and asks again. `at` holds the number of the entry in `chosen` and how far its candidates have been tried. `FULL`
+path that lets the rule act into ``work[PATH]``; it returns the number of its variables, 0 at the end. The caller acts
+on it and asks again. `at` holds the number of the entry in `chosen` and how far its candidates have been tried. `FULL`
 means that `work`, int64 (3, n), was too short for the queue of a search: the call can be repeated with a longer one.
 
 `seen`, int64 (p + 1,), tells which variables a search has met: those with the number of the search, which is its last
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, find
-from pycupc.orientation.pag.lists import edge, is_ambiguous, put
+from pycupc.orientation.pag.lists import NONE, edge, is_ambiguous, put
 from pycupc.system.compiled import compiled_for_large, part
 
 #: The kinds of steps of a search: along o-o, or along an edge that may be directed forwards.
@@ -72,14 +72,18 @@ def _discriminating(start, entry, near, a, b, c, seen, work):
                 work[PATH, length] = b
                 work[PATH, length + 1] = c
                 return length + 2
-            if entry[KIND, entry[MIRROR, i]] == ARROW and entry[KIND, k] == ARROW:
-                if entry[KIND, entry[MIRROR, k]] == TAIL:  # d <-> v, d --> c
-                    if n == work.shape[1]:
-                        return FULL
-                    seen[d] = number
-                    work[QUEUE, n] = d
-                    work[CAME, n] = at
-                    n += 1
+            if (
+                entry[KIND, entry[MIRROR, i]] != ARROW
+                or entry[KIND, k] != ARROW
+                or entry[KIND, entry[MIRROR, k]] != TAIL
+            ):
+                continue
+            if n == work.shape[1]:  # d <-> v, d --> c
+                return FULL
+            seen[d] = number
+            work[QUEUE, n] = d
+            work[CAME, n] = at
+            n += 1
         at += 1
     return 0
 
@@ -197,7 +201,7 @@ def _is_step(entry, i, kind):
     here, there = entry[KIND, i], entry[KIND, entry[MIRROR, i]]
     if kind == CIRCLES:
         return here == CIRCLE and there == CIRCLE
-    return (here == CIRCLE or here == TAIL) and (there == CIRCLE or there == ARROW)
+    return here != ARROW and here != NONE and there != TAIL and there != NONE
 
 
 @part
@@ -223,9 +227,9 @@ def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, 
         last = edge(start, entry, near, v, end)
         if last >= 0 and _is_step(entry, last, kind):
             length = _write_path(work, at, end, after)
-            if _is_uncovered(start, entry, near, work, length):
-                if _is_clear(start, entry, triple, work, length, after >= 0, quirks):
-                    return length
+            uncovered = _is_uncovered(start, entry, near, work, length)
+            if uncovered and _is_clear(start, entry, triple, work, length, after >= 0, quirks):
+                return length
         else:
             for i in range(start[v], start[v + 1]):
                 w = entry[NEIGHBOUR, i]
@@ -263,10 +267,10 @@ def _write_path(work, at, end, after):
 
 @part
 def _is_uncovered(start, entry, near, work, length):
+    covered = 0
     for i in range(length - 2):
-        if edge(start, entry, near, work[PATH, i], work[PATH, i + 2]) >= 0:
-            return False
-    return True
+        covered += edge(start, entry, near, work[PATH, i], work[PATH, i + 2]) >= 0
+    return covered == 0
 
 
 @part

@@ -32,7 +32,7 @@ def possible_d_sep(skeleton: SparseGraph, sepset: SepSets) -> list[Ints]:
 
 
 @compiled_for_large
-def _reached(start, entry, near, x, step, met, queue, found):  # noqa: PLR0913 - the arrays of the graph and of the walk
+def _reached(start, entry, near, x, step, met, queue, found):
     """Write the variables reached from x; returns how many. A step is the entry of its end in the list of its start.
 
     `step` and `met` hold the x whose walk made the step, or met the variable.

@@ -296,6 +296,11 @@ class SepSets:
         parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
         return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
 
+    def without_edges(self, skeleton: SparseGraph, keys: NDArray[np.int64]) -> SepSets:
+        """The same sets of a skeleton without some edges, `pair_keys`; these pairs have no set, as gaps have none."""
+        parts = [(block.x, block.y, block.members) for block in self.blocks]
+        return SepSets(skeleton, parts, np.union1d(self._gaps, keys))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SepSets):
             return NotImplemented

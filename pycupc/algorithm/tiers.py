@@ -70,7 +70,7 @@ class TieredLevels:
         p, n_until = len(tier), np.cumsum(np.bincount(tier))
         none = np.zeros(0, dtype=np.int64)
         low, high = (none, none) if self._gaps is None else (self._gaps.low, self._gaps.high)
-        gaps = NearLists(low, high, tier)
+        gaps = NearLists(low, high, self._tiers)
         untested = self._fixed | self._gaps
 
         def more(x: NDArray[np.integer], y: NDArray[np.integer]) -> bool:
@@ -83,9 +83,8 @@ class TieredLevels:
         return more(*side_b) or any(more(np.full(p - 1 - x, x), np.arange(x + 1, p)) for x in range(p - 1))
 
     def _level(self, level: int) -> LevelResult:
-        begin, lists = time.perf_counter(), NearLists(self._low, self._high, self._tiers.tier)
-        limit = self._tiers.limit(lists.owner, lists.neighbour)
-        number = lists.n_candidates(lists.owner, lists.neighbour, limit)
+        begin, lists = time.perf_counter(), NearLists(self._low, self._high, self._tiers)
+        number = lists.n_candidates(lists.owner, lists.neighbour)
         wanted = ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
@@ -94,9 +93,7 @@ class TieredLevels:
             more |= bool((number[entries] > level).any())
             for part in lists.parts(entries[number[entries] >= level]):
                 x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
-                answers = self._engine.first_separating(
-                    Questions(x, y, lists.candidates(part, limit[part]), level, level)
-                )
+                answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
                 n_tests += int(answers.n_tests[:, level].sum())
                 np.maximum.at(self._largest, edge, answers.p)
                 separated[edge[answers.found]] = True

@@ -45,21 +45,23 @@ class NearLists:
     `edge` is the position of the pair in the list of edges.
     """
 
-    def __init__(self, low: Integers, high: Integers, tier: Indices) -> None:
-        self._graph = SparseGraph.undirected(len(tier), low, high)
+    def __init__(self, low: Integers, high: Integers, tiers: Tiers) -> None:
+        self._tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
+        self._graph = SparseGraph.undirected(p, low, high)
         self._start, self.neighbour = self._graph.neighbour_lists()
         self._degree = np.diff(self._start)
-        self.owner = np.repeat(np.arange(len(tier), dtype=np.int32), self._degree)
-        self._tier, self._n_tiers = tier, int(tier.max(initial=0)) + 1
+        self.owner = np.repeat(np.arange(p, dtype=np.int32), self._degree)
+        self._n_tiers = int(tier.max(initial=0)) + 1
         self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
 
     @cached_property
     def edge(self) -> Indices:
         return self._graph.edge_number(self.owner, self.neighbour)
 
-    def n_candidates(self, x: Integers, y: Integers, limit: Indices) -> Indices:
-        """The number of neighbours of x in tiers up to `limit`, without its neighbour y."""
-        return self.n_near(x, limit) - (self._tier[y] <= limit)
+    def n_candidates(self, x: Integers, y: Integers) -> Indices:
+        """The number of candidates of ordered pairs of neighbours."""
+        limit = self._tiers.limit(x, y)
+        return self.n_near(x, limit) - (self._tiers.tier[y] <= limit)
 
     def n_near(self, x: Integers, limit: Indices) -> Indices:
         """The number of neighbours of x in tiers up to `limit`."""
@@ -81,16 +83,26 @@ class NearLists:
         part = np.cumsum(self._degree[self.owner[entries]]) // CANDIDATES_AT_ONCE
         yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
 
-    def candidates(self, entries: Indices, limit: Indices) -> Lists:
-        """The owner's neighbours in tiers up to the `limit` of each entry, without the neighbour of the entry."""
-        owner = self.owner[entries]
-        degree = self._degree[owner]
-        ends = np.cumsum(degree)
-        members = self.neighbour[np.arange(ends[-1]) + np.repeat(self._start[owner] - ends + degree, degree)]
-        entry = np.repeat(np.arange(len(entries)), degree)
-        kept = (self._tier[members] <= limit[entry]) & (members != self.neighbour[entries[entry]])
-        number = np.bincount(entry[kept], minlength=len(entries))
-        return Lists(np.concatenate(([0], np.cumsum(number))), members[kept])
+    @cached_property
+    def _near(self) -> tuple[Indices, Ints]:
+        """The start of the list of each owner, and all lists: neighbours that may be candidates for its entries."""
+        if self._tiers.latent:
+            return self._start, self.neighbour
+        near = self._tiers.tier[self.neighbour] <= self._tiers.tier[self.owner]
+        number = np.bincount(self.owner[near], minlength=len(self._degree))
+        return np.concatenate(([0], np.cumsum(number))), self.neighbour[near]
+
+    def candidates(self, entries: Indices) -> Lists:
+        """The candidates of these entries, ascending."""
+        (start, lists), owner, neighbour = self._near, self.owner[entries], self.neighbour[entries]
+        number = np.diff(start)[owner]
+        ends = np.cumsum(number)
+        members = lists[np.arange(ends[-1]) + np.repeat(start[owner] - ends + number, number)]
+        kept = members != np.repeat(neighbour, number)
+        if self._tiers.latent:
+            kept &= self._tiers.tier[members] <= np.repeat(self._tiers.limit(owner, neighbour), number)
+        offsets = np.concatenate(([0], np.cumsum(self.n_candidates(owner, neighbour))))
+        return Lists(offsets, members[kept])
 
 
 def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: int) -> Counter:
@@ -99,5 +111,5 @@ def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: 
     if tiers is None:
         degree = np.bincount(np.concatenate([x, y]), minlength=p)
         return lambda v, _: degree[v] - 1
-    lists = NearLists(np.minimum(x, y), np.maximum(x, y), tiers.tier)
-    return lambda v, other: lists.n_candidates(v, other, tiers.limit(v, other))
+    lists = NearLists(np.minimum(x, y), np.maximum(x, y), tiers)
+    return lists.n_candidates

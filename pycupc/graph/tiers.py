@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.questions import Lists
-from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.graph.sparse import ARROW, CIRCLE, Ints, SparseGraph
 
 Indices = NDArray[np.int64]
 Integers = NDArray[np.integer]
@@ -36,6 +36,19 @@ class Tiers(NamedTuple):
     def limit(self, x: Integers, y: Integers) -> Indices:
         """The last tier from which the sets of the ordered pairs are drawn."""
         return np.asarray(np.maximum(self.tier[x], self.tier[y]) if self.latent else self.tier[x])
+
+    def may_be_given(self, x: Integers, y: Integers, members: Integers) -> NDArray[np.bool_]:
+        """Whether tests of the ordered pair may be given each of the members."""
+        return np.asarray(self.tier[members] <= self.limit(x, y))
+
+    def marks(self, skeleton: SparseGraph) -> SparseGraph:
+        """The skeleton with an arrowhead at each end that is in a later tier than the other one, and else circles.
+
+        With hidden common causes these marks are known before the rules.
+        """
+        low, high = self.tier[skeleton.low], self.tier[skeleton.high]
+        marks = (np.where(later, ARROW, CIRCLE).astype(np.int8) for later in (low > high, high > low))
+        return SparseGraph(skeleton.p, skeleton.low, skeleton.high, *marks)
 
 
 class NearLists:

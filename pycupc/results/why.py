@@ -129,7 +129,7 @@ class KeptEdges:
             for level in range(1, self._last + 1):
                 near = (gone >= level) & (nodes != other)
                 if self._tiers is not None:
-                    near &= self._tiers.tier[nodes] <= self._tiers.limit(np.array(v), np.array(other))
+                    near &= self._tiers.may_be_given(np.array(v), np.array(other), nodes)
                 sets.update(combinations(nodes[near].tolist(), level))
         for S in sorted(sets, key=lambda S: (len(S), S)):
             test = tested(S)
